@@ -6,6 +6,7 @@
 #   make soak          the GPU tests at full counts        make bench [BACKEND=vk]   performance.md's figures
 #   make python        build the Python extension in place (python/slangpy), for build/venv/bin/python
 #   make check         headers equal src/, ABI tables      make examples             build/release/examples/*
+#   make api           build/api.json: all public declarations, for generators of bindings
 #   make install [PREFIX=/usr/local] [DESTDIR=]            make clean                keeps what tools/setup fetched
 #
 #   config=release (default) debug asan tsan; CC=clang; everything lands in build/$(config)[-CC]/
@@ -65,13 +66,14 @@ gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
 cuda_tests := $(addprefix $B/cuda/,bounds buffers calls cuda cuda_kernels dispatch globals gradient_sums gradients gradients_random graph groups kinds options print random resolution views)
 
-.PHONY: all headers lib python demo test soak bench check examples unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
+.PHONY: all headers api lib python demo test soak bench check examples unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: headers lib
 headers: $(headers)
 lib: $(library)
+api: build/api.json
 examples: $(example_programs)
 examples-shared: $(addprefix $B/examples-shared/,$(examples))
 unit: $(unit_split) $(unit_headers)
@@ -90,6 +92,9 @@ build/headers.stamp: src/manifest tools/amalgamate LICENSE $(wildcard $(listed))
 	tools/amalgamate
 	@touch $@
 $(headers): build/headers.stamp ;
+
+build/api.json: tools/api_json src/manifest $(wildcard src/api/*.h)
+	tools/api_json $@
 
 build/gen/slang/embed.h: src/manifest tools/amalgamate $(wildcard $(filter %.slang %.cuh,$(listed)))
 	@mkdir -p $(@D)

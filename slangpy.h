@@ -70,12 +70,25 @@
 // implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
 // does after any vulkan.h.
 //
+// To export the functions from a DLL or shared library of yours, define SPY_API before the headers: in the
+// file with the implementation as __declspec(dllexport), in the files that use the DLL as __declspec(dllimport);
+// with gcc and clang as __attribute__((visibility("default"))), and compile with -fvisibility=hidden. It then
+// exports the public functions and nothing else of the library. Headers of different releases do not compile
+// together.
+//
 // C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
 // before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
+//
+// Names follow rules: the values of an enum begin with the enum's name (spy_dtype: SPY_DTYPE_FLOAT32; SPY_OK and
+// SPY_ERROR_* of spy_status are the one exception), and 0 is the default. Memory is given as a pointer, then how
+// much, then of which type: spy_tensor_read(t, data, size), spy_arg_array("a", data, shape, dtype). Functions that
+// write into the caller's memory work like snprintf. Members of structs that begin with '_' are private. Every
+// object that has a spy_release_* has a spy_retain_*, but cursors, which are values, and resolutions, which are
+// plain memory. tools/api_json writes all declarations as JSON, for bindings to other languages.
 //
 // SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
 // spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
@@ -539,7 +552,7 @@
 // Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
 // only gives the work so far a number. spy_cuda_wait_stream and spy_cuda_signal_stream order it with the streams of other
 // libraries, while the host goes on. A kernel that comes back is launched as a CUDA graph of one node, which takes half of
-// a launch's time; profilers list it as a graph then, and by its name with spy_cuda_desc.plain_launches. A kernel that
+// a launch's time; profilers list it as a graph then, and by its name with spy_cuda_desc.direct_launches. A kernel that
 // faults loses the device, and with it CUDA for the rest of the process, in whatever context: that is the driver's rule. A
 // process that is started anew has it again.
 //
@@ -661,6 +674,12 @@ extern "C" {
 // The library's version as one number: major * 10000 + minor * 100 + patch.
 #define SPY_VERSION 100
 
+// Stands before each public function. A program that puts the library into a DLL or a shared library of its own defines it
+// before it includes the headers (guide 2 says how); else it is empty.
+#ifndef SPY_API
+#define SPY_API
+#endif
+
 // >>status
 
 // Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
@@ -687,6 +706,7 @@ extern "C" {
     X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
     X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
 
+// What a function returns: SPY_OK, or why it failed. The list above has each with its text.
 typedef enum spy_status {
 #define SPYI_STATUS_ENUM(name, value, text) name = value,
     SPY_STATUS_LIST(SPYI_STATUS_ENUM)
@@ -695,7 +715,7 @@ typedef enum spy_status {
 } spy_status;
 
 // The text of a status, e.g. "shapes do not fit". Threads: any.
-const char *spy_status_text(spy_status status);
+SPY_API const char *spy_status_text(spy_status status);
 
 // An error: its code and its whole text. `message` is "" when code is SPY_OK; it stays valid until the next
 // spy_take_error() on the same device (for a NULL device: by the same thread) or the device's release.
@@ -706,12 +726,13 @@ typedef struct spy_error {
 
 // >>log
 
+// How severe a message is, and from which severity on a device's log is told.
 typedef enum spy_log_level {
-    SPY_LOG_DEFAULT = 0, // as SPY_LOG_WARNING when used as a threshold
-    SPY_LOG_ERROR,
-    SPY_LOG_WARNING,
-    SPY_LOG_INFO,
-    SPY_LOG_DEBUG
+    SPY_LOG_LEVEL_DEFAULT = 0, // as SPY_LOG_LEVEL_WARNING when used as a threshold
+    SPY_LOG_LEVEL_ERROR,
+    SPY_LOG_LEVEL_WARNING,
+    SPY_LOG_LEVEL_INFO,
+    SPY_LOG_LEVEL_DEBUG
 } spy_log_level;
 
 // Called for each message at or above the threshold. `message` is one text without a final newline, valid
@@ -719,6 +740,7 @@ typedef enum spy_log_level {
 // library that compile (spy_prepare, spy_poll_reload); it must not use the device (SPY_ERROR_BUSY).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
+// Who is told of messages.
 typedef struct spy_log {
     spy_log_func func;   // NULL: silent
     void *user_data;     // handed to func
@@ -726,22 +748,24 @@ typedef struct spy_log {
 } spy_log;
 
 // A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
-void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
+SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
 // A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
+// Who is told of slow steps.
 typedef struct spy_progress {
     spy_progress_func func; // NULL: none
     void *user_data;
 } spy_progress;
 
-// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the GPU and waits for
-// other threads' calls. For
+// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the
+// GPU (those that last longer than some 50 us), large copies to host memory, and waits for other threads' calls. For
 // programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
 // is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
+// Who is told of waits.
 typedef struct spy_blocking {
     spy_blocking_func func; // NULL: none
     void *user_data;
@@ -749,12 +773,13 @@ typedef struct spy_blocking {
 
 // Asked about every 50 ms, on the thread that waits, while the library waits for the Slang compiler or for the driver's
 // (vkCreateComputePipelines, NVRTC, cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host
-// memory (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
+// memory and while a read waits for the work that writes what it reads (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
 // SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself (see
 // spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a Ctrl-C or
 // a button. `func` must not call the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
 
+// Who is asked whether to leave a wait.
 typedef struct spy_interrupt {
     spy_interrupt_func func; // NULL: none
     void *user_data;
@@ -776,31 +801,33 @@ typedef struct spy_allocator {
 // A scalar element type. Host layout is C's: bool 1 byte, float16 2 bytes (IEEE 754 half).
 typedef enum spy_dtype {
     SPY_DTYPE_DEFAULT = 0, // float32
-    SPY_BOOL,
-    SPY_INT8,
-    SPY_UINT8,
-    SPY_INT16,
-    SPY_UINT16,
-    SPY_INT32,
-    SPY_UINT32,
-    SPY_INT64,
-    SPY_UINT64,
-    SPY_FLOAT16,
-    SPY_FLOAT32,
-    SPY_FLOAT64,
+    SPY_DTYPE_BOOL,
+    SPY_DTYPE_INT8,
+    SPY_DTYPE_UINT8,
+    SPY_DTYPE_INT16,
+    SPY_DTYPE_UINT16,
+    SPY_DTYPE_INT32,
+    SPY_DTYPE_UINT32,
+    SPY_DTYPE_INT64,
+    SPY_DTYPE_UINT64,
+    SPY_DTYPE_FLOAT16,
+    SPY_DTYPE_FLOAT32,
+    SPY_DTYPE_FLOAT64,
     SPY_DTYPE_COUNT
 } spy_dtype;
 
 // Host size of a scalar in bytes; 0 for an unknown dtype. Threads: any.
-size_t spy_dtype_size_bytes(spy_dtype dtype);
+SPY_API size_t spy_dtype_size_bytes(spy_dtype dtype);
 // Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
-const char *spy_dtype_name(spy_dtype dtype);
+SPY_API const char *spy_dtype_name(spy_dtype dtype);
 
 // Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
 // SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
 // Threads: any.
-spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                                       size_t count);
 
+// Dimensions that a tensor, a host array or a call has at most.
 #define SPY_MAX_RANK 8
 
 // A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for
@@ -851,11 +878,12 @@ typedef struct spy_device spy_device;
 struct spy_module;                       // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
+// What a GPU is; in a desc, which ones will do.
 typedef enum spy_adapter_type {
-    SPY_ADAPTER_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
-    SPY_ADAPTER_DISCRETE,
-    SPY_ADAPTER_INTEGRATED,
-    SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
+    SPY_ADAPTER_TYPE_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
+    SPY_ADAPTER_TYPE_DISCRETE,
+    SPY_ADAPTER_TYPE_INTEGRATED,
+    SPY_ADAPTER_TYPE_CPU // a software device such as Mesa's lavapipe
 } spy_adapter_type;
 
 // A file's contents, as spy_file_hook.open gives them.
@@ -888,6 +916,7 @@ typedef struct spy_reload_hook {
     void *user_data;
 } spy_reload_hook;
 
+// How to make a device. All but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: which API drives the GPU
     const void *backend_desc; // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
@@ -925,64 +954,72 @@ typedef struct spy_device_desc {
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
-spy_device *spy_create_device(const spy_device_desc *desc);
+SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
-// Release the device and everything that was made from it, in whatever order the program left that; waits for its work. NULL
-// is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
+// One more holder of the device, which then needs one more release: for parts of a program that share a device and end in any
+// order. Threads: any.
+SPY_API void spy_retain_device(spy_device *device);
+
+// The last release ends the device and everything that was made from it, in whatever order the program left that; it waits for
+// its work. NULL is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
 // calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
 // to release itself it releases before. Does not wait for a driver's compiler that a call has left (desc.interrupt,
 // desc.compile_timeout_s), but where the driver's objects or the host memory are the program's: with desc.allocator, and on
 // an engine's VkInstance or VkDevice, a CUDA context or stream that the program has given.
 // Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
-void spy_release_device(spy_device *device);
+SPY_API void spy_release_device(spy_device *device);
 
 // The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
 // released objects, failed device creations, SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of
 // a fork. Threads: any.
-spy_error spy_take_error(spy_device *device);
+SPY_API spy_error spy_take_error(spy_device *device);
 
 // A point in the device's order of work. 0: before everything.
 typedef uint64_t spy_submit_id;
 
 // Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: any.
-spy_submit_id spy_flush(spy_device *device);
+SPY_API spy_submit_id spy_flush(spy_device *device);
 // Submit and wait for all work. Threads: any.
-spy_status spy_wait(spy_device *device);
+SPY_API spy_status spy_wait(spy_device *device);
 // Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
-spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
+SPY_API spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
 // Whether the work up to `id` has finished. Never waits.
-bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
+SPY_API bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
 // Call `func` when the device is released, before its objects go. Threads: any.
-spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
-                                  void *user_data);
+SPY_API spy_status spy_add_close_callback(spy_device *device,
+                                          void (*func)(spy_device *device, void *user_data), void *user_data);
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
-spy_status spy_trim(spy_device *device);
+SPY_API spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
 // Errors: SPY_ERROR_IO when it does not exist.
 // Threads: any.
-spy_status spy_set_dump_directory(spy_device *device, const char *directory);
+SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: element types that kernels may use, and atomics.
-#define SPY_FEATURE_FLOAT16 0x1u
-#define SPY_FEATURE_FLOAT64 0x2u
-#define SPY_FEATURE_INT8 0x4u
-#define SPY_FEATURE_INT16 0x8u
-#define SPY_FEATURE_INT64 0x10u
-#define SPY_FEATURE_ATOMIC_FLOAT32_ADD 0x20u
-#define SPY_FEATURE_TIMESTAMPS 0x40u
-#define SPY_FEATURE_SUBGROUPS 0x80u
-#define SPY_FEATURE_POINTERS 0x100u
+// Bits of spy_device_info.features: what kernels may use on the device.
+typedef enum spy_feature {
+    SPY_FEATURE_NONE = 0,
+    SPY_FEATURE_FLOAT16 = 1 << 0, // element types
+    SPY_FEATURE_FLOAT64 = 1 << 1,
+    SPY_FEATURE_INT8 = 1 << 2,
+    SPY_FEATURE_INT16 = 1 << 3,
+    SPY_FEATURE_INT64 = 1 << 4,
+    SPY_FEATURE_ATOMIC_FLOAT32_ADD = 1 << 5,
+    SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(), spy_time_call()
+    SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic of a wave's lanes
+    SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function takes whole
+} spy_feature;
 
+// What a device or an adapter is.
 typedef struct spy_device_info {
     const char *backend;             // "vulkan", "null"
     char name[256];                  // the adapter's name
     char driver[256];                // driver name and version
     spy_adapter_type type;           // never DEFAULT
     uint32_t api_version;            // the backend's own encoding
-    uint32_t features;               // SPY_FEATURE_*
+    uint32_t features;               // bits of spy_feature
     uint32_t subgroup_size;          // lanes of a wave
     uint32_t max_group_size;         // threads in a group
     uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded
@@ -993,11 +1030,11 @@ typedef struct spy_device_info {
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.
-spy_device_info spy_get_device_info(const spy_device *device);
+SPY_API spy_device_info spy_get_device_info(const spy_device *device);
 
 // List the adapters of a backend: fills at most `capacity` entries of `infos` (may be NULL) and returns how many
 // there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
-size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
+SPY_API size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
 
 // Counts since the device was made, for tests and tuning. Threads: any.
 typedef struct spy_device_stats {
@@ -1018,7 +1055,8 @@ typedef struct spy_device_stats {
     uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
 } spy_device_stats;
 
-spy_device_stats spy_get_device_stats(spy_device *device);
+// What the device has counted so far. NULL device: all zero. Threads: any.
+SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
 // One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
 // (CLOCK_MONOTONIC, QueryPerformanceCounter).
@@ -1029,7 +1067,7 @@ typedef struct spy_calibration {
 
 // Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
 // without SPY_FEATURE_TIMESTAMPS. Threads: any.
-spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
+SPY_API spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
 }
@@ -1046,6 +1084,7 @@ extern "C" {
 typedef struct spy_module spy_module;
 typedef struct spy_function spy_function;
 
+// A preprocessor macro.
 typedef struct spy_define {
     const char *name;
     const char *value; // NULL: "1"
@@ -1073,6 +1112,7 @@ typedef enum spy_debug_info {
     SPY_DEBUG_INFO_FULL   // variables and the sources too
 } spy_debug_info;
 
+// How exactly floating-point code is kept.
 typedef enum spy_float_mode {
     SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
     SPY_FLOAT_MODE_PRECISE,     // it may not. To drivers Slang before 2026.14 cannot say so: SPY_ERROR_UNSUPPORTED
@@ -1091,6 +1131,7 @@ typedef struct spy_compile_options {
     bool experimental_features; // of the language
 } spy_compile_options;
 
+// Where a module comes from and how it is compiled. One of path, source and precompiled is needed.
 typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
                                        // When it is relative and not there, the include paths are searched for it
@@ -1121,19 +1162,20 @@ typedef struct spy_module_desc {
 // A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
 // Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
-spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
-// Both before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
-// at any time. NULL is ignored by the second.
-void spy_retain_module(spy_module *module);
-void spy_release_module(spy_module *module);
+SPY_API spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
+// One more holder of the module, which then needs one more release. Threads: any.
+SPY_API void spy_retain_module(spy_module *module);
+// Before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
+// at any time. NULL is ignored.
+SPY_API void spy_release_module(spy_module *module);
 
 // Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
 // version take in place of its source. It holds this module alone: what it imports stays needed.
 // SPY_ERROR_IO: `path` cannot be written. Threads: any.
-spy_status spy_save_module(spy_module *module, const char *path);
-// The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
-// many there are; 0 and an error when that fails.
-size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
+SPY_API spy_status spy_save_module(spy_module *module, const char *path);
+// The same into memory. Works like snprintf, as spy_explain_call() does: writes at most `capacity_bytes` bytes to `data`, which
+// may be NULL when that is 0, and returns how many there are; 0 on error. Threads: any.
+SPY_API size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
 
 // >>reload
 
@@ -1149,8 +1191,9 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
 // still know the old layout: a call says so.
 // Returns when everything is compiled, prepared calls too; other threads use the device meanwhile. Does not wait for the
 // GPU. Threads: any. Cost: as loading.
-spy_status spy_reload_module(spy_module *module, const char *source);
+SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
+// What a look for changed files has found.
 typedef struct spy_reload_info {
     uint32_t reloaded;  // modules that have new code
     uint32_t failed;    // reloads that failed; those modules keep their code, and are tried again after the next change
@@ -1163,22 +1206,22 @@ typedef struct spy_reload_info {
 // spy_poll_reload() finds it done, puts it in place and counts it in `info` (may be NULL). Neither compiles nor waits.
 // SPY_OK: nothing has failed since the last poll. Else as spy_reload_module(), for the first that failed.
 // Threads: any. Cost: without a look 0.1 us, a look about 2 us a file.
-spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // The same, waiting: when it looks, it returns after all that has changed is reloaded, prepared calls too.
 // Threads: any; others use the device meanwhile. Cost: without a look 0.1 us, without a change 2 us a file, else as loading.
-spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
 // the error lists the nearest names. Borrowed: lives as long as its module. Threads: any.
-spy_function *spy_find_function(spy_module *module, const char *name);
-const char *spy_function_name(const spy_function *function);
-spy_module *spy_function_module(const spy_function *function);
+SPY_API spy_function *spy_find_function(spy_module *module, const char *name);
+SPY_API const char *spy_function_name(const spy_function *function);
+SPY_API spy_module *spy_function_module(const spy_function *function);
 
 // Whether the module can see a type of that name ("Particle", "float3", "Foo<3>"). No error is raised.
-bool spy_has_type(spy_module *module, const char *name);
+SPY_API bool spy_has_type(spy_module *module, const char *name);
 // Bytes of one element of that type in C's layout, which host data is given in; 0 and an error if unknown.
-size_t spy_type_size_bytes(spy_module *module, const char *name);
+SPY_API size_t spy_type_size_bytes(spy_module *module, const char *name);
 
 #ifdef __cplusplus
 }
@@ -1199,56 +1242,59 @@ extern "C" {
 typedef struct spy_decl spy_decl;
 typedef struct spy_type_info spy_type_info;
 
+// What a declaration is.
 typedef enum spy_decl_kind {
-    SPY_DECL_OTHER = 0,        // something that Slang's reflection does not name, such as a class
-    SPY_DECL_MODULE,           // the root
-    SPY_DECL_IMPORT,           // a module that this one needs, directly or not; `file` is where it was found
-    SPY_DECL_NAMESPACE,        // reopened namespaces are one
-    SPY_DECL_STRUCT,
-    SPY_DECL_INTERFACE,
-    SPY_DECL_ENUM,
-    SPY_DECL_ENUM_CASE,        // `value` is its number
-    SPY_DECL_ALIAS,            // typealias and typedef; `type` is what it stands for
-    SPY_DECL_ASSOCIATED_TYPE,  // of an interface
-    SPY_DECL_EXTENSION,        // `type` is what it extends; NULL, with the name "", where that could not be found out
-    SPY_DECL_FIELD,
-    SPY_DECL_PROPERTY,
-    SPY_DECL_SUBSCRIPT,        // "operator[]"; its parameters are children
-    SPY_DECL_FUNCTION,         // a global one; an entry point has a `stage`
-    SPY_DECL_METHOD,           // of a struct, interface, enum or extension; SPY_DECL_STATIC or of an instance
-    SPY_DECL_CONSTRUCTOR,      // "__init", also the one that Slang makes from the fields
-    SPY_DECL_PARAMETER,        // of a function
-    SPY_DECL_GENERIC_TYPE,     // the T of f<T>; its constraints are children
-    SPY_DECL_GENERIC_VALUE,    // the N of f<let N : int>
-    SPY_DECL_CONSTRAINT,       // `type` is the interface that a generic type must implement
-    SPY_DECL_VARIABLE,         // a static or groupshared one, or a constant
-    SPY_DECL_SHADER_PARAMETER  // a global that the host sets: uniform data, a buffer, a texture
+    SPY_DECL_KIND_OTHER = 0, // something that Slang's reflection does not name, such as a class
+    SPY_DECL_KIND_MODULE,    // the root
+    SPY_DECL_KIND_IMPORT,    // a module that this one needs, directly or not; `file` is where it was found
+    SPY_DECL_KIND_NAMESPACE, // reopened namespaces are one
+    SPY_DECL_KIND_STRUCT,
+    SPY_DECL_KIND_INTERFACE,
+    SPY_DECL_KIND_ENUM,
+    SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
+    SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is what it stands for
+    SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
+    SPY_DECL_KIND_EXTENSION, // `type` is what it extends; NULL, with the name "", where that could not be found out
+    SPY_DECL_KIND_FIELD,
+    SPY_DECL_KIND_PROPERTY,
+    SPY_DECL_KIND_SUBSCRIPT, // "operator[]"; its parameters are children
+    SPY_DECL_KIND_FUNCTION,  // a global one; an entry point has a `stage`
+    SPY_DECL_KIND_METHOD, // of a struct, interface, enum or extension; SPY_DECL_FLAG_STATIC or of an instance
+    SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the one that Slang makes from the fields
+    SPY_DECL_KIND_PARAMETER,       // of a function
+    SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
+    SPY_DECL_KIND_GENERIC_VALUE,   // the N of f<let N : int>
+    SPY_DECL_KIND_CONSTRAINT,      // `type` is the interface that a generic type must implement
+    SPY_DECL_KIND_VARIABLE,        // a static or groupshared one, or a constant
+    SPY_DECL_KIND_SHADER_PARAMETER // a global that the host sets: uniform data, a buffer, a texture
 } spy_decl_kind;
 
-// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_IN, one that is written SPY_DECL_OUT, an inout one both.
+// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_FLAG_IN, one that is written SPY_DECL_FLAG_OUT, an inout one both.
 // [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] are one bit: Slang does not tell them apart.
-typedef enum spy_decl_flags {
-    SPY_DECL_STATIC = 1 << 0,
-    SPY_DECL_CONST = 1 << 1,
-    SPY_DECL_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
-    SPY_DECL_EXPORT = 1 << 3,
-    SPY_DECL_MUTATING = 1 << 4,       // a method that changes its instance
-    SPY_DECL_DIFFERENTIABLE = 1 << 5,
-    SPY_DECL_NO_DIFF = 1 << 6,
-    SPY_DECL_IN = 1 << 7,
-    SPY_DECL_OUT = 1 << 8,
-    SPY_DECL_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
-    SPY_DECL_GETTER = 1 << 11,        // a property or subscript that can be read
-    SPY_DECL_SETTER = 1 << 12,        // ... written
-    SPY_DECL_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
-} spy_decl_flags;
+typedef enum spy_decl_flag {
+    SPY_DECL_FLAG_NONE = 0,
+    SPY_DECL_FLAG_STATIC = 1 << 0,
+    SPY_DECL_FLAG_CONST = 1 << 1,
+    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
+    SPY_DECL_FLAG_EXPORT = 1 << 3,
+    SPY_DECL_FLAG_MUTATING = 1 << 4,       // a method that changes its instance
+    SPY_DECL_FLAG_DIFFERENTIABLE = 1 << 5,
+    SPY_DECL_FLAG_NO_DIFF = 1 << 6,
+    SPY_DECL_FLAG_IN = 1 << 7,
+    SPY_DECL_FLAG_OUT = 1 << 8,
+    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_FLAG_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
+    SPY_DECL_FLAG_GETTER = 1 << 11,        // a property or subscript that can be read
+    SPY_DECL_FLAG_SETTER = 1 << 12,        // ... written
+    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
+} spy_decl_flag;
 
+// Which member of a spy_constant counts.
 typedef enum spy_constant_kind {
-    SPY_CONSTANT_NONE = 0, // there is none, or Slang does not tell it
-    SPY_CONSTANT_INT,
-    SPY_CONSTANT_FLOAT,
-    SPY_CONSTANT_STRING
+    SPY_CONSTANT_KIND_NONE = 0, // there is none, or Slang does not tell it
+    SPY_CONSTANT_KIND_INT,
+    SPY_CONSTANT_KIND_FLOAT,
+    SPY_CONSTANT_KIND_STRING
 } spy_constant_kind;
 
 // A number or text known when the module was compiled.
@@ -1291,7 +1337,7 @@ typedef enum spy_stage {
 // One declaration. What a kind has no use for is zero.
 struct spy_decl {
     spy_decl_kind kind;
-    uint32_t flags;              // spy_decl_flags
+    uint32_t flags;              // bits of spy_decl_flag
     const char *name;            // "area"
     const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
                                  // for what has no name, imports, constraints, extensions (not what is in them) and the root
@@ -1314,21 +1360,22 @@ struct spy_decl {
     const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
 };
 
+// What a type is.
 typedef enum spy_type_kind {
-    SPY_TYPE_OTHER = 0,       // none of these, or it depends on a generic parameter
-    SPY_TYPE_VOID,
-    SPY_TYPE_SCALAR,
-    SPY_TYPE_VECTOR,
-    SPY_TYPE_MATRIX,
-    SPY_TYPE_ARRAY,
-    SPY_TYPE_STRUCT,
-    SPY_TYPE_ENUM,
-    SPY_TYPE_INTERFACE,
-    SPY_TYPE_POINTER,
-    SPY_TYPE_CONSTANT_BUFFER,
-    SPY_TYPE_PARAMETER_BLOCK,
-    SPY_TYPE_RESOURCE,        // buffers, textures, acceleration structures
-    SPY_TYPE_SAMPLER
+    SPY_TYPE_KIND_OTHER = 0,       // none of these, or it depends on a generic parameter
+    SPY_TYPE_KIND_VOID,
+    SPY_TYPE_KIND_SCALAR,
+    SPY_TYPE_KIND_VECTOR,
+    SPY_TYPE_KIND_MATRIX,
+    SPY_TYPE_KIND_ARRAY,
+    SPY_TYPE_KIND_STRUCT,
+    SPY_TYPE_KIND_ENUM,
+    SPY_TYPE_KIND_INTERFACE,
+    SPY_TYPE_KIND_POINTER,
+    SPY_TYPE_KIND_CONSTANT_BUFFER,
+    SPY_TYPE_KIND_PARAMETER_BLOCK,
+    SPY_TYPE_KIND_RESOURCE,        // buffers, textures, acceleration structures
+    SPY_TYPE_KIND_SAMPLER
 } spy_type_kind;
 
 // A type. Sizes are those of plain data, and 0 for what host memory cannot hold (resources, interfaces, open generics,
@@ -1351,26 +1398,26 @@ struct spy_type_info {
 
 // The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
 // Threads: any. Cost: a few ms for the first call, nothing later.
-const spy_decl *spy_reflect_module(spy_module *module);
+SPY_API const spy_decl *spy_reflect_module(spy_module *module);
 
 // The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
 // several that share it (spy_next_overload has the others). NULL if there is none; the error lists the nearest names.
 // Threads and cost: as spy_reflect_module.
-const spy_decl *spy_find_decl(spy_module *module, const char *path);
+SPY_API const spy_decl *spy_find_decl(spy_module *module, const char *path);
 
 // The next declaration of the same name and kind beside this one; NULL: none, or decl is NULL. Threads: any.
-const spy_decl *spy_next_overload(const spy_decl *decl);
+SPY_API const spy_decl *spy_next_overload(const spy_decl *decl);
 
 // The first attribute of that name; NULL: none, or decl is NULL. No error is raised. Threads: any.
-const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
+SPY_API const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
 // A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
 // is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: any.
-const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
+SPY_API const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
 // Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
 // them is unknown or the second is no interface. Threads: any.
-bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
+SPY_API bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus
 }
@@ -1386,6 +1433,7 @@ extern "C" {
 
 typedef struct spy_tensor spy_tensor;
 
+// What a tensor is and what it holds. All zero: one float, undefined.
 typedef struct spy_tensor_desc {
     spy_shape shape;          // default: rank 0, one element; sizes may be 0
     spy_dtype dtype;          // scalar elements; default float32
@@ -1405,43 +1453,47 @@ typedef struct spy_tensor_desc {
 
 // Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: any.
 // Cost: no driver call when the pool has a block of that size; a copy of data.
-spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
-// Both before the device is released, as all uses of its objects.
-void spy_retain_tensor(spy_tensor *tensor);
-// Threads: any, at any time; calls in flight keep the memory until they are done. NULL is ignored.
-void spy_release_tensor(spy_tensor *tensor);
+SPY_API spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
+// One more holder of the tensor, which then needs one more release. Threads: any.
+SPY_API void spy_retain_tensor(spy_tensor *tensor);
+// Before the device is released, as all uses of its objects. Threads: any, at any time; calls in flight keep the memory until
+// they are done. NULL is ignored.
+SPY_API void spy_release_tensor(spy_tensor *tensor);
 
 // Copy all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.
 // size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: any.
-spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
+SPY_API spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
 // Copy `data` into all elements; `data` may change after the return. Threads: any.
-spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
+SPY_API spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
 // The same for elements first .. first + count in row-major order, whatever the strides. Threads: any.
-spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data, size_t size_bytes);
-spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data, size_t size_bytes);
+SPY_API spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
+                                         size_t size_bytes);
+SPY_API spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
+                                          size_t size_bytes);
 // Set every scalar of every element to `value`, converted to its type. Threads: any.
-spy_status spy_tensor_fill(spy_tensor *tensor, double value);
+SPY_API spy_status spy_tensor_fill(spy_tensor *tensor, double value);
 // Set every element to one value in C's layout: size_bytes is one element's size. Threads: any.
-spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
+SPY_API spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
 // Copy the elements of `from` to those of `to`, which has the same shape; strides may be any. The types are the same, or
 // scalars, vectors, matrices or arrays of the same sizes: then each scalar is converted as host data is, and one that does
 // not fit is SPY_ERROR_OUT_OF_RANGE and nothing is written. The two may overlap: `from` is read first. Elements of
 // `to` must not lie at one place. Threads: any.
 // Cost: of one type and in runs of 4 KiB and more, or of few: the device copies and nothing is waited for. Else the
 // elements go through host memory; a Slang function (float copy(float x) { return x; }) is then faster.
-spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
+SPY_API spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
 
 // Describe a tensor's contents as numpy prints arrays: a line with type and shape, then nested brackets, columns aligned,
 // floats with up to 8 decimals; above 1,000 scalars the first and last 3 of each dimension, which alone are downloaded.
 // Vectors, matrices and arrays print as further dimensions, structs as {field: value}. Works like snprintf: writes at
 // most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: any.
-size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
+SPY_API size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
 
 // The GPU's address of the first element, for pointers in structs and for the backend's own API. Valid as long as
 // something holds the memory. What kernels do through it is not seen: order such calls by spy_wait(). 0 and
 // SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: any.
-uint64_t spy_tensor_address(spy_tensor *tensor);
+SPY_API uint64_t spy_tensor_address(spy_tensor *tensor);
 
+// What a tensor is.
 typedef struct spy_tensor_info {
     spy_shape shape;
     spy_shape strides;        // in elements; 0 for broadcast dimensions
@@ -1455,7 +1507,7 @@ typedef struct spy_tensor_info {
 } spy_tensor_info;
 
 // Threads: any. NULL: all zero.
-spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
+SPY_API spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
 
 // A view shares its tensor's memory and keeps it alive. All are released by the caller.
 typedef struct spy_view_desc {
@@ -1467,22 +1519,25 @@ typedef struct spy_view_desc {
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_view_desc;
 // Any view whose elements all lie inside the tensor's storage; else an error that says which index does not.
-spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
+SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
 // Stretch dimensions of size 1 and add leading ones, as numpy.broadcast_to: no copy, strides of 0.
-spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
+SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
 // tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
-// step walks backwards, SPY_INDEX_NONE leaves start or stop out.
-spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop, int64_t step);
-// tensor[..., index, ...]: the dimension disappears.
-spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
+// step walks backwards, SPY_INDEX_NONE leaves start or stop out. Short for spy_create_indexed() with spy_index_range() there.
+SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop,
+                                     int64_t step);
+// tensor[..., index, ...]: the dimension disappears. Short for spy_create_indexed() with spy_index_at() there.
+SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 
 #define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
 
+// What an item of an index list takes.
 typedef enum spy_index_kind {
-    SPY_INDEX_AT = 0, // start: the index
-    SPY_INDEX_RANGE,  // start:stop:step
-    SPY_INDEX_REST,
-    SPY_INDEX_NEW
+    SPY_INDEX_KIND_DEFAULT = 0, // as AT: an item that is all zero is index 0
+    SPY_INDEX_KIND_AT,          // start: the index
+    SPY_INDEX_KIND_RANGE,       // start:stop:step
+    SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave
+    SPY_INDEX_KIND_NEW          // a new dimension of size 1
 } spy_index_kind;
 
 // One item of an index list. Filled by the spy_index_* functions.
@@ -1491,16 +1546,17 @@ typedef struct spy_index {
     int64_t start, stop, step;
 } spy_index;
 
+// A list of items, from the first dimension on; see SPY_INDICES.
 typedef struct spy_indices {
     const spy_index *items;
     size_t count;
 } spy_indices;
 
-spy_index spy_index_at(int64_t index); // i: the dimension disappears
-spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // start:stop:step
-spy_index spy_index_all(void);  // : a whole dimension
-spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
-spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
+SPY_API spy_index spy_index_at(int64_t index); // i: the dimension disappears
+SPY_API spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // start:stop:step
+SPY_API spy_index spy_index_all(void);  // : a whole dimension
+SPY_API spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
+SPY_API spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
 // SPY_INDICES(spy_index_at(2), spy_index_rest()): indices for the call that they stand in. As SPY_ARGS they are good until the end of
 // the block in C and of the statement in C++, where `spy_indices i = SPY_INDICES(...)` does not compile.
@@ -1529,20 +1585,20 @@ extern "C" {
 
 // numpy's basic indexing in one step: tensor[2, 1:8:3, ..., ::-1] is SPY_INDICES(spy_index_at(2), spy_index_range(1, 8, 3),
 // spy_index_rest(), spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1)). Dimensions that no item names stay whole.
-spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices);
+SPY_API spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices);
 // The elements in the same order under other sizes, as numpy.reshape; one size may be -1. Never copies: strides that do not
 // allow a view are an error that names the dimensions.
-spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape);
+SPY_API spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape);
 // The same bytes as another element type, as numpy.ndarray.view: "uint", "float3", or a struct of `module` (else NULL).
 // Types of one size on the device keep the shape; else the last dimension, which must be contiguous, is cut anew.
-spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type, spy_module *module);
+SPY_API spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type, spy_module *module);
 // Elements as scalars with further dimensions: float3 (100) is float (100, 3), float4x4 (N) is float (N, 4, 4), int[5]
 // is int (..., 5); a struct whose scalars are all of one type gets one dimension for them. Scalars stay as they are.
-spy_tensor *spy_create_flat_view(spy_tensor *tensor);
+SPY_API spy_tensor *spy_create_flat_view(spy_tensor *tensor);
 // The dimensions in another order, as numpy.transpose.
-spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
+SPY_API spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
 // Make `tensor` (a view) see other storage of the same shape, strides and type: what `other` sees.
-spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
+SPY_API spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
 
 #ifdef __cplusplus
 }
@@ -1557,54 +1613,55 @@ extern "C" {
 #endif
 
 // A place in host memory whose type is known: a range of elements, one of them, or a part of one. A small value to be
-// passed on and copied; all members are private. All zero: nowhere, which a function gives when it fails. Functions
+// passed on and copied; all members are private, as each '_' says. All zero: nowhere, which a function gives when it fails. Functions
 // take such a cursor, report that it stands nowhere, and the device's first error says why.
 //     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
-//     spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_FLOAT32, 3, rgb);
+//     spy_cursor_write(spy_cursor_field(third, "light.color"), rgb, 3, SPY_DTYPE_FLOAT32);
 //     spy_cursor_apply(lights);
 //     spy_release_cursor(lights);
 // Threads: one at a time a range; create, over, apply: any.
 typedef struct spy_cursor {
-    spy_device *device;
-    struct spyi_cursor_range *range;
-    const void *element, *type;
-    void *data;
-    int64_t count, index;
-    size_t offset;
+    spy_device *_device;
+    struct spyi_cursor_range *_range;
+    const void *_element, *_type;
+    void *_data;
+    int64_t _count, _index;
+    size_t _offset;
 } spy_cursor;
 
 // Elements first .. first + count of a tensor in row-major order, copied to host memory; waits for the work that writes
 // the tensor. Reads and writes touch the copy alone. It is released by the caller, or with the device.
-spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count);
+SPY_API spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count);
 // The same over the program's own memory: values of a type in C's layout, as many as size_bytes holds. `data` must stay
 // there as long as the cursor is used. Nothing is copied; nothing is to be applied or released.
-spy_cursor spy_cursor_over(spy_module *module, const char *type, void *data, size_t size_bytes);
+SPY_API spy_cursor spy_cursor_over(spy_module *module, const char *type, void *data, size_t size_bytes);
 
 // A part by its path: "light.color", "items[3].x", "[2].mass", "transform[0][3]". Vectors have x, y, z, w (or r, g, b,
 // a) and [0] to [3], matrices [row] or [row][column]. A range of one element needs no "[0]" in front. An unknown
 // name is SPY_ERROR_NOT_FOUND with the nearest ones, an index beyond the end SPY_ERROR_OUT_OF_RANGE.
-spy_cursor spy_cursor_field(spy_cursor cursor, const char *path);
+SPY_API spy_cursor spy_cursor_field(spy_cursor cursor, const char *path);
 // Part `index` of a range, array, vector or matrix, from 0.
-spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index);
+SPY_API spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index);
 
 // All scalars of the place, in the order of declaration, from or to `count` values of one dtype (default: float32).
 // `count` must be their number. Values are converted as spy_arg_* are: one that does not fit (300 for uint8_t, 2.5 for
 // int) is SPY_ERROR_OUT_OF_RANGE, and nothing is changed.
-spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values);
-spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values);
+SPY_API spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype);
+SPY_API spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype);
 // The place as bytes in C's layout, e.g. a whole struct. size_bytes must be its size.
-spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes);
-spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);
+SPY_API spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes);
+SPY_API spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);
 
 // Copy the elements that were written since the creation or the last apply to the tensor, in the device's order of
 // work; all other elements stay untouched. An element is copied whole: its other fields become what they were when it was
 // read. Any cursor of the range will do. Cost: an upload for each run of such elements.
-spy_status spy_cursor_apply(spy_cursor cursor);
+SPY_API spy_status spy_cursor_apply(spy_cursor cursor);
 // Give the copy of spy_create_cursor() back; what was not applied is lost. Any cursor of the range will do; all of them
 // are invalid then. Nowhere and the program's own memory are ignored. Before the
 // device is released. Threads: any.
-void spy_release_cursor(spy_cursor cursor);
+SPY_API void spy_release_cursor(spy_cursor cursor);
 
+// What a cursor stands at.
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type at the place; of one element for a range
     spy_dtype dtype;         // when all scalars have the same; else SPY_DTYPE_DEFAULT
@@ -1614,7 +1671,7 @@ typedef struct spy_cursor_info {
 } spy_cursor_info;
 
 // What a cursor stands at. All zero when that is nowhere, without an error.
-spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
+SPY_API spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
 
 #ifdef __cplusplus
 }
@@ -1633,9 +1690,6 @@ extern "C" {
 typedef struct spy_arg spy_arg;
 struct spy_result;
 
-#define SPY_MAP_WHOLE 255u
-#define SPY_MAP_VALUE 254u
-
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
     const spy_arg *items;
@@ -1644,19 +1698,19 @@ typedef struct spy_args {
 
 // What an argument is. Filled by the spy_arg_*, spy_out_* and spy_inout_* functions below.
 typedef enum spy_arg_kind {
-    SPY_ARG_NONE = 0,
-    SPY_ARG_BOOL,    // value.u
-    SPY_ARG_INT,     // value.i
-    SPY_ARG_UINT,    // value.u
-    SPY_ARG_FLOAT,   // value.f
-    SPY_ARG_TENSOR,  // value.tensor
-    SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
-    SPY_ARG_DATA,    // host bytes of one value in C's layout
-    SPY_ARG_STRUCT,  // named fields
-    SPY_ARG_NEW,     // a new tensor is made for an output
-    SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
-    SPY_ARG_RESULT,  // an output of whatever kind: value.result
-    SPY_ARG_PAIR     // fields[0] a value, fields[1] its gradient
+    SPY_ARG_KIND_NONE = 0,
+    SPY_ARG_KIND_BOOL,    // value.u
+    SPY_ARG_KIND_INT,     // value.i
+    SPY_ARG_KIND_UINT,    // value.u
+    SPY_ARG_KIND_FLOAT,   // value.f
+    SPY_ARG_KIND_TENSOR,  // value.tensor
+    SPY_ARG_KIND_ARRAY,   // host array of scalars: dtype, shape, pointer
+    SPY_ARG_KIND_DATA,    // host bytes of one value in C's layout
+    SPY_ARG_KIND_STRUCT,  // named fields
+    SPY_ARG_KIND_NEW,     // a new tensor is made for an output
+    SPY_ARG_KIND_CUSTOM,  // generators and their like
+    SPY_ARG_KIND_RESULT,  // an output of whatever kind: value.result
+    SPY_ARG_KIND_PAIR     // fields[0] a value, fields[1] its gradient
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
@@ -1668,17 +1722,17 @@ typedef enum spy_direction {
     SPY_DIRECTION_IN   // of tensors, which else go both ways: never written; what would write them is an error
 } spy_direction;
 
-// One argument. Plain data that lives only during the call.
+// One argument. Plain data that lives only during the call. The functions below fill all of it; members that begin with '_' are
+// private: what they hold may change from release to release.
 struct spy_arg {
     const char *name;          // parameter's or field's name; NULL: by position
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
-                               // SPY_MAP_VALUE: see spy_map_value()
-    int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
+    uint32_t _map_count;       // of spy_map() and spy_map_value(): 0: no mapping is given
+    int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
-    const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
+    const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -1691,7 +1745,7 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_KIND_CUSTOM: the kind's own
 };
 
 // SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
@@ -1761,46 +1815,47 @@ extern "C" {
 #endif
 
 // Scalars. A number takes the parameter's type: one that does not fit (300 for uint8_t, 2.5 for int) is an error.
-spy_arg spy_arg_bool(const char *name, bool value);
-spy_arg spy_arg_i32(const char *name, int32_t value);
-spy_arg spy_arg_u32(const char *name, uint32_t value);
-spy_arg spy_arg_i64(const char *name, int64_t value);
-spy_arg spy_arg_u64(const char *name, uint64_t value);
-spy_arg spy_arg_f32(const char *name, float value);
-spy_arg spy_arg_f64(const char *name, double value);
+SPY_API spy_arg spy_arg_bool(const char *name, bool value);
+SPY_API spy_arg spy_arg_i32(const char *name, int32_t value);
+SPY_API spy_arg spy_arg_u32(const char *name, uint32_t value);
+SPY_API spy_arg spy_arg_i64(const char *name, int64_t value);
+SPY_API spy_arg spy_arg_u64(const char *name, uint64_t value);
+SPY_API spy_arg spy_arg_f32(const char *name, float value);
+SPY_API spy_arg spy_arg_f64(const char *name, double value);
 
 // Device arrays. Dimensions beyond those that the parameter's type takes are run over by the kernel.
-spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
+SPY_API spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
 
 // A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the others are run
 // over. It is read during the call. float64 data for a float parameter is converted.
-spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data);
-// A short vector: spy_arg_f32n("v", 3, (float[]){ 1, 2, 3 }) for a float3 or float[3].
-spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values);
-spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
+SPY_API spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype);
+// A short vector: spy_arg_f32n("v", (float[]){ 1, 2, 3 }, 3) for a float3 or float[3].
+SPY_API spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count);
+SPY_API spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count);
 
 // A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
-spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
+SPY_API spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
 // A struct given field by field; each field is any argument, tensors and further structs included. All fields must
 // be given. A vector, too, by x, y, z and w. The list must stay alive until the call.
-spy_arg spy_arg_struct(const char *name, spy_args fields);
+SPY_API spy_arg spy_arg_struct(const char *name, spy_args fields);
 
 // Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
 // "_result" the return value is dropped.
-spy_arg spy_out_bool(const char *name, bool *value);
-spy_arg spy_out_i32(const char *name, int32_t *value);
-spy_arg spy_out_u32(const char *name, uint32_t *value);
-spy_arg spy_out_i64(const char *name, int64_t *value);
-spy_arg spy_out_u64(const char *name, uint64_t *value);
-spy_arg spy_out_f32(const char *name, float *value);
-spy_arg spy_out_f64(const char *name, double *value);
+SPY_API spy_arg spy_out_bool(const char *name, bool *value);
+SPY_API spy_arg spy_out_i32(const char *name, int32_t *value);
+SPY_API spy_arg spy_out_u32(const char *name, uint32_t *value);
+SPY_API spy_arg spy_out_i64(const char *name, int64_t *value);
+SPY_API spy_arg spy_out_u64(const char *name, uint64_t *value);
+SPY_API spy_arg spy_out_f32(const char *name, float *value);
+SPY_API spy_arg spy_out_f64(const char *name, double *value);
 // A vector, matrix or array (SPY_SHAPE(3) for a float3), or those of all elements of the call (SPY_SHAPE(100, 3)).
-spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+SPY_API spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
 // One value of any type in C's layout: a struct, but also a half (2 bytes) or uint8_t, which have no function above.
-spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
+SPY_API spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
-spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
+SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
+// Bytes of a value that spy_result holds at most.
 #define SPY_RESULT_BYTES 256
 
 // A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
@@ -1817,32 +1872,32 @@ typedef struct spy_result {
 
 // "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
 // the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
-spy_arg spy_out_result(const char *name, spy_result *result);
+SPY_API spy_arg spy_out_result(const char *name, spy_result *result);
 // An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
 // the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
-spy_arg spy_inout_result(const char *name, spy_result *result);
+SPY_API spy_arg spy_inout_result(const char *name, spy_result *result);
 
 // Values that go in and come back, for inout parameters. The call waits.
-spy_arg spy_inout_bool(const char *name, bool *value);
-spy_arg spy_inout_i32(const char *name, int32_t *value);
-spy_arg spy_inout_u32(const char *name, uint32_t *value);
-spy_arg spy_inout_i64(const char *name, int64_t *value);
-spy_arg spy_inout_u64(const char *name, uint64_t *value);
-spy_arg spy_inout_f32(const char *name, float *value);
-spy_arg spy_inout_f64(const char *name, double *value);
-spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
-spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
+SPY_API spy_arg spy_inout_bool(const char *name, bool *value);
+SPY_API spy_arg spy_inout_i32(const char *name, int32_t *value);
+SPY_API spy_arg spy_inout_u32(const char *name, uint32_t *value);
+SPY_API spy_arg spy_inout_i64(const char *name, int64_t *value);
+SPY_API spy_arg spy_inout_u64(const char *name, uint64_t *value);
+SPY_API spy_arg spy_inout_f32(const char *name, float *value);
+SPY_API spy_arg spy_inout_f64(const char *name, double *value);
+SPY_API spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
+SPY_API spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
 // No dimensions (all zero): none is run over, the whole argument is one value.
-spy_arg spy_map(spy_arg arg, spy_dims dims);
+SPY_API spy_arg spy_map(spy_arg arg, spy_dims dims);
 // `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
 // over as any array is: two of 3 floats for f(float, float) make 3 calls.
-spy_arg spy_map_value(spy_arg arg);
+SPY_API spy_arg spy_map_value(spy_arg arg);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
-spy_arg spy_cast(spy_arg arg, const char *type);
+SPY_API spy_arg spy_cast(spy_arg arg, const char *type);
 
 // >>packed arguments
 
@@ -1850,10 +1905,12 @@ typedef struct spy_packed spy_packed;
 
 // A copy of an argument with all that it points to (host data, fields, names; tensors are retained), to be given to many
 // calls without building it again. NULL on failure: outputs and grids cannot be packed. Released by the caller.
-spy_packed *spy_pack(spy_device *device, spy_arg arg);
-spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
-// Before the device goes. NULL is ignored.
-void spy_release_packed(spy_packed *packed);
+SPY_API spy_packed *spy_pack(spy_device *device, spy_arg arg);
+SPY_API spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
+// One more holder of the copy, which then needs one more release. Threads: any.
+SPY_API void spy_retain_packed(spy_packed *packed);
+// Before the device is released. Threads: any. NULL is ignored.
+SPY_API void spy_release_packed(spy_packed *packed);
 
 // >>calling
 
@@ -1861,16 +1918,16 @@ void spy_release_packed(spy_packed *packed);
 // of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
 // Errors found before the launch leave every output as it was.
 // Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
-spy_status spy_call(spy_function *function, spy_args args);
+SPY_API spy_status spy_call(spy_function *function, spy_args args);
 
 // What a write_globals hook sets values in.
 typedef struct spy_globals spy_globals;
 
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
-    SPY_CALL_DEFAULT = 0,  // the function
-    SPY_CALL_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_DEFAULT = 0,  // the function
+    SPY_CALL_MODE_BACKWARD,     // spy_call_backward() is short for it
+    SPY_CALL_MODE_FORWARD_DIFF  // spy_call_forward_diff() is short for it
 } spy_call_mode;
 
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
@@ -1896,15 +1953,16 @@ typedef struct spy_call_options {
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
 // append_to belong to the kind of call: other ones bind and compile again.
-spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
 // last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
 // may be called meanwhile. Threads: the hook's.
-spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
+SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
 
 // >>dispatching
 
+// Sizes or numbers in three dimensions.
 typedef struct spy_uint3 {
     uint32_t x, y, z;
 } spy_uint3;
@@ -1922,29 +1980,31 @@ typedef struct spy_uint3 {
 // For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
 // spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
 // thread_count must have one dimension.
-spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                                const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
 // `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
 // groups run, of plain functions too.
-spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
-                                 const spy_call_options *options);
+SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
+                                         spy_args args, const spy_call_options *options);
 
 // As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
 // is SPY_ERROR_INVALID_ARGUMENT.
-spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
-                         uint64_t *gpu_time_ns);
+SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                                 uint64_t *gpu_time_ns);
 
 // What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
 // variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
 // without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
-size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                        size_t capacity);
+SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options,
+                                char *text, size_t capacity);
 
 // >>prepared calls
 
 typedef struct spy_prepared spy_prepared;
 
+// How a call is prepared.
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
@@ -1955,18 +2015,20 @@ typedef struct spy_prepare_desc {
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
 // not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
-spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
+SPY_API spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
 // SPY_OK: calls run the module's code of today, without compiling. SPY_ERROR_NOT_READY: that is still being compiled, for the
 // first time or after a reload. Else: why it failed. Never waits.
-spy_status spy_prepared_ready(spy_prepared *prepared);
+SPY_API spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
 // ones are an error.
 // Waits for an unfinished first compilation, without keeping the device. When the module was reloaded since, the old kernel
 // runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
 // that need another variant of it, waits for the new one, which is made for these arguments.
-spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+SPY_API spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+// One more holder of the prepared call, which then needs one more release. Threads: any.
+SPY_API void spy_retain_prepared(spy_prepared *prepared);
 // Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
-void spy_release_prepared(spy_prepared *prepared);
+SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus
 }
@@ -1985,12 +2047,13 @@ extern "C" {
 
 // Where in the call's shape the element is. A parameter of N components takes the last N dimensions; a number the last one.
 // Dimensions that the call does not have are 0. Gives the call no size of its own.
-spy_arg spy_arg_call_id(const char *name);
+SPY_API spy_arg spy_arg_call_id(const char *name);
 
 // The number of the element in the call, in .x or [0]; the other components are 0. What a thread's id is when each element
 // has a thread of its own: kernels that give a thread several elements count on.
-spy_arg spy_arg_thread_id(const char *name);
+SPY_API spy_arg spy_arg_thread_id(const char *name);
 
+// Sizes and places of a grid's coordinates.
 typedef struct spy_grid_desc {
     spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: none
@@ -2000,26 +2063,26 @@ typedef struct spy_grid_desc {
 
 // Coordinates of a grid: offset + stride * coordinate. Two of shape (480, 640) in an `int2 pixel` make a call of that shape
 // with .x below 640. `desc` must live until the call; its numbers must fit 32 bits.
-spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc);
+SPY_API spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc);
 
 // start, start + step, ... below stop (above, when step is negative): a dimension of the call, as numpy's arange. 32 bits.
-spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step);
+SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step);
 
 // Where a random sequence begins. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
-    uint32_t seed;     // 0: 2640457667
-    uint32_t warmup;   // values passed over
-    bool no_hash_seed; // the seed is used as it is, not hashed first
-    bool zero_seed;    // the seed is 0 (seed must be 0)
+    uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
+    uint32_t warmup;    // values passed over
+    bool raw_seed;      // the sequence begins at the seed itself; false: at the seed's hash
+    bool explicit_seed; // `seed` is the seed whatever it is, 0 included
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
 } spy_random_desc;
 
 // Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures.
 // Random unsigned numbers, independent from component to component and from element to element: Thomas Wang's 32-bit hash,
 // from thread_id ^ hash(seed) on. The same on every device and backend. Source: slang/slangpy_random.slang.
-spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
+SPY_API spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
 // Random floats, uniform in [low, high), from 24 bits of the same sequence; for float parameters of any width.
-spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
+SPY_API spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
 
 #ifdef __cplusplus
 }
@@ -2041,19 +2104,20 @@ extern "C" {
 
 // The gradient tensor: the one that with_grad made, or grad_out, or grad_in. NULL when there is none, without an error.
 // Borrowed: lives as long as `tensor`. Threads: any.
-spy_tensor *spy_tensor_grad(spy_tensor *tensor);
+SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // The gradient that calls read: of their outputs going backward, of their inputs in forward mode. NULL: none. Borrowed.
-spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
+SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
 // The gradient that backward calls add to, and that forward mode writes. NULL: none. Borrowed.
-spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
+SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Set all gradients of a tensor to zero. Threads: any.
-spy_status spy_tensor_zero_grad(spy_tensor *tensor);
+SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
 // The same elements without gradients: a view, released by the caller. NULL on failure.
-spy_tensor *spy_create_detached(spy_tensor *tensor);
+SPY_API spy_tensor *spy_create_detached(spy_tensor *tensor);
 // The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
 // grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
 // `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: any.
-spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
+SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
+                                        spy_module *module);
 
 // >>a value and its gradient, given one by one
 // pair.items[0] is the value, pair.items[1] its gradient; their names do not matter. Any kind of value that the parameter
@@ -2066,7 +2130,7 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 // struct that is given by its fields, and the T of a generic function comes from the value.
 // spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
 // spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
-spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
+SPY_API spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 
 // >>calls
 
@@ -2079,13 +2143,13 @@ spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 // Errors found before the launch leave every gradient as it was. Threads: as spy_call().
 // Cost: as spy_call(), and one more dispatch for each further way in which inputs are broadcast; sums of half and double,
 // and those of spy_call_options.deterministic, take a second dispatch when they are large.
-spy_status spy_call_backward(spy_function *function, spy_args args);
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_BACKWARD, which takes further options.
+SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 
 // Forward mode: takes the arguments of spy_call(), reads the gradients of the inputs (tangents), and writes the outputs and
 // their gradients: the derivative in that direction. An input without a gradient is a constant. Threads: as spy_call().
-spy_status spy_call_forward_diff(spy_function *function, spy_args args);
-
-// With other options: spy_call_with() and spy_call_options.mode.
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
+SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 #ifdef __cplusplus
 }
@@ -2106,7 +2170,7 @@ typedef struct spy_binding {
     const char *path;        // "x", "light.color", "_result"
     const char *type;        // Slang type that each element of the call gets: "float3", "float[4]", "Light"
     spy_direction direction; // of the parameter: SPY_DIRECTION_DEFAULT is in
-    spy_arg_kind kind;       // of the argument; SPY_ARG_STRUCT: its fields follow, one depth below
+    spy_arg_kind kind;       // of the argument; SPY_ARG_KIND_STRUCT: its fields follow, one depth below
     const char *argument;    // what came, for people: "float tensor (100, 3)"
     uint32_t depth;          // 0: parameter or "_result"; 1: their fields; ...
     spy_dims map;            // argument dimension i is run over as dimension map.dims[i] of the call
@@ -2130,9 +2194,9 @@ typedef struct spy_resolution {
 // uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
 // Threads: any. Cost: a few us when cached, else 0.01-1 ms.
-spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
+SPY_API spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
-void spy_release_resolution(spy_resolution *resolution);
+SPY_API void spy_release_resolution(spy_resolution *resolution);
 
 #ifdef __cplusplus
 }
@@ -2157,7 +2221,7 @@ extern "C" {
 // many digits as tell them apart, 6 at least. What a format does not fit says so in its place: {:x needs an integer}.
 //
 // Needs spy_device_desc.enable_print. Without it print is empty code, and modules that print work as ever. Each print is one
-// message to desc.log.func at SPY_LOG_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
+// message to desc.log.func at SPY_LOG_LEVEL_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
 // reserved their place in the buffer; threads of one call come in any order. That happens whenever the host has waited for
 // them: in spy_wait, spy_wait_for_submit, spy_trim, spy_tensor_read and _read_range, spy_time_call, calls with results to host memory,
 // spy_flush_print and spy_release_device. A device without a log function keeps them for spy_read_print.
@@ -2173,13 +2237,13 @@ extern "C" {
 
 // Wait for all work that prints, and deliver its messages to desc.log.func. Without enable_print it does nothing.
 // SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.
-spy_status spy_flush_print(spy_device *device);
+SPY_API spy_status spy_flush_print(spy_device *device);
 
 // Wait likewise, and write the messages that have not been delivered into `text`, each followed by a newline, with a NUL at the
 // end. Gives the bytes that they have without the NUL. When `capacity` is not more than that, or text is NULL, nothing is
 // written but an empty string, and the messages stay. 0 with an error on the device when they cannot be read.
 // Threads: any.
-size_t spy_read_print(spy_device *device, char *text, size_t capacity);
+SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }
@@ -2195,17 +2259,18 @@ extern "C" {
 
 typedef struct spy_command_list spy_command_list;
 
+// What was recorded.
 typedef enum spy_list_op_kind {
-    SPY_LIST_OP_NONE = 0,
-    SPY_LIST_OP_CALL,
-    SPY_LIST_OP_COPY,
-    SPY_LIST_OP_FILL,
-    SPY_LIST_OP_WRITE,
-    SPY_LIST_OP_BARRIER,
-    SPY_LIST_OP_PUSH_LABEL,
-    SPY_LIST_OP_POP_LABEL,
-    SPY_LIST_OP_MARKER,
-    SPY_LIST_OP_TIMESTAMP
+    SPY_LIST_OP_KIND_NONE = 0,
+    SPY_LIST_OP_KIND_CALL,
+    SPY_LIST_OP_KIND_COPY,
+    SPY_LIST_OP_KIND_FILL,
+    SPY_LIST_OP_KIND_WRITE,
+    SPY_LIST_OP_KIND_BARRIER,
+    SPY_LIST_OP_KIND_PUSH_LABEL,
+    SPY_LIST_OP_KIND_POP_LABEL,
+    SPY_LIST_OP_KIND_MARKER,
+    SPY_LIST_OP_KIND_TIMESTAMP
 } spy_list_op_kind;
 
 // One recorded operation, for spy_list_desc.on_record.
@@ -2215,6 +2280,7 @@ typedef struct spy_list_op {
     const char *name; // function, label or marker; "" for others. Valid during the callback
 } spy_list_op;
 
+// How a list is begun. All may stay zero.
 typedef struct spy_list_desc {
     const char *label; // name in debug tools, round each submission, and in messages
     // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
@@ -2229,36 +2295,37 @@ typedef struct spy_list_desc {
 // GPU comes to it: tensors may change between submissions. A tensor that is pointed elsewhere later
 // (spy_tensor_point_to) stays what it was in the list.
 // Threads: any, as for all functions below.
-spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
-// Both before the device is released, as all uses of its objects.
-void spy_retain_command_list(spy_command_list *list);
-// Threads: any, at any time; submitted work goes on. NULL is ignored.
-void spy_release_command_list(spy_command_list *list);
+SPY_API spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
+// One more holder of the list, which then needs one more release.
+SPY_API void spy_retain_command_list(spy_command_list *list);
+// Before the device is released, as all uses of its objects. Threads: any, at any time; submitted work goes on. NULL is ignored.
+SPY_API void spy_release_command_list(spy_command_list *list);
 
 // >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
 
-// Record what spy_call() would do; with options: spy_call_with() and spy_call_options.append_to. Numbers and host arrays
-// are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host memory are
-// SPY_ERROR_UNSUPPORTED.
-spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
+// Record what spy_call() would do. Short for spy_call_with() with options.append_to = list, which takes further options.
+// Numbers and host arrays are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host
+// memory are SPY_ERROR_UNSUPPORTED.
+SPY_API spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
 // Record a copy of all elements. Both have the same shape and type, are contiguous, and do not share bytes.
-spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
+SPY_API spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
 // Record spy_tensor_fill() of a contiguous tensor.
-spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
+SPY_API spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
 // Record spy_tensor_write() of a contiguous tensor; the list keeps the data, in device memory, as they are now.
-spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data, size_t size_bytes);
+SPY_API spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data,
+                                  size_t size_bytes);
 // Record that all earlier work ends before later work begins. Tensors never need it: their order is kept anyway.
-spy_status spy_list_barrier(spy_command_list *list);
+SPY_API spy_status spy_list_barrier(spy_command_list *list);
 // Record names for debug tools (RenderDoc, Nsight): of the operations between push and pop, or of a point.
-spy_status spy_list_push_label(spy_command_list *list, const char *name);
-spy_status spy_list_pop_label(spy_command_list *list);
-spy_status spy_list_marker(spy_command_list *list, const char *name);
+SPY_API spy_status spy_list_push_label(spy_command_list *list, const char *name);
+SPY_API spy_status spy_list_pop_label(spy_command_list *list);
+SPY_API spy_status spy_list_marker(spy_command_list *list, const char *name);
 // Record a GPU time: when all operations before it are done, though those after it may have begun unless
 // spy_list_barrier() follows. At most 1,024 in a list; SPY_ERROR_UNSUPPORTED without SPY_FEATURE_TIMESTAMPS.
-spy_status spy_list_timestamp(spy_command_list *list);
+SPY_API spy_status spy_list_timestamp(spy_command_list *list);
 
 // End the recording. All labels must have been popped.
-spy_status spy_list_finish(spy_command_list *list);
+SPY_API spy_status spy_list_finish(spy_command_list *list);
 
 // >>submitting
 
@@ -2268,7 +2335,7 @@ spy_status spy_list_finish(spy_command_list *list);
 // Cost: below 0.5 us for a recorded call, nothing is allocated. On CUDA the second submission makes a CUDA graph of
 // the list, unless it holds an indirect dispatch; from then on a submission is one launch, and work that shares no
 // memory may run side by side.
-spy_status spy_list_submit(spy_command_list *list);
+SPY_API spy_status spy_list_submit(spy_command_list *list);
 
 // Change values of a recorded call, from the next submission on; submitted work keeps the old ones. `call`: its number
 // among the finished list's calls, from 0; before it was recorded, that was spy_list_info.call_count. `args`: the values
@@ -2277,12 +2344,13 @@ spy_status spy_list_submit(spy_command_list *list);
 // others of the same shape whose types the parameter takes. All or nothing. SPY_ERROR_NOT_FOUND: no such value;
 // SPY_ERROR_TYPE_MISMATCH: it is of another kind; SPY_ERROR_OUT_OF_RANGE: no such call, or a number that does not fit.
 // Cost: nothing is allocated unless a host array is converted.
-spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args);
+SPY_API spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args);
 
 // The times of the last submission, in the order of recording, in nanoseconds since an unknown moment that is the same for
 // all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
-spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
+SPY_API spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
 
+// What a list holds.
 typedef struct spy_list_info {
     uint32_t op_count;        // recorded operations
     uint32_t call_count;      // recorded calls; one may be several operations, or none if it has no elements
@@ -2293,7 +2361,7 @@ typedef struct spy_list_info {
 } spy_list_info;
 
 // NULL or a released list: all zero, and an error for spy_take_error(NULL).
-spy_list_info spy_get_list_info(spy_command_list *list);
+SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 
 #ifdef __cplusplus
 }
@@ -4228,16 +4296,16 @@ SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
 // With a stack of `stack_bytes`, or less where the system has not that much. Only what is used of it takes memory.
 SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
-SPYI_FN void spyi_thread_detach(spyi_thread *t);    // nobody will join it
-SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
+SPYI_FN void spyi_thread_detach(spyi_thread *t); // nobody will join it
+SPYI_FN uintptr_t spyi_thread_id(void);          // of the calling thread; never 0
 // A thread's number where other threads read it without a lock.
 SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
 SPYI_FN uintptr_t spyi_noted_thread(const volatile uintptr_t *at);
-SPYI_FN void spyi_thread_pause(void);               // a moment, within a loop that waits for another thread
+SPYI_FN void spyi_thread_pause(void); // a moment, within a loop that waits for another thread
 // How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
 // the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.
 SPYI_FN int32_t spyi_fork_count(void);
-SPYI_FN void spyi_fork_watch(void); // begins to count; may be called again
+SPYI_FN void spyi_fork_watch(void);                // begins to count; may be called again
 SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
@@ -4279,7 +4347,8 @@ SPYI_FN void spyi_turns_leave(spyi_turns *t);
 // A condition variable. The thread inside notes spyi_turns_events(), finds that it must wait for something, and calls
 // spyi_turns_await(): it leaves, sleeps until a notification after `seen`, and takes the turn again. Any thread notifies.
 SPYI_FN int32_t spyi_turns_events(spyi_turns *t);
-SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins), void *user);
+SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins),
+                              void *user);
 SPYI_FN void spyi_turns_notify(spyi_turns *t);
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
@@ -4329,7 +4398,7 @@ SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
 SPYI_FN char *spyi_strdup(const char *s); // process allocator; NULL stays NULL
-SPYI_FN bool spyi_is_word(char c); // of an identifier: a letter, a digit or '_'
+SPYI_FN bool spyi_is_word(char c);        // of an identifier: a letter, a digit or '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
@@ -4384,7 +4453,8 @@ typedef struct spyi_object {
 
 // What the guard asks of the room that defines a kind of objects. Given to the context once: context.tables.
 typedef struct spyi_object_table {
-    void (*free)(spyi_object *object); // its last reference is gone, inside the device; it may be queued again
+    void (*free)(
+        spyi_object *object); // its last reference is gone, inside the device; it may be queued again
     // The object that it lives and dies with; NULL: it has none.
     spyi_object *(*owner)(const spyi_object *object);
 } spyi_object_table;
@@ -4394,38 +4464,38 @@ typedef struct spyi_object_table {
 typedef struct spyi_outside {
     volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
     spyi_object *kept;         // retained until the end; NULL: nothing
-    const void *work;          // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    const void *work; // with the bytes of the key: what is being made; NULL: nothing that others wait for
     const void *key;
     size_t key_size;
     struct spyi_outside *previous, *next; // in context.outside
 } spyi_outside;
 
-struct spyi_core;  // backend/backend.h
-struct spyi_grave; // guard.c
+struct spyi_core;           // backend/backend.h
+struct spyi_retired_object; // guard.c
 
 // >>context: the part of a device that every room may use; first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
-    const struct spyi_core *core;  // what a backend may ask of the device; set by who makes the device
+    const struct spyi_core *core; // what a backend may ask of the device; set by who makes the device
     const spyi_object_table *tables[SPYI_KIND_COUNT]; // of the kind SPYI_KIND_DEVICE + i; NULL: none
-    spyi_outside *outside;         // work under way
-    spyi_mutex release_lock;       // guards the next two
+    spyi_outside *outside;                            // work under way
+    spyi_mutex release_lock;                          // guards the next two
     spyi_object *release_queue;
-    spyi_atomic release_count;     // entries of release_queue, read without the lock
-    struct spyi_grave *graves;     // released objects, in debug builds
+    spyi_atomic release_count;                   // entries of release_queue, read without the lock
+    struct spyi_retired_object *retired_objects; // released objects, in debug builds
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
     spy_interrupt interrupt;
-    double compile_timeout_s; // 0: no limit
-    spy_allocator allocator; // always filled
-    const char *label;       // never NULL
+    double compile_timeout_s;  // 0: no limit
+    spy_allocator allocator;   // always filled
+    const char *label;         // never NULL
     spyi_atomic told_compiler; // the log has heard which library of the backend's compiles kernels
-    spyi_mutex error_lock;   // guards the errors: compile threads may fail too
-    spy_status error_code;   // first error since the last take
-    spyi_text error;         // its text
-    spyi_text taken;         // what the last take handed out
-    spyi_turns turns;        // one thread at a time is inside
+    spyi_mutex error_lock;     // guards the errors: compile threads may fail too
+    spy_status error_code;     // first error since the last take
+    spyi_text error;           // its text
+    spyi_text taken;           // what the last take handed out
+    spyi_turns turns;          // one thread at a time is inside
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -4496,8 +4566,8 @@ SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
 SPYI_FN void spyi_queue_release(spyi_object *object);  // has its table's free() called by a later call
 SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
-SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
-SPYI_FN void spyi_free_graves(spyi_context *ctx);
+SPYI_FN void spyi_retire_object(spy_device *device, spyi_object *object, size_t size);
+SPYI_FN void spyi_free_retired_objects(spyi_context *ctx);
 // Work outside of the device begins, and ends; both inside the device. `kept`, which may be NULL, stays until the end.
 SPYI_FN void spyi_outside_add(spyi_context *ctx, spyi_outside *outside, spyi_object *kept);
 SPYI_FN void spyi_outside_remove(spyi_context *ctx, spyi_outside *outside);
@@ -4535,9 +4605,9 @@ const char *spy_status_text(spy_status status) {
 void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     const char *word = "debug";
     (void)user_data;
-    if (level <= SPY_LOG_ERROR) word = "error";
-    else if (level == SPY_LOG_WARNING) word = "warning";
-    else if (level == SPY_LOG_INFO) word = "info";
+    if (level <= SPY_LOG_LEVEL_ERROR) word = "error";
+    else if (level == SPY_LOG_LEVEL_WARNING) word = "warning";
+    else if (level == SPY_LOG_LEVEL_INFO) word = "info";
     // One call a message: stdio's lock then keeps the lines of several threads apart.
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
@@ -4545,38 +4615,38 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
 // SPY_DTYPE_DEFAULT counts as what it stands for, float32.
 size_t spy_dtype_size_bytes(spy_dtype dtype) {
     switch (dtype) {
-    case SPY_BOOL:
-    case SPY_INT8:
-    case SPY_UINT8: return 1;
-    case SPY_INT16:
-    case SPY_UINT16:
-    case SPY_FLOAT16: return 2;
+    case SPY_DTYPE_BOOL:
+    case SPY_DTYPE_INT8:
+    case SPY_DTYPE_UINT8: return 1;
+    case SPY_DTYPE_INT16:
+    case SPY_DTYPE_UINT16:
+    case SPY_DTYPE_FLOAT16: return 2;
     case SPY_DTYPE_DEFAULT:
-    case SPY_INT32:
-    case SPY_UINT32:
-    case SPY_FLOAT32: return 4;
-    case SPY_INT64:
-    case SPY_UINT64:
-    case SPY_FLOAT64: return 8;
+    case SPY_DTYPE_INT32:
+    case SPY_DTYPE_UINT32:
+    case SPY_DTYPE_FLOAT32: return 4;
+    case SPY_DTYPE_INT64:
+    case SPY_DTYPE_UINT64:
+    case SPY_DTYPE_FLOAT64: return 8;
     default: return 0;
     }
 }
 
 const char *spy_dtype_name(spy_dtype dtype) {
     switch (dtype) {
-    case SPY_BOOL: return "bool";
-    case SPY_INT8: return "int8_t";
-    case SPY_UINT8: return "uint8_t";
-    case SPY_INT16: return "int16_t";
-    case SPY_UINT16: return "uint16_t";
-    case SPY_INT32: return "int";
-    case SPY_UINT32: return "uint";
-    case SPY_INT64: return "int64_t";
-    case SPY_UINT64: return "uint64_t";
-    case SPY_FLOAT16: return "half";
+    case SPY_DTYPE_BOOL: return "bool";
+    case SPY_DTYPE_INT8: return "int8_t";
+    case SPY_DTYPE_UINT8: return "uint8_t";
+    case SPY_DTYPE_INT16: return "int16_t";
+    case SPY_DTYPE_UINT16: return "uint16_t";
+    case SPY_DTYPE_INT32: return "int";
+    case SPY_DTYPE_UINT32: return "uint";
+    case SPY_DTYPE_INT64: return "int64_t";
+    case SPY_DTYPE_UINT64: return "uint64_t";
+    case SPY_DTYPE_FLOAT16: return "half";
     case SPY_DTYPE_DEFAULT:
-    case SPY_FLOAT32: return "float";
-    case SPY_FLOAT64: return "double";
+    case SPY_DTYPE_FLOAT32: return "float";
+    case SPY_DTYPE_FLOAT64: return "double";
     default: return "?";
     }
 }
@@ -5863,7 +5933,7 @@ void spyi_free(spyi_context *ctx, void *memory, size_t size) {
 bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     spy_log_level least;
     if (!ctx || !ctx->log.func) return false;
-    least = ctx->log.level == SPY_LOG_DEFAULT ? SPY_LOG_WARNING : ctx->log.level;
+    least = ctx->log.level == SPY_LOG_LEVEL_DEFAULT ? SPY_LOG_LEVEL_WARNING : ctx->log.level;
     return level <= least;
 }
 
@@ -5962,7 +6032,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
     // Outside the lock: the callback may ask for the error.
-    if (spyi_log_wants(ctx, SPY_LOG_ERROR)) spyi_log_text(ctx, SPY_LOG_ERROR, &text);
+    if (spyi_log_wants(ctx, SPY_LOG_LEVEL_ERROR)) spyi_log_text(ctx, SPY_LOG_LEVEL_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
         ctx->error_code = status;
@@ -5979,7 +6049,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: device '%s' was made before this process was forked; make another one in the child";
-    spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
+    spyi_logf(ctx, SPY_LOG_LEVEL_ERROR, format, function, ctx->label);
     return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
 
@@ -6115,7 +6185,8 @@ static void spyi_long_wait_look(spyi_long_wait *wait) {
     if (!wait->blocked) spyi_block(ctx, true);
     wait->blocked = true;
     if (s * 1e9 >= (double)wait->next_line) {
-        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; %s is still at it", wait->what, s, wait->who);
+        spyi_logf(ctx, SPY_LOG_LEVEL_WARNING, "%s: %.0f s so far; %s is still at it", wait->what, s,
+                  wait->who);
         wait->next_line *= 5;
     }
     if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data))
@@ -6150,10 +6221,10 @@ void spyi_long_wait_end(spyi_long_wait *wait) {
 
 // The guard that every public function passes: who may use an object, whose turn it is on the device, and when released objects go.
 
-struct spyi_grave {
+struct spyi_retired_object {
     spyi_object *object;
     size_t size;
-    struct spyi_grave *next;
+    struct spyi_retired_object *next;
 };
 
 // >>objects
@@ -6271,28 +6342,28 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     spyi_queue_release(object);
 }
 
-SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
+SPYI_FN void spyi_retire_object(spy_device *device, spyi_object *object, size_t size) {
     spyi_context *ctx = SPYI_CONTEXT(device);
     object->kind = (uint32_t)SPYI_KIND_DEAD;
 #ifndef NDEBUG
-    struct spyi_grave *grave = (struct spyi_grave *)spyi_allocate(ctx, sizeof *grave);
-    if (grave) {
-        grave->object = object;
-        grave->size = size;
-        grave->next = ctx->graves;
-        ctx->graves = grave;
+    struct spyi_retired_object *retired = (struct spyi_retired_object *)spyi_allocate(ctx, sizeof *retired);
+    if (retired) {
+        retired->object = object;
+        retired->size = size;
+        retired->next = ctx->retired_objects;
+        ctx->retired_objects = retired;
         return;
     }
 #endif
     spyi_free(ctx, object, size);
 }
 
-SPYI_FN void spyi_free_graves(spyi_context *ctx) {
-    while (ctx->graves) {
-        struct spyi_grave *grave = ctx->graves;
-        ctx->graves = grave->next;
-        spyi_free(ctx, grave->object, grave->size);
-        spyi_free(ctx, grave, sizeof *grave);
+SPYI_FN void spyi_free_retired_objects(spyi_context *ctx) {
+    while (ctx->retired_objects) {
+        struct spyi_retired_object *retired = ctx->retired_objects;
+        ctx->retired_objects = retired->next;
+        spyi_free(ctx, retired->object, retired->size);
+        spyi_free(ctx, retired, sizeof *retired);
     }
 }
 
@@ -6530,9 +6601,9 @@ typedef struct spyi_kernel_desc {
     const char *label; // debug name
     // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
     const void *code;
-    size_t code_size;    // bytes
-    size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    const char *entry;   // entry point's name in the code
+    size_t code_size;     // bytes
+    size_t prelude_size;  // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
+    const char *entry;    // entry point's name in the code
     spyi_interface iface; // windows.h has a macro of the longer name
 } spyi_kernel_desc;
 
@@ -6569,6 +6640,9 @@ typedef struct spyi_gpu_base {
     spyi_gpu_stats stats;
     uint64_t open; // number of the batch that is being recorded, from 1
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
+    // So long a wait looks again and again, before the thread sleeps; 0: it sleeps at once. (A wait on lavapipe with a limit of
+    // 50 us takes 35 us where one with a limit of 50 ms takes 28: spinning is for GPUs.)
+    uint64_t spin_ns;
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
     bool recording; // work is going into one: its results cannot be waited for
@@ -6604,7 +6678,8 @@ struct spyi_backend {
     // batch, whose number is spyi_gpu_base.open; all work with numbers up to n has finished once finished_submit() >= n. By
     // spyi_work_number; NULL: not supported. Call spyi_record().
     spyi_record_func record[SPYI_WORK_ROOM];
-    // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
+    // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be. A GPU's
+    // backend that has `slices` waits by spyi_wait_for(), interruptible.
     spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                            uint64_t after, spyi_text *error);
     // GPU timestamps: begin before the work, end after it; elapsed waits and gives nanoseconds.
@@ -6632,6 +6707,14 @@ struct spyi_backend {
     // Whether a few dispatches that come again and again are launched faster as a graph, now.
     bool (*graph_pays)(const spyi_gpu *gpu);
 };
+
+// >>wait.c
+
+// As the table's `wait`. A wait that is longer than the base's spin_ns tells desc.blocking; with `interruptible`, it then asks
+// desc.interrupt every 50 ms, where `slices` says that this costs nothing, and gives SPY_ERROR_INTERRUPTED if that asks to leave.
+// `interruptible` only for work that is not held (held_from).
+SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, bool interruptible,
+                                 spyi_text *error);
 
 // >>what a device offers to its backend, for bringing one's own objects (core.c): through a table that data/ gives to the context
 
@@ -6674,6 +6757,17 @@ typedef enum spyi_work_number {
 
 typedef char spyi_work_kinds_fit[SPYI_WORK_COUNT < SPYI_WORK_ROOM ? 1 : -1];
 
+// Visits what kept work points to, so that it can leave the process and come back. A visitor may change each pointer and handle
+// that it is shown, and the visit goes on with what it leaves there. Offsets count from the start of the chunk.
+typedef struct spyi_work_visitor {
+    void (*kernel)(void *user, spyi_kernel **kernel);
+    void (*inside)(void *user,
+                   void *pointer); // where a pointer of any type stands: to bytes behind the work, or NULL
+    void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
+    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // of a chunk
+    void *user;
+} spyi_work_visitor;
+
 // What is true of all work of a kind, whoever does it.
 typedef struct spyi_work_kind {
     uint32_t number; // spyi_work_number
@@ -6681,6 +6775,8 @@ typedef struct spyi_work_kind {
     // Copies the work and all that it points to, but for chunks and kernels, into `bytes`, 16-byte aligned, and returns how
     // many bytes that takes. `bytes` NULL: only that. The function NULL: the work cannot be kept, in a command list for one.
     size_t (*keep)(const spyi_work *work, void *bytes);
+    // Shows all pointers and handles of kept work to the visitor, but for those of spyi_work. NULL: it has none.
+    void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
 // How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are
@@ -6953,6 +7049,54 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
     return SPYI_CONTEXT(device)->core->recording_reported(device, function);
 }
 
+// >>backend/wait.c ------------------------------------------------------------------------------------------
+
+// Waiting for work of a backend: without telling anybody while the backend spins, then with desc.blocking told and desc.interrupt
+// asked.
+
+#define SPYI_WAIT_SLICE_NS 50000000u // desc.interrupt is asked so often
+
+// Waits for at most `slice_ns`, and takes that from *timeout_ns.
+static spy_status spyi_wait_slice(spyi_gpu_base *base, uint64_t submit, uint64_t slice_ns,
+                                  uint64_t *timeout_ns, spyi_text *error) {
+    if (slice_ns > *timeout_ns) slice_ns = *timeout_ns;
+    if (*timeout_ns != UINT64_MAX) *timeout_ns -= slice_ns;
+    return base->backend->wait((spyi_gpu *)(void *)base, submit, slice_ns, error);
+}
+
+// "Not ready" after a slice is no failure when the wait goes on: what was said of it is removed.
+static void spyi_wait_goes_on(spyi_text *error, size_t size) {
+    if (error->data) error->data[error->size = size] = 0;
+}
+
+SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, bool interruptible,
+                                 spyi_text *error) {
+    spyi_gpu_base *base = (spyi_gpu_base *)(void *)gpu;
+    const spy_interrupt *interrupt = &base->ctx->interrupt;
+    bool asks = interruptible && base->slices && interrupt->func;
+    size_t before = error->size;
+    spy_status status;
+    // Most waits for a GPU end within the spin. A program's lock that is released meanwhile (an interpreter's, say) may be taken
+    // by another thread, which keeps it for milliseconds: so desc.blocking hears only of waits that last longer.
+    if (base->spin_ns > 0 && base->ctx->blocking.func) {
+        status = spyi_wait_slice(base, submit, base->spin_ns, &timeout_ns, error);
+        if (status != SPY_ERROR_NOT_READY || timeout_ns == 0) return status;
+        spyi_wait_goes_on(error, before);
+    }
+    spyi_block(base->ctx, true);
+    for (;;) {
+        status = spyi_wait_slice(base, submit, asks ? SPYI_WAIT_SLICE_NS : UINT64_MAX, &timeout_ns, error);
+        if (!asks || status != SPY_ERROR_NOT_READY || timeout_ns == 0) break;
+        spyi_wait_goes_on(error, before);
+        if (!interrupt->func(interrupt->user_data)) continue;
+        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
+        status = SPY_ERROR_INTERRUPTED;
+        break;
+    }
+    spyi_block(base->ctx, false);
+    return status;
+}
+
 // >>backend/work.c ------------------------------------------------------------------------------------------
 
 // The kinds of work that the library has, and how they are kept.
@@ -6997,8 +7141,25 @@ static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
     return used;
 }
 
+// How many bindings and uniform buffers there are, the kernel says: it comes first.
+static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_dispatch *d = (spyi_dispatch *)(void *)work;
+    v->kernel(v->user, &d->kernel);
+    const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
+    v->inside(v->user, &d->block);
+    v->inside(v->user, &d->bindings);
+    v->inside(v->user, &d->uniforms);
+    spyi_binding *bindings = (spyi_binding *)(uintptr_t)d->bindings;
+    spyi_uniform *uniforms = (spyi_uniform *)(uintptr_t)d->uniforms;
+    for (uint32_t i = 0; i < kernel->binding_count; i++)
+        v->handle(v->user, &bindings[i].handle, &bindings[i].offset);
+    for (uint32_t i = 0; i < kernel->uniform_count; i++) v->inside(v->user, &uniforms[i].data);
+    if (d->indirect) v->handle(v->user, &d->indirect, &d->indirect_offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_dispatch(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch", spyi_keep_dispatch };
+    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch", spyi_keep_dispatch,
+                                         spyi_visit_dispatch };
     return &kind;
 }
 
@@ -7008,8 +7169,14 @@ static size_t spyi_keep_copy(const spyi_work *work, void *bytes) {
     return spyi_keep_plain(work, sizeof(spyi_copy_work), bytes);
 }
 
+static void spyi_visit_copy(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_copy_work *copy = (spyi_copy_work *)(void *)work;
+    v->memory(v->user, &copy->to, &copy->to_offset);
+    v->memory(v->user, &copy->from, &copy->from_offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_copy(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy", spyi_keep_copy };
+    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy", spyi_keep_copy, spyi_visit_copy };
     return &kind;
 }
 
@@ -7017,14 +7184,19 @@ static size_t spyi_keep_fill(const spyi_work *work, void *bytes) {
     return spyi_keep_plain(work, sizeof(spyi_fill_work), bytes);
 }
 
+static void spyi_visit_fill(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_fill_work *fill = (spyi_fill_work *)(void *)work;
+    v->memory(v->user, &fill->to, &fill->offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill", spyi_keep_fill };
+    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill", spyi_keep_fill, spyi_visit_fill };
     return &kind;
 }
 
 // Host data are of one moment: a list copies from device memory.
 SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL };
+    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL, NULL };
     return &kind;
 }
 
@@ -7039,8 +7211,12 @@ static size_t spyi_keep_label(const spyi_work *work, void *bytes) {
     return used;
 }
 
+static void spyi_visit_label(spyi_work *work, const spyi_work_visitor *v) {
+    v->inside(v->user, &((spyi_label_work *)(void *)work)->name);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_label(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label", spyi_keep_label };
+    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label", spyi_keep_label, spyi_visit_label };
     return &kind;
 }
 
@@ -7049,7 +7225,7 @@ static size_t spyi_keep_time_mark(const spyi_work *work, void *bytes) {
 }
 
 SPYI_FN const spyi_work_kind *spyi_work_time_mark(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp", spyi_keep_time_mark };
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp", spyi_keep_time_mark, NULL };
     return &kind;
 }
 
@@ -7057,8 +7233,14 @@ static size_t spyi_keep_time_store(const spyi_work *work, void *bytes) {
     return spyi_keep_plain(work, sizeof(spyi_time_store_work), bytes);
 }
 
+static void spyi_visit_time_store(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_time_store_work *store = (spyi_time_store_work *)(void *)work;
+    v->memory(v->user, &store->to, &store->offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_time_store(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps", spyi_keep_time_store };
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps", spyi_keep_time_store,
+                                         spyi_visit_time_store };
     return &kind;
 }
 
@@ -7369,7 +7551,7 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
     spyi_mutex_unlock(&n->lock);
     spyi_text_free(&text);
     if (error) spyi_text_add(error, "%s", line);
-    else spyi_logf(n->base.ctx, SPY_LOG_ERROR, "null backend: %s", line);
+    else spyi_logf(n->base.ctx, SPY_LOG_LEVEL_ERROR, "null backend: %s", line);
     return SPY_ERROR_INTERNAL;
 }
 
@@ -8186,7 +8368,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
     for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
         for (columns = 0; columns < 4; columns++)
-            if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+            if (i != SPY_DTYPE_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
@@ -8197,9 +8379,9 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
     memcpy(info->driver, "none", sizeof "none");
-    info->type = SPY_ADAPTER_CPU;
+    info->type = SPY_ADAPTER_TYPE_CPU;
     info->features = spyi_null_u32(d->features, all_features);
-    if (d->bindings_only) info->features &= ~SPY_FEATURE_POINTERS;
+    if (d->bindings_only) info->features &= ~(uint32_t)SPY_FEATURE_POINTERS;
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
     info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
     info->max_group_count = spyi_null_u32(d->max_group_count, 65535);
@@ -8543,7 +8725,7 @@ SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool
 SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type);
 // The scalar type that sums of such values are made in: float64 if the type has a float64 in it, else float32.
 SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type);
-// `type` with its scalars replaced: float3 and SPY_INT32 give int3. Not for structs.
+// `type` with its scalars replaced: float3 and SPY_DTYPE_INT32 give int3. Not for structs.
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar);
 
 // >>data/type_name.h ----------------------------------------------------------------------------------------
@@ -8759,14 +8941,14 @@ SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, 
 SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
                                        int64_t count);
 
-// >>meet.c
+// >>tensor_overlap.c
 // Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
 // strides it may say so though they do not.
-SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
+SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *tensor);
 // Whether an element of one can touch an element of the other.
-SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b);
 // ... by their first and last bytes alone: true of the columns of one matrix, too.
-static inline bool spyi_tensors_may_meet(const spy_tensor *a, const spy_tensor *b) {
+static inline bool spyi_tensors_may_overlap(const spy_tensor *a, const spy_tensor *b) {
     return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
 }
 
@@ -8816,6 +8998,10 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); /
 // >>data/device.h -------------------------------------------------------------------------------------------
 
 // The device: what belongs to it, and what it does with its GPU's queue.
+
+// spy_arg._map_count, where it is not the number of dimensions in _map.
+#define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
+#define SPYI_MAP_VALUE 254u // spy_map_value()
 
 // What tensors ask of the module that their desc names; module/ gives it to the device.
 typedef struct spyi_module_table {
@@ -8932,7 +9118,7 @@ SPYI_FN const spyi_core *spyi_device_core(void); // what backends may ask of a d
 
 // >>args.c
 SPYI_FN spy_arg spyi_custom_arg(const char *name,
-                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+                                const struct spyi_value_kind *kind); // SPY_ARG_KIND_CUSTOM, its dims 0
 
 // >>packed.c
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why
@@ -9012,7 +9198,7 @@ static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    return scalar == SPY_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
+    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
 // CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
@@ -9025,7 +9211,7 @@ static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, u
     *align = one;
     if (!types->rules->aligns_vectors) return;
     if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
-    if (scalar == SPY_FLOAT16 && columns >= 3) {
+    if (scalar == SPY_DTYPE_FLOAT16 && columns >= 3) {
         *size = 8;
         *align = 4;
     }
@@ -9113,7 +9299,7 @@ spyi_types *spyi_types_create(spyi_target target) {
     none.host_align = none.device_align = 1;
     none.same_layout = true;
     types->void_type = spyi_type_intern(types, &none);
-    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; ++i) {
+    for (int i = SPY_DTYPE_BOOL; i < SPY_DTYPE_COUNT; ++i) {
         spyi_type t = spyi_type_blank(SPYI_TYPE_SCALAR);
         t.scalar = (spy_dtype)i;
         t.name = spyi_strdup(spy_dtype_name(t.scalar));
@@ -9123,7 +9309,7 @@ spyi_types *spyi_types_create(spyi_target target) {
         t.same_layout = t.host_size == t.device_size;
         types->scalars[i] = spyi_type_intern(types, &t);
     }
-    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_DTYPE_FLOAT32];
     if (spyi_failed_allocations() != failed) {
         spyi_types_destroy(types);
         return NULL;
@@ -9317,7 +9503,7 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
 }
 
 const spyi_type *spyi_type_memory(spyi_types *types) {
-    return spyi_type_enum(types, "void", SPY_UINT8);
+    return spyi_type_enum(types, "void", SPY_DTYPE_UINT8);
 }
 
 bool spyi_type_is_memory(const spyi_type *type) {
@@ -9454,12 +9640,15 @@ static const struct {
     const char *name;
     spy_dtype scalar;
 } spyi_type_scalar_names[] = {
-    { "bool", SPY_BOOL },         { "int8_t", SPY_INT8 },       { "uint8_t", SPY_UINT8 },
-    { "int16_t", SPY_INT16 },     { "uint16_t", SPY_UINT16 },   { "int32_t", SPY_INT32 },
-    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },     { "uint64_t", SPY_UINT64 },
-    { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
-    { "int", SPY_INT32 },         { "uint", SPY_UINT32 },       { "half", SPY_FLOAT16 },
-    { "float", SPY_FLOAT32 },     { "double", SPY_FLOAT64 },
+    { "bool", SPY_DTYPE_BOOL },         { "int8_t", SPY_DTYPE_INT8 },
+    { "uint8_t", SPY_DTYPE_UINT8 },     { "int16_t", SPY_DTYPE_INT16 },
+    { "uint16_t", SPY_DTYPE_UINT16 },   { "int32_t", SPY_DTYPE_INT32 },
+    { "uint32_t", SPY_DTYPE_UINT32 },   { "int64_t", SPY_DTYPE_INT64 },
+    { "uint64_t", SPY_DTYPE_UINT64 },   { "float16_t", SPY_DTYPE_FLOAT16 },
+    { "float32_t", SPY_DTYPE_FLOAT32 }, { "float64_t", SPY_DTYPE_FLOAT64 },
+    { "int", SPY_DTYPE_INT32 },         { "uint", SPY_DTYPE_UINT32 },
+    { "half", SPY_DTYPE_FLOAT16 },      { "float", SPY_DTYPE_FLOAT32 },
+    { "double", SPY_DTYPE_FLOAT64 },
 };
 
 static void spyi_type_skip(const char **at) {
@@ -9592,7 +9781,7 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
         switch (type->kind) {
         case SPYI_TYPE_SCALAR:
             if (type->scalar ==
-                SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+                SPY_DTYPE_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
                 uint32_t wide = 0;
                 uint8_t narrow = 0;
                 if (to_device) {
@@ -9703,27 +9892,27 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
     }                                                                                                        \
     break
     switch (type) {
-    case SPY_BOOL:
+    case SPY_DTYPE_BOOL:
         s.kind = SPYI_SCALAR_UNSIGNED;
         s.u = *from != 0;
         break;
-    case SPY_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
-    case SPY_FLOAT16: {
+    case SPY_DTYPE_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
+    case SPY_DTYPE_FLOAT16: {
         uint16_t half;
         memcpy(&half, from, sizeof half);
         s.kind = SPYI_SCALAR_FLOAT;
         s.f = spyi_half_to_float(half);
         break;
     }
-    case SPY_FLOAT32:
+    case SPY_DTYPE_FLOAT32:
     case SPY_DTYPE_DEFAULT:
     case SPY_DTYPE_COUNT:
     default: SPYI_READ(float, SPYI_SCALAR_FLOAT, f, double);
@@ -9734,7 +9923,8 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
 
 static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
     unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
-    bool is_signed = type == SPY_INT8 || type == SPY_INT16 || type == SPY_INT32 || type == SPY_INT64;
+    bool is_signed = type == SPY_DTYPE_INT8 || type == SPY_DTYPE_INT16 || type == SPY_DTYPE_INT32 ||
+                     type == SPY_DTYPE_INT64;
     *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
     if (is_signed) *high >>= 1;
     *low = is_signed ? -(int64_t)*high - 1 : 0;
@@ -9743,8 +9933,8 @@ static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
 static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     int64_t low;
     uint64_t high;
-    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 ||
-        type == SPY_DTYPE_DEFAULT)
+    if (type == SPY_DTYPE_BOOL || type == SPY_DTYPE_FLOAT16 || type == SPY_DTYPE_FLOAT32 ||
+        type == SPY_DTYPE_FLOAT64 || type == SPY_DTYPE_DEFAULT)
         return true;
     spyi_integer_range(type, &low, &high);
     if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
@@ -9757,23 +9947,23 @@ static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
 static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
     // Two's complement makes one 64-bit pattern of all three kinds.
     uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
-    if (type == SPY_FLOAT16) {
+    if (type == SPY_DTYPE_FLOAT16) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
                    : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
                                                    : (double)s->u;
         uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
         memcpy(to, &half, sizeof half);
-    } else if (type == SPY_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
+    } else if (type == SPY_DTYPE_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
         float v = s->kind == SPYI_SCALAR_FLOAT    ? (float)s->f
                   : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i
                                                   : (float)s->u;
         memcpy(to, &v, sizeof v);
-    } else if (type == SPY_FLOAT64) {
+    } else if (type == SPY_DTYPE_FLOAT64) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
                    : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
                                                    : (double)s->u;
         memcpy(to, &v, sizeof v);
-    } else if (type == SPY_BOOL) {
+    } else if (type == SPY_DTYPE_BOOL) {
         uint8_t v = s->kind == SPYI_SCALAR_FLOAT ? s->f != 0 : bits != 0;
         memcpy(to, &v, sizeof v);
     } else {
@@ -9822,11 +10012,12 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
 // false: none of these pairs. *done: whether all numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
-    if (from == SPY_FLOAT64 && to == SPY_FLOAT32) SPYI_RUN(double, float, true);
-    if (from == SPY_FLOAT32 && to == SPY_FLOAT64) SPYI_RUN(float, double, true);
-    if (from == SPY_INT64 && to == SPY_INT32) SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
-    if (from == SPY_INT64 && to == SPY_FLOAT32) SPYI_RUN(int64_t, float, true);
-    if (from == SPY_INT32 && to == SPY_FLOAT32) SPYI_RUN(int32_t, float, true);
+    if (from == SPY_DTYPE_FLOAT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(double, float, true);
+    if (from == SPY_DTYPE_FLOAT32 && to == SPY_DTYPE_FLOAT64) SPYI_RUN(float, double, true);
+    if (from == SPY_DTYPE_INT64 && to == SPY_DTYPE_INT32)
+        SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
+    if (from == SPY_DTYPE_INT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(int64_t, float, true);
+    if (from == SPY_DTYPE_INT32 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(int32_t, float, true);
     return false;
 }
 #undef SPYI_RUN
@@ -9838,7 +10029,7 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
     const char *in = (const char *)from;
     size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
     if (count == 0) return true;
-    if (to_type == from_type && to_type != SPY_BOOL) {
+    if (to_type == from_type && to_type != SPY_DTYPE_BOOL) {
         memcpy(out, in, count * to_size);
         return true;
     }
@@ -9891,18 +10082,18 @@ typedef enum spyi_fit_use {
 } spyi_fit_use;
 
 static bool spyi_dtype_is_float(spy_dtype d) {
-    return d >= SPY_FLOAT16;
+    return d >= SPY_DTYPE_FLOAT16;
 }
 static bool spyi_dtype_is_signed(spy_dtype d) {
-    return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64;
+    return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
 
 // Converting scalars inside a kernel: values are not looked at, so what could lose them is refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
     size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
-    if (to == SPY_BOOL) return SPYI_NO_FIT;
-    if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
+    if (to == SPY_DTYPE_BOOL) return SPYI_NO_FIT;
+    if (from == SPY_DTYPE_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
     if (spyi_dtype_is_float(to)) { // int32 to float rounds, as in C; int64 to float and int to half lose bits
         if (to_size < from_size) return SPYI_NO_FIT;
@@ -9922,7 +10113,7 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
 
 // Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
-    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
+    return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
 }
 
 static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
@@ -9994,10 +10185,11 @@ SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
 
 SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type) {
     if (type->kind == SPYI_TYPE_ARRAY) return spyi_sum_scalar(type->element);
-    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar == SPY_FLOAT64 ? SPY_FLOAT64 : SPY_FLOAT32;
+    if (type->kind != SPYI_TYPE_STRUCT)
+        return type->scalar == SPY_DTYPE_FLOAT64 ? SPY_DTYPE_FLOAT64 : SPY_DTYPE_FLOAT32;
     for (uint32_t i = 0; i < type->field_count; i++)
-        if (spyi_sum_scalar(type->fields[i].type) == SPY_FLOAT64) return SPY_FLOAT64;
-    return SPY_FLOAT32;
+        if (spyi_sum_scalar(type->fields[i].type) == SPY_DTYPE_FLOAT64) return SPY_DTYPE_FLOAT64;
+    return SPY_DTYPE_FLOAT32;
 }
 
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {
@@ -10017,8 +10209,8 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
-                     ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
-                           type->scalar >= SPY_FLOAT16
+                     ? type->scalar == SPY_DTYPE_BOOL || type->scalar == SPY_DTYPE_INT32 ||
+                           type->scalar == SPY_DTYPE_UINT32 || type->scalar >= SPY_DTYPE_FLOAT16
                      : type->kind == SPYI_TYPE_OTHER
                            ? strncmp(type->name, "Ptr<", 4) == 0
                            : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;
@@ -10158,17 +10350,17 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
     arg->kind = kind;
     arg->direction = direction;
     arg->dtype = dtype;
-    arg->map_count = 0;
+    arg->_map_count = 0;
     arg->type = NULL;
-    arg->custom = NULL;
+    arg->_custom = NULL;
     arg->value.u = 0;
     arg->count = 0;
 }
 
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.custom = kind;
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg._custom = kind;
     memset(arg.dims, 0, sizeof arg.dims);
     return arg;
 }
@@ -10177,49 +10369,49 @@ SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *
 
 spy_arg spy_arg_bool(const char *name, bool value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_BOOL, SPY_DIRECTION_DEFAULT, SPY_BOOL);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_DEFAULT, SPY_DTYPE_BOOL);
     arg.value.u = value ? 1u : 0u;
     return arg;
 }
 
 spy_arg spy_arg_i32(const char *name, int32_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT32);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT32);
     arg.value.i = value;
     return arg;
 }
 
 spy_arg spy_arg_u32(const char *name, uint32_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT32);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT32);
     arg.value.u = value;
     return arg;
 }
 
 spy_arg spy_arg_i64(const char *name, int64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT64);
     arg.value.i = value;
     return arg;
 }
 
 spy_arg spy_arg_u64(const char *name, uint64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT64);
     arg.value.u = value;
     return arg;
 }
 
 spy_arg spy_arg_f32(const char *name, float value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT32);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT32);
     arg.value.f = (double)value;
     return arg;
 }
 
 spy_arg spy_arg_f64(const char *name, double value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT64);
     arg.value.f = value;
     return arg;
 }
@@ -10233,80 +10425,80 @@ spy_arg spy_arg_f64(const char *name, double value) {
     return arg
 
 spy_arg spy_out_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_OUT, SPY_BOOL);
+    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL);
 }
 
 spy_arg spy_out_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT32);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32);
 }
 
 spy_arg spy_out_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT32);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32);
 }
 
 spy_arg spy_out_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT64);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64);
 }
 
 spy_arg spy_out_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT64);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64);
 }
 
 spy_arg spy_out_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT32);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32);
 }
 
 spy_arg spy_out_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT64);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64);
 }
 
 spy_arg spy_inout_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT32);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32);
 }
 
 spy_arg spy_inout_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32);
 }
 
 spy_arg spy_inout_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_INOUT, SPY_BOOL);
+    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL);
 }
 
 spy_arg spy_inout_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT64);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64);
 }
 
 spy_arg spy_inout_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT64);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64);
 }
 
 spy_arg spy_inout_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32);
 }
 
 spy_arg spy_inout_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT64);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64);
 }
 
 // >>tensors, arrays, bytes, structs
 
 spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.tensor = tensor;
     return arg;
 }
 
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
     arg.value.new_tensor = tensor;
     return arg;
 }
 
 static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_RESULT, direction, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_RESULT, direction, SPY_DTYPE_DEFAULT);
     arg.value.result = result;
     return arg;
 }
@@ -10323,7 +10515,8 @@ spy_arg spy_inout_result(const char *name, spy_result *result) {
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, direction, dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : dtype);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_ARRAY, direction,
+                 dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : dtype);
     uint32_t i;
     arg.value.data = data;
     arg.count = shape->rank;
@@ -10333,37 +10526,37 @@ static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dt
 
 static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t count, const void *values) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
     arg.value.data = values;
     arg.count = 1;
     arg.dims[0] = count;
     return arg;
 }
 
-spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data) {
+spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_DEFAULT, dtype, &shape, data);
 }
 
-spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_OUT, dtype, &shape, data);
 }
 
-spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_INOUT, dtype, &shape, data);
 }
 
-spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values) {
-    return spyi_make_vector(name, SPY_FLOAT32, count, values);
+spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count) {
+    return spyi_make_vector(name, SPY_DTYPE_FLOAT32, count, values);
 }
 
-spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
-    return spyi_make_vector(name, SPY_INT32, count, values);
+spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count) {
+    return spyi_make_vector(name, SPY_DTYPE_INT32, count, values);
 }
 
 static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
                               size_t size_bytes) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_DATA, direction, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_DATA, direction, SPY_DTYPE_DEFAULT);
     arg.value.data = data;
     arg.count = size_bytes;
     return arg;
@@ -10383,7 +10576,7 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
 
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.fields = pair.items;
     arg.count = pair.count;
     return arg;
@@ -10391,7 +10584,7 @@ spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
 
 spy_arg spy_arg_struct(const char *name, spy_args fields) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.fields = fields.items;
     arg.count = fields.count;
     return arg;
@@ -10400,7 +10593,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // >>how an argument is run over
 
 spy_arg spy_map_value(spy_arg arg) {
-    arg.map_count = SPY_MAP_VALUE;
+    arg._map_count = SPYI_MAP_VALUE;
     return arg;
 }
 
@@ -10408,10 +10601,10 @@ spy_arg spy_map_value(spy_arg arg) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count ? dims.count : SPY_MAP_WHOLE;
+    arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
-        arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
+        arg._map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
     }
     return arg;
 }
@@ -10432,11 +10625,12 @@ struct spy_packed {
     spy_packed *fields; // of structs
     spy_arg *items;     // the fields' arguments, next to each other
     size_t field_count;
+    spyi_atomic references; // of one that spy_pack() gave; its fields go with it
 };
 
 static void spyi_packed_clear(spy_packed *p) {
     for (size_t i = 0; i < p->field_count; i++) spyi_packed_clear(&p->fields[i]);
-    if (p->arg.kind == SPY_ARG_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
+    if (p->arg.kind == SPY_ARG_KIND_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
     free(p->fields);
     free(p->items);
     free(p->data);
@@ -10447,8 +10641,8 @@ static void spyi_packed_clear(spy_packed *p) {
 
 static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
     *size = 0;
-    if (arg->kind == SPY_ARG_DATA) *size = arg->count;
-    if (arg->kind == SPY_ARG_ARRAY) {
+    if (arg->kind == SPY_ARG_KIND_DATA) *size = arg->count;
+    if (arg->kind == SPY_ARG_KIND_ARRAY) {
         spy_shape shape;
         memset(&shape, 0, sizeof shape);
         if (arg->count > SPY_MAX_RANK) return "its rank is above SPY_MAX_RANK";
@@ -10470,13 +10664,14 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until what it points to is ours
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_KIND_NEW ||
+        arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
-    else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
+    else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
-    else if (arg->kind == SPY_ARG_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
+    else if (arg->kind == SPY_ARG_KIND_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
         *problem = "expected a living tensor";
-    else if ((arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) &&
+    else if ((arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR) &&
              ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
         *problem = "its fields are NULL, too many, or nested too deep";
     else *problem = spyi_packed_bytes(arg, &size);
@@ -10492,7 +10687,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
         if (!p->data) return false;
         memcpy(p->data, arg->value.data, size);
         p->arg.value.data = p->data;
-    } else if (arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) {
+    } else if (arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR) {
         p->fields = (spy_packed *)spyi_calloc(arg->count + 1, sizeof *p->fields);
         p->items = (spy_arg *)spyi_calloc(arg->count + 1, sizeof *p->items);
         if (!p->fields || !p->items) return false;
@@ -10504,7 +10699,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
         p->arg.value.fields = p->items;
     } else {
         p->arg.value = arg->value;
-        if (arg->kind == SPY_ARG_TENSOR) spy_retain_tensor(arg->value.tensor);
+        if (arg->kind == SPY_ARG_KIND_TENSOR) spy_retain_tensor(arg->value.tensor);
     }
     *problem = NULL;
     return true;
@@ -10513,7 +10708,11 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
     spy_packed *p = (spy_packed *)spyi_calloc(1, sizeof *p);
     *problem = "out of host memory";
-    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    if (!p) return NULL;
+    if (spyi_packed_copy(p, arg, 0, problem)) {
+        spyi_atomic_store(&p->references, 1);
+        return p;
+    }
     spyi_packed_clear(p);
     free(p);
     return NULL;
@@ -10538,8 +10737,15 @@ spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
     return arg;
 }
 
+void spy_retain_packed(spy_packed *packed) {
+    if (packed) spyi_atomic_add(&packed->references, 1);
+    else
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_retain_packed: expected a packed argument, got NULL");
+}
+
 void spy_release_packed(spy_packed *packed) {
-    if (!packed) return;
+    if (!packed || spyi_atomic_add(&packed->references, -1) > 0) return;
     spyi_packed_clear(packed);
     free(packed);
 }
@@ -10804,17 +11010,17 @@ static spyi_storage *spyi_use_storage(const spyi_use *use) {
     return (spyi_storage *)(void *)use->resource; // which begins it
 }
 
-static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
+static bool spyi_ranges_overlap(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
     return begin < other_end && other_begin < end;
 }
 
 static SPYI_HAZARDS_HOT bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use) {
     const spyi_storage *storage = spyi_use_storage(use);
     if (storage->write_epoch == device->epoch &&
-        spyi_ranges_meet(use->begin, use->end, storage->write_begin, storage->write_end))
+        spyi_ranges_overlap(use->begin, use->end, storage->write_begin, storage->write_end))
         return true;
     return (use->how & SPYI_USE_WRITES) && storage->read_epoch == device->epoch &&
-           spyi_ranges_meet(use->begin, use->end, storage->read_begin, storage->read_end);
+           spyi_ranges_overlap(use->begin, use->end, storage->read_begin, storage->read_end);
 }
 
 static SPYI_HAZARDS_HOT void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now,
@@ -11019,7 +11225,7 @@ SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t 
     }
 }
 
-// >>data/meet.c ---------------------------------------------------------------------------------------------
+// >>data/tensor_overlap.c -----------------------------------------------------------------------------------
 
 // Where tensors lie: whether elements of one, or of two, share memory.
 
@@ -11037,7 +11243,7 @@ static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
     return (uint64_t)(stride < 0 ? -stride : stride) * spyi_type_device_stride(t->type);
 }
 
-SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *t) {
+SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *t) {
     if (t->contiguous || t->element_count < 2) return false;
     uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
     bool done[SPY_MAX_RANK] = { false };
@@ -11066,8 +11272,8 @@ static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
 
 // All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
 // though their ranges do.
-SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
-    if (!spyi_tensors_may_meet(a, b)) return false;
+SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
+    if (!spyi_tensors_may_overlap(a, b)) return false;
     int64_t run_a, run_b;
     uint32_t outer_a = spyi_outer_dims(a, &run_a), outer_b = spyi_outer_dims(b, &run_b);
     uint64_t grid = 0, size_a = (uint64_t)run_a * spyi_type_device_stride(a->type),
@@ -11091,6 +11297,10 @@ SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b) {
 
 // >>ranges of bytes
 
+#define SPYI_BLOCKING_BYTES                                                                                  \
+    ((uint64_t)1                                                                                             \
+     << 20) // copying so many to the host takes a tenth of a millisecond: desc.blocking hears of it
+
 static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
                                     spyi_text *error) {
     spy_device *device = t->object.device;
@@ -11108,8 +11318,12 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
     const spyi_storage *storage = t->storage;
     uint64_t written = storage->resource.write_submit;
     if (written < device->untracked_submit) written = device->untracked_submit;
-    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
-                                     end - begin, written, error);
+    bool blocks = end - begin >= SPYI_BLOCKING_BYTES;
+    if (blocks) spyi_block(&device->ctx, true);
+    spy_status status = device->backend->download(device->gpu, image, &storage->chunk,
+                                                  storage->offset + begin, end - begin, written, error);
+    if (blocks) spyi_block(&device->ctx, false);
+    return status;
 }
 
 // >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on
@@ -11471,7 +11685,7 @@ SPYI_FN const char *spyi_type_user_name(const spyi_type *type) {
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function) {
     if (!type) {
-        if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_FLOAT32;
+        if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_DTYPE_FLOAT32;
         if ((int)dtype < 0 || dtype >= SPY_DTYPE_COUNT) {
             spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype",
                       function, (int)dtype);
@@ -11792,12 +12006,13 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
 static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
         size_t size = spyi_scalar_size(type->scalar);
         for (uint32_t i = 0; i < type->rows * type->columns; i++)
-            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
+            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_DTYPE_FLOAT64, 1))
+                return false;
         return true;
     }
     case SPYI_TYPE_ARRAY:
@@ -11986,7 +12201,7 @@ static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
 static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) {
     bool same_type = to->type == from->type;
     if (to->element_count == 0) return SPY_OK;
-    if (spyi_tensors_meet(to, from)) {
+    if (spyi_tensors_overlap(to, from)) {
         if (same_type && to->offset_bytes == from->offset_bytes &&
             memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
             return SPY_OK; // to itself
@@ -12016,7 +12231,7 @@ static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, 
         spyi_text_add(error, "%s cannot be converted to %s", from->type->display, to->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    if (spyi_tensor_meets_itself(to)) {
+    if (spyi_tensor_overlaps_itself(to)) {
         spyi_text_add(error, "to is a view in which several elements lie at one place: they would be written "
                              "several times");
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -12196,12 +12411,12 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
 // >>indexing
 
 spy_index spy_index_at(int64_t index) {
-    spy_index item = { SPY_INDEX_AT, index, 0, 0 };
+    spy_index item = { SPY_INDEX_KIND_AT, index, 0, 0 };
     return item;
 }
 
 spy_index spy_index_range(int64_t start, int64_t stop, int64_t step) {
-    spy_index item = { SPY_INDEX_RANGE, start, stop, step };
+    spy_index item = { SPY_INDEX_KIND_RANGE, start, stop, step };
     return item;
 }
 
@@ -12210,12 +12425,12 @@ spy_index spy_index_all(void) {
 }
 
 spy_index spy_index_rest(void) {
-    spy_index item = { SPY_INDEX_REST, 0, 0, 0 };
+    spy_index item = { SPY_INDEX_KIND_REST, 0, 0, 0 };
     return item;
 }
 
 spy_index spy_index_new(void) {
-    spy_index item = { SPY_INDEX_NEW, 0, 0, 0 };
+    spy_index item = { SPY_INDEX_KIND_NEW, 0, 0, 0 };
     return item;
 }
 
@@ -12235,6 +12450,10 @@ static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first
     return stop < start ? (start - stop - 1) / -step + 1 : 0;
 }
 
+static bool spyi_index_is_at(const spy_index *item) {
+    return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
+}
+
 // The items meet the tensor: their number, indices, steps and the view's rank; else reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
@@ -12247,9 +12466,9 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     }
     for (size_t i = 0; i < indices.count; i++) {
         spy_index_kind kind = indices.items[i].kind;
-        taken += kind == SPY_INDEX_AT || kind == SPY_INDEX_RANGE;
-        made += kind == SPY_INDEX_NEW;
-        rests += kind == SPY_INDEX_REST;
+        taken += spyi_index_is_at(&indices.items[i]) || kind == SPY_INDEX_KIND_RANGE;
+        made += kind == SPY_INDEX_KIND_NEW;
+        rests += kind == SPY_INDEX_KIND_REST;
     }
     if (taken > shape->rank) {
         spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
@@ -12267,25 +12486,25 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
         int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
-        if (item->kind == SPY_INDEX_AT) {
+        if (spyi_index_is_at(item)) {
             rank--;
             if (item->start < -n || item->start >= n) {
                 spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
                           function, (long long)item->start, dim, (long long)n);
                 return false;
             }
-        } else if (item->kind == SPY_INDEX_RANGE && item->step == 0) {
+        } else if (item->kind == SPY_INDEX_KIND_RANGE && item->step == 0) {
             spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: a step of 0 in dimension %u goes nowhere",
                       function, dim);
             return false;
-        } else if ((uint32_t)item->kind > SPY_INDEX_NEW) {
+        } else if ((uint32_t)item->kind > SPY_INDEX_KIND_NEW) {
             spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                       "%s: item %zu has kind %d, which is none of spy_index_kind", function, i,
                       (int)item->kind);
             return false;
         }
-        if (item->kind == SPY_INDEX_REST) dim += shape->rank - taken;
-        else if (item->kind != SPY_INDEX_NEW) dim++;
+        if (item->kind == SPY_INDEX_KIND_REST) dim += shape->rank - taken;
+        else if (item->kind != SPY_INDEX_KIND_NEW) dim++;
     }
     if (rank <= SPY_MAX_RANK) return true;
     spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the view would have rank %u, at most %d are possible",
@@ -12304,16 +12523,16 @@ static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_t
     int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
     uint32_t dim = 0, taken = 0;
     for (size_t i = 0; i < indices.count; i++)
-        taken += indices.items[i].kind == SPY_INDEX_AT || indices.items[i].kind == SPY_INDEX_RANGE;
+        taken += spyi_index_is_at(&indices.items[i]) || indices.items[i].kind == SPY_INDEX_KIND_RANGE;
     view->shape.rank = view->strides.rank = 0;
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
-        if (item->kind == SPY_INDEX_NEW) {
+        if (item->kind == SPY_INDEX_KIND_NEW) {
             spyi_view_add_dim(view, 1, 0);
-        } else if (item->kind == SPY_INDEX_REST) {
+        } else if (item->kind == SPY_INDEX_KIND_REST) {
             for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
                 spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
-        } else if (item->kind == SPY_INDEX_AT) {
+        } else if (spyi_index_is_at(item)) {
             at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
             dim++;
         } else {
@@ -12438,9 +12657,9 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     switch (type->kind) {
     case SPYI_TYPE_SCALAR:
         if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
-        return type->scalar >= SPY_FLOAT16 ? type : NULL;
+        return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
     case SPYI_TYPE_VECTOR:
-    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_FLOAT16 ? type : NULL;
+    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
     case SPYI_TYPE_ARRAY: {
         const spyi_type *element = spyi_differential(types, finder, type->element);
         return element ? spyi_type_array(types, element, type->count) : NULL;
@@ -12462,7 +12681,7 @@ static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_ARRAY)
         return grad->kind == SPYI_TYPE_ARRAY && grad->count == type->count &&
                spyi_gradient_fits(type->element, grad->element);
-    return grad->kind == type->kind && grad->scalar >= SPY_FLOAT16 && grad->rows == type->rows &&
+    return grad->kind == type->kind && grad->scalar >= SPY_DTYPE_FLOAT16 && grad->rows == type->rows &&
            grad->columns == type->columns;
 }
 
@@ -13017,7 +13236,7 @@ static spyi_digits spyi_digits_of(double value, int places) {
 
 static double spyi_float_value(const void *scalar, spy_dtype dtype) {
     double value = 0;
-    spyi_convert_scalars(&value, SPY_FLOAT64, scalar, dtype, 1);
+    spyi_convert_scalars(&value, SPY_DTYPE_FLOAT64, scalar, dtype, 1);
     return value;
 }
 
@@ -13026,9 +13245,9 @@ static int spyi_shortest_places(double value, spy_dtype dtype) {
     for (int places = 0; places < 16; places++) {
         char text[48];
         snprintf(text, sizeof text, "%.*e", places, value);
-        if (dtype == SPY_FLOAT64 && strtod(text, NULL) == value) return places;
-        if (dtype == SPY_FLOAT32 && strtof(text, NULL) == (float)value) return places;
-        if (dtype == SPY_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
+        if (dtype == SPY_DTYPE_FLOAT64 && strtod(text, NULL) == value) return places;
+        if (dtype == SPY_DTYPE_FLOAT32 && strtof(text, NULL) == (float)value) return places;
+        if (dtype == SPY_DTYPE_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
             return places;
     }
     return 16;
@@ -13041,17 +13260,17 @@ static bool spyi_print_is_finite(double value) {
 SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out) {
     int64_t i = 0;
     uint64_t u = 0;
-    if (dtype == SPY_BOOL) {
+    if (dtype == SPY_DTYPE_BOOL) {
         spyi_text_add(out, *(const char *)scalar ? "True" : "False");
-    } else if (dtype >= SPY_FLOAT16) {
+    } else if (dtype >= SPY_DTYPE_FLOAT16) {
         double value = spyi_float_value(scalar, dtype);
         if (value != value) spyi_text_add(out, "nan");
         else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
         else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
-    } else if (spyi_convert_scalars(&i, SPY_INT64, scalar, dtype, 1)) {
+    } else if (spyi_convert_scalars(&i, SPY_DTYPE_INT64, scalar, dtype, 1)) {
         spyi_text_add(out, "%lld", (long long)i);
     } else {
-        spyi_convert_scalars(&u, SPY_UINT64, scalar, dtype, 1);
+        spyi_convert_scalars(&u, SPY_DTYPE_UINT64, scalar, dtype, 1);
         spyi_text_add(out, "%llu", (unsigned long long)u);
     }
 }
@@ -13068,7 +13287,7 @@ typedef struct spyi_column {
 } spyi_column;
 
 static bool spyi_print_is_float(spy_dtype dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 // First reading: what there is.
@@ -13093,14 +13312,14 @@ static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype)
 }
 
 static double spyi_print_round(double value, spy_dtype dtype) {
-    if (dtype == SPY_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
-    return dtype == SPY_FLOAT32 ? (double)(float)value : value;
+    if (dtype == SPY_DTYPE_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
+    return dtype == SPY_DTYPE_FLOAT32 ? (double)(float)value : value;
 }
 
 // Numbers are compared as the type rounds them.
 static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
     if (c->largest == 0) return;
-    double most = dtype == SPY_FLOAT16 ? 1e3 : dtype == SPY_FLOAT32 ? 1e6 : 1e8;
+    double most = dtype == SPY_DTYPE_FLOAT16 ? 1e3 : dtype == SPY_DTYPE_FLOAT32 ? 1e6 : 1e8;
     double ratio = spyi_print_round(c->largest / c->smallest, dtype);
     c->with_exponent = c->largest >= most || c->smallest < spyi_print_round(1e-4, dtype) || ratio > 1000;
 }
@@ -13135,7 +13354,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 }
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
-    if (dtype == SPY_BOOL && !alone) c->width = 5; // "False", and as much for "True"
+    if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // "False", and as much for "True"
     if (!spyi_print_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;
@@ -13461,34 +13680,34 @@ typedef struct spyi_cursor_range {
 // >>places
 
 static spyi_context *spyi_cursor_context(const spy_cursor *c) {
-    return c->device ? &c->device->ctx : NULL;
+    return c->_device ? &c->_device->ctx : NULL;
 }
 
 static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
-    return (const spyi_type *)c->type;
+    return (const spyi_type *)c->_type;
 }
 
 // A range is an array of elements that has no type of its own.
 static bool spyi_cursor_is_range(const spy_cursor *c) {
-    return c->index < 0;
+    return c->_index < 0;
 }
 
 static size_t spyi_cursor_size(const spy_cursor *c) {
     size_t one = spyi_type_host_stride(spyi_cursor_type(c));
-    return spyi_cursor_is_range(c) ? one * (size_t)c->count : one;
+    return spyi_cursor_is_range(c) ? one * (size_t)c->_count : one;
 }
 
 static char *spyi_cursor_data(const spy_cursor *c) {
-    size_t element = spyi_type_host_stride((const spyi_type *)c->element);
-    return (char *)c->data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->index * element) + c->offset;
+    size_t element = spyi_type_host_stride((const spyi_type *)c->_element);
+    return (char *)c->_data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->_index * element) + c->_offset;
 }
 
 // Whether it stands somewhere; reports if not.
 static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
-    if (!c->type)
+    if (!c->_type)
         return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
                          "%s: the cursor stands nowhere: the function that gave it failed", function);
-    if (c->range && !spyi_as(c->range, SPYI_KIND_CURSOR))
+    if (c->_range && !spyi_as(c->_range, SPYI_KIND_CURSOR))
         return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the cursor has been released", function);
     return SPY_OK;
 }
@@ -13496,7 +13715,7 @@ static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
 static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     spy_cursor c;
     memset(&c, 0, sizeof c);
-    c.device = device;
+    c._device = device;
     return c;
 }
 
@@ -13534,14 +13753,14 @@ static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type
 // "[2].light.color", "light.color" in a range of one element, "the range" for all of it.
 static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
     if (spyi_cursor_is_range(c)) {
-        spyi_text_add(out, "the %lld elements", (long long)c->count);
+        spyi_text_add(out, "the %lld elements", (long long)c->_count);
         return;
     }
     size_t empty = out->size;
-    if (c->count > 1) spyi_text_add(out, "[%lld]", (long long)c->index);
+    if (c->_count > 1) spyi_text_add(out, "[%lld]", (long long)c->_index);
     size_t before = out->size;
-    spyi_path_text((const spyi_type *)c->element, c->offset, spyi_cursor_type(c), empty, out);
-    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->index);
+    spyi_path_text((const spyi_type *)c->_element, c->_offset, spyi_cursor_type(c), empty, out);
+    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->_index);
 }
 
 // Reports `what` of a place under the function's name and frees it.
@@ -13565,7 +13784,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
 // To part `index`; false: `what` and *status say why not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
-    int64_t n = spyi_cursor_is_range(c) ? c->count : spyi_cursor_parts(spyi_cursor_type(c), &part);
+    int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
     if (!part || (n == 0 && !spyi_cursor_is_range(c))) {
         *status = SPY_ERROR_TYPE_MISMATCH;
         spyi_text_add(what, "%s has no parts that [%lld] could count", spyi_place_name(c), (long long)index);
@@ -13576,9 +13795,9 @@ static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_s
         spyi_text_add(what, "[%lld] is beyond its %lld parts", (long long)index, (long long)n);
         return false;
     }
-    if (spyi_cursor_is_range(c)) c->index = index;
-    else c->offset += (size_t)index * spyi_type_host_stride(part);
-    c->type = part;
+    if (spyi_cursor_is_range(c)) c->_index = index;
+    else c->_offset += (size_t)index * spyi_type_host_stride(part);
+    c->_type = part;
     return true;
 }
 
@@ -13601,12 +13820,12 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
-        if (c->count != 1) {
+        if (c->_count != 1) {
             *status = SPY_ERROR_AMBIGUOUS;
             spyi_text_add(what, "'%.*s' of which one? Write [i] in front", (int)size, name);
             return false;
         }
-        c->index = 0;
+        c->_index = 0;
     }
     const spyi_type *type = spyi_cursor_type(c);
     if (type->kind == SPYI_TYPE_VECTOR && size == 1) {
@@ -13616,8 +13835,8 @@ static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_te
     for (uint32_t i = 0; i < type->field_count; i++) {
         const spyi_field *f = &type->fields[i];
         if (strlen(f->name) != size || memcmp(f->name, name, size) != 0) continue;
-        c->type = f->type;
-        c->offset += f->host_offset;
+        c->_type = f->type;
+        c->_offset += f->host_offset;
         return true;
     }
     *status = SPY_ERROR_NOT_FOUND;
@@ -13661,7 +13880,7 @@ static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spy
 spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
     const char *function = "spy_cursor_field";
     spy_cursor place = cursor;
-    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor._device);
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
     const char *at = path;
@@ -13673,7 +13892,7 @@ spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
     if (at) return place;
     if (path && *path) spyi_text_add(&what, " (path \"%s\")", path);
     spyi_cursor_fail(&place, status, function, &what);
-    return spyi_cursor_nowhere(cursor.device);
+    return spyi_cursor_nowhere(cursor._device);
 }
 
 spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
@@ -13681,10 +13900,10 @@ spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
     spy_cursor place = cursor;
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor._device);
     if (spyi_step_index(&place, index, &what, &status)) return place;
     spyi_cursor_fail(&cursor, status, function, &what);
-    return spyi_cursor_nowhere(cursor.device);
+    return spyi_cursor_nowhere(cursor._device);
 }
 
 // >>scalars of a place, in the order of declaration
@@ -13734,7 +13953,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
 static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
     const spyi_type *type = spyi_cursor_type(c);
     char *at = spyi_cursor_data(c);
-    int64_t n = spyi_cursor_is_range(c) ? c->count : 1;
+    int64_t n = spyi_cursor_is_range(c) ? c->_count : 1;
     w->done = 0;
     for (int64_t i = 0; i < n; i++)
         if (!spyi_cursor_scalars(w, type, at + (size_t)i * spyi_type_host_stride(type))) return false;
@@ -13742,19 +13961,19 @@ static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
 }
 
 static void spyi_cursor_written(const spy_cursor *c) {
-    if (!c->range) return;
-    int64_t first = spyi_cursor_is_range(c) ? 0 : c->index, n = spyi_cursor_is_range(c) ? c->count : 1;
-    for (int64_t i = 0; i < n; i++) c->range->written[first + i] = true;
+    if (!c->_range) return;
+    int64_t first = spyi_cursor_is_range(c) ? 0 : c->_index, n = spyi_cursor_is_range(c) ? c->_count : 1;
+    for (int64_t i = 0; i < n; i++) c->_range->written[first + i] = true;
 }
 
 // dtype, count and pointer of a read or write.
 static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *function, spy_dtype *dtype,
                                            size_t count, const void *values) {
     size_t expected =
-        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->count : 1);
+        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->_count : 1);
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_FLOAT32;
+    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_DTYPE_FLOAT32;
     if ((int)*dtype < 0 || *dtype >= SPY_DTYPE_COUNT) {
         spyi_text_add(&what, "dtype %d is not one of spy_dtype", (int)*dtype);
     } else if (count != expected) {
@@ -13790,11 +14009,11 @@ static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function,
     return SPY_OK;
 }
 
-spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
+spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype) {
     return spyi_cursor_convert(&cursor, "spy_cursor_write", dtype, count, (void *)(uintptr_t)values, true);
 }
 
-spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values) {
+spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype) {
     return spyi_cursor_convert(&cursor, "spy_cursor_read", dtype, count, values, false);
 }
 
@@ -13839,7 +14058,7 @@ SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
     free(range->data);
     free(range->written);
     spyi_object_release(&range->tensor->object);
-    spyi_bury(device, &range->object, sizeof *range);
+    spyi_retire_object(device, &range->object, sizeof *range);
 }
 
 // An empty range, linked to its device and tensor; NULL: out of memory.
@@ -13882,10 +14101,10 @@ static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t firs
 
 static spy_cursor spyi_cursor_whole(spy_device *device, const spyi_type *type, void *data, int64_t count) {
     spy_cursor c = spyi_cursor_nowhere(device);
-    c.element = c.type = type;
-    c.data = data;
-    c.count = count;
-    c.index = -1;
+    c._element = c._type = type;
+    c._data = data;
+    c._count = count;
+    c._index = -1;
     return c;
 }
 
@@ -13904,7 +14123,7 @@ spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
         spy_status status = spyi_tensor_move(tensor, first, count, range->data, false, &error);
         if (status == SPY_OK) {
             cursor = spyi_cursor_whole(device, tensor->type, range->data, count);
-            cursor.range = range;
+            cursor._range = range;
         } else {
             spyi_fail_text(device, status, function, &error);
             spyi_cursor_range_free(range);
@@ -13934,14 +14153,14 @@ spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data
 
 spy_status spy_cursor_apply(spy_cursor cursor) {
     const char *function = "spy_cursor_apply";
-    spyi_cursor_range *range = cursor.range;
+    spyi_cursor_range *range = cursor._range;
     spy_status entered = spyi_cursor_check(&cursor, function);
     if (entered != SPY_OK || !range) return entered;
     entered = spyi_enter(range, SPYI_KIND_CURSOR, function);
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    size_t element = spyi_type_host_stride((const spyi_type *)cursor.element);
+    size_t element = spyi_type_host_stride((const spyi_type *)cursor._element);
     for (int64_t i = 0, end; i < range->count && status == SPY_OK; i = end) {
         end = i + 1;
         if (!range->written[i]) continue;
@@ -13956,8 +14175,8 @@ spy_status spy_cursor_apply(spy_cursor cursor) {
 }
 
 void spy_release_cursor(spy_cursor cursor) {
-    if (!cursor.range) return;
-    if (spyi_as(cursor.range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor.range->object);
+    if (!cursor._range) return;
+    if (spyi_as(cursor._range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor._range->object);
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
 }
 
@@ -13978,12 +14197,12 @@ spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
     spy_cursor_info info;
     const spyi_type *part, *type = spyi_cursor_type(&cursor);
     memset(&info, 0, sizeof info);
-    if (!type || (cursor.range && !spyi_as(cursor.range, SPYI_KIND_CURSOR))) return info;
+    if (!type || (cursor._range && !spyi_as(cursor._range, SPYI_KIND_CURSOR))) return info;
     info.type = spyi_type_user_name(type);
     info.dtype = spyi_common_dtype(type);
-    info.length = spyi_cursor_is_range(&cursor) ? cursor.count : spyi_cursor_parts(type, &part);
+    info.length = spyi_cursor_is_range(&cursor) ? cursor._count : spyi_cursor_parts(type, &part);
     info.scalar_count =
-        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor.count : 1);
+        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor._count : 1);
     info.size_bytes = spyi_cursor_size(&cursor);
     return info;
 }
@@ -14033,7 +14252,7 @@ static spy_status spyi_get_calibration(spy_device *device, spy_calibration *cali
     }
     memset(&one, 0, sizeof one);
     spy_tensor *tensor =
-        spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
+        spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &one, "calibration", error, &status);
     if (!tensor) return status;
     // The first one may make what notes the time, and any may be held up: the shortest is the one to trust.
     for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
@@ -14254,7 +14473,7 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     spyi_long_wait_end(&wait);
     if (!done) {
         spyi_library_stay(); // the thread needs our code
-        spyi_logf(&device->ctx, SPY_LOG_WARNING,
+        spyi_logf(&device->ctx, SPY_LOG_LEVEL_WARNING,
                   "%s: the driver's compiler is left to itself until it is done", what);
         return spyi_long_wait_say(&wait, error);
     }
@@ -14328,7 +14547,7 @@ typedef struct spyi_message_value {
 } spyi_message_value;
 
 static uint32_t spyi_message_words_of(uint32_t dtype) {
-    return dtype == SPY_INT64 || dtype == SPY_UINT64 || dtype == SPY_FLOAT64 ? 2 : 1;
+    return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
 // Value number `index`; false: there is none.
@@ -14342,7 +14561,7 @@ static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t i
         out->words = record + at;
         uint32_t size = (out->rows ? out->rows : 1) * (out->columns ? out->columns : 1) *
                         spyi_message_words_of(out->dtype);
-        if (out->dtype < SPY_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
+        if (out->dtype < SPY_DTYPE_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
         if (index == 0) return true;
         at += size;
     }
@@ -14355,7 +14574,7 @@ static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
 }
 
 static bool spyi_message_is_float(uint32_t dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
@@ -14500,7 +14719,7 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
     uint32_t low = (uint32_t)bits;
     double value;
     float single;
-    if (v->dtype == SPY_FLOAT64) {
+    if (v->dtype == SPY_DTYPE_FLOAT64) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
@@ -14508,22 +14727,22 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
-    if (v->dtype == SPY_INT64) return (double)(int64_t)bits;
-    return v->dtype == SPY_UINT64 || v->dtype == SPY_UINT32 ? (double)bits : (double)(int32_t)low;
+    if (v->dtype == SPY_DTYPE_INT64) return (double)(int64_t)bits;
+    return v->dtype == SPY_DTYPE_UINT64 || v->dtype == SPY_DTYPE_UINT32 ? (double)bits : (double)(int32_t)low;
 }
 
 static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const spyi_message_spec *spec,
                                 spyi_text *out) {
     uint64_t bits = spyi_message_bits(v, i);
-    if (v->dtype == SPY_BOOL && !spec->type) {
+    if (v->dtype == SPY_DTYPE_BOOL && !spec->type) {
         spyi_message_text(spec, bits ? "true" : "false", out);
     } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
         spyi_message_float(spec, spyi_message_as_double(v, i),
-                           v->dtype != SPY_FLOAT32 && v->dtype != SPY_FLOAT16, out);
+                           v->dtype != SPY_DTYPE_FLOAT32 && v->dtype != SPY_DTYPE_FLOAT16, out);
     } else {
-        int64_t value = v->dtype == SPY_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
-        bool has_sign =
-            v->dtype == SPY_INT8 || v->dtype == SPY_INT16 || v->dtype == SPY_INT32 || v->dtype == SPY_INT64;
+        int64_t value = v->dtype == SPY_DTYPE_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
+        bool has_sign = v->dtype == SPY_DTYPE_INT8 || v->dtype == SPY_DTYPE_INT16 ||
+                        v->dtype == SPY_DTYPE_INT32 || v->dtype == SPY_DTYPE_INT64;
         bool negative = has_sign && value < 0;
         spyi_message_integer(spec, negative, negative ? 0 - (uint64_t)value : bits, out);
     }
@@ -14727,7 +14946,7 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
     for (uint32_t at = 0; count - at >= 2 && words[at] >= 2 && words[at] <= count - at; at += words[at]) {
         spyi_text_clear(&message);
         spyi_print_format(words + at, words[at], &p->literals, &message);
-        spyi_print_add(p, SPY_LOG_INFO, &message);
+        spyi_print_add(p, SPY_LOG_LEVEL_INFO, &message);
     }
     spyi_mutex_unlock(&p->lock);
     spyi_text_free(&message);
@@ -14766,7 +14985,7 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
                           "device a larger desc.print_buffer_bytes, or wait more often",
                           header[1], header[1] == 1 ? "" : "s", header[1] == 1 ? "is" : "are",
                           p->buffer_bytes);
-            spyi_print_add(p, SPY_LOG_WARNING, &lost);
+            spyi_print_add(p, SPY_LOG_LEVEL_WARNING, &lost);
             spyi_text_free(&lost);
         }
         status = spyi_print_reset(device, error);
@@ -14780,7 +14999,7 @@ static void spyi_print_to_log(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1) {
         spy_log_level level = (spy_log_level)p->pending.data[at];
-        if (level == SPY_LOG_INFO || spyi_log_wants(&device->ctx, level))
+        if (level == SPY_LOG_LEVEL_INFO || spyi_log_wants(&device->ctx, level))
             device->ctx.log.func(level, p->pending.data + at + 1, device->ctx.log.user_data);
     }
     spyi_text_clear(&p->pending);
@@ -15108,9 +15327,7 @@ spy_submit_id spy_flush(spy_device *device) {
 // SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
-    spyi_block(&device->ctx, true);
-    spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
-    spyi_block(&device->ctx, false);
+    spy_status status = spyi_wait_for(device->gpu, id, timeout_ns, false, &error);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
@@ -15120,26 +15337,9 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
-#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
-
 SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
-    const spy_interrupt *interrupt = &device->ctx.interrupt;
     bool held = device->base->held_from != 0 && submit >= device->base->held_from;
-    bool asks = interrupt->func && device->base->slices && !held;
-    spy_status status;
-    spyi_block(&device->ctx, true);
-    for (;;) {
-        size_t before = error->size;
-        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
-        if (!asks || status != SPY_ERROR_NOT_READY) break;
-        if (error->data) error->data[error->size = before] = 0; // not a failure
-        if (!interrupt->func(interrupt->user_data)) continue;
-        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
-        status = SPY_ERROR_INTERRUPTED;
-        break;
-    }
-    spyi_block(&device->ctx, false);
-    return status;
+    return spyi_wait_for(device->gpu, submit, UINT64_MAX, !held, error);
 }
 
 spy_status spy_wait(spy_device *device) {
@@ -17156,7 +17356,7 @@ static spy_status spyi_sl_say_left(const spyi_long_wait *wait, bool threw, bool 
         spyi_text_add(error, "%s: the Slang compiler threw an exception, which is a fault of its own",
                       wait->what);
     if (began)
-        spyi_logf(wait->ctx, SPY_LOG_WARNING,
+        spyi_logf(wait->ctx, SPY_LOG_LEVEL_WARNING,
                   "%s: the Slang compiler is left %s, with about 150 MB of memory; the next compile opens it "
                   "again",
                   wait->what, threw ? "as its exception found it" : "to itself until it is done");
@@ -17231,7 +17431,7 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
     }
     spyi_note_failed_allocations(task.failed);
     spyi_long_wait_end(&wait);
-    if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_WARNING, "%s", ignored.data);
+    if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s", ignored.data);
     spyi_text_free(&ignored);
     return status;
 }
@@ -17265,7 +17465,7 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     if (status != SPY_OK || q.asked) return status;
     if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again", what, unit->name);
     else
-        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s: module '%s' cannot be opened again", what,
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: module '%s' cannot be opened again", what,
                   unit->name);
     return SPY_ERROR_COMPILE;
 }
@@ -17820,7 +18020,7 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
         return SPY_OK;
     }
     spyi_atomic_add(&c->loads, 1);
-    spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
+    spyi_logf(c->ctx, SPY_LOG_LEVEL_INFO, "Slang compiler %s: %s", library->version, library->path);
     return SPY_OK;
 }
 
@@ -18465,13 +18665,13 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
                                               : "does not compile",
                           spyi_text_str(&o.messages));
         } else if (status == SPY_OK && o.messages.size) {
-            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
+            spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s':\n%s", unit->name,
                       spyi_text_str(&o.messages));
         }
     }
     if (o.loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", o.loading.notes.data);
     else if (o.loading.notes.size)
-        spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s': %s", unit->name, o.loading.notes.data);
+        spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s': %s", unit->name, o.loading.notes.data);
     spyi_text_free(&o.loading.notes);
     spyi_text_free(&o.content);
     spyi_text_free(&o.messages);
@@ -18712,18 +18912,18 @@ void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
 
 static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
     switch (slang) {
-    case SPYI_SL_SCALAR_BOOL: return SPY_BOOL;
-    case SPYI_SL_SCALAR_INT8: return SPY_INT8;
-    case SPYI_SL_SCALAR_UINT8: return SPY_UINT8;
-    case SPYI_SL_SCALAR_INT16: return SPY_INT16;
-    case SPYI_SL_SCALAR_UINT16: return SPY_UINT16;
-    case SPYI_SL_SCALAR_INT32: return SPY_INT32;
-    case SPYI_SL_SCALAR_UINT32: return SPY_UINT32;
-    case SPYI_SL_SCALAR_INT64: return SPY_INT64;
-    case SPYI_SL_SCALAR_UINT64: return SPY_UINT64;
-    case SPYI_SL_SCALAR_FLOAT16: return SPY_FLOAT16;
-    case SPYI_SL_SCALAR_FLOAT32: return SPY_FLOAT32;
-    case SPYI_SL_SCALAR_FLOAT64: return SPY_FLOAT64;
+    case SPYI_SL_SCALAR_BOOL: return SPY_DTYPE_BOOL;
+    case SPYI_SL_SCALAR_INT8: return SPY_DTYPE_INT8;
+    case SPYI_SL_SCALAR_UINT8: return SPY_DTYPE_UINT8;
+    case SPYI_SL_SCALAR_INT16: return SPY_DTYPE_INT16;
+    case SPYI_SL_SCALAR_UINT16: return SPY_DTYPE_UINT16;
+    case SPYI_SL_SCALAR_INT32: return SPY_DTYPE_INT32;
+    case SPYI_SL_SCALAR_UINT32: return SPY_DTYPE_UINT32;
+    case SPYI_SL_SCALAR_INT64: return SPY_DTYPE_INT64;
+    case SPYI_SL_SCALAR_UINT64: return SPY_DTYPE_UINT64;
+    case SPYI_SL_SCALAR_FLOAT16: return SPY_DTYPE_FLOAT16;
+    case SPYI_SL_SCALAR_FLOAT32: return SPY_DTYPE_FLOAT32;
+    case SPYI_SL_SCALAR_FLOAT64: return SPY_DTYPE_FLOAT64;
     default: return SPY_DTYPE_DEFAULT;
     }
 }
@@ -20516,7 +20716,7 @@ static spy_constant spyi_sl_no_constant(void) {
 
 static spy_constant spyi_sl_int_constant(int64_t value) {
     spy_constant c = spyi_sl_no_constant();
-    c.kind = SPY_CONSTANT_INT;
+    c.kind = SPY_CONSTANT_KIND_INT;
     c.int_value = value;
     c.float_value = (double)value;
     return c;
@@ -20524,7 +20724,7 @@ static spy_constant spyi_sl_int_constant(int64_t value) {
 
 static spy_constant spyi_sl_float_constant(float value) {
     spy_constant c = spyi_sl_no_constant();
-    c.kind = SPY_CONSTANT_FLOAT;
+    c.kind = SPY_CONSTANT_KIND_FLOAT;
     c.float_value = (double)value;
     return c;
 }
@@ -20550,9 +20750,9 @@ static void spyi_sl_add_float(double value, spyi_text *out) {
 
 void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
     switch (constant->kind) {
-    case SPY_CONSTANT_INT: spyi_text_add(out, "%lld", (long long)constant->int_value); break;
-    case SPY_CONSTANT_FLOAT: spyi_sl_add_float(constant->float_value, out); break;
-    case SPY_CONSTANT_STRING: spyi_sl_add_string(constant->string, out); break;
+    case SPY_CONSTANT_KIND_INT: spyi_text_add(out, "%lld", (long long)constant->int_value); break;
+    case SPY_CONSTANT_KIND_FLOAT: spyi_sl_add_float(constant->float_value, out); break;
+    case SPY_CONSTANT_KIND_STRING: spyi_sl_add_string(constant->string, out); break;
     default: spyi_text_add(out, "..."); break;
     }
 }
@@ -20587,7 +20787,7 @@ static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attr
         spy_constant c = spyi_sl_no_constant();
         if (!s) break;
         if (size) spyi_text_add_n(&text, s, size);
-        c.kind = SPY_CONSTANT_STRING;
+        c.kind = SPY_CONSTANT_KIND_STRING;
         c.string = spyi_sl_keep_text(b->to, &text);
         return c;
     }
@@ -20629,22 +20829,22 @@ spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) 
     node.name = spyi_sl_keep(b->to, name);
     node.path = node.text = node.file = node.doc = "";
     node.value = spyi_sl_no_constant();
-    if (b->open) node.flags |= SPY_DECL_GENERIC;
+    if (b->open) node.flags |= SPY_DECL_FLAG_GENERIC;
     return node;
 }
 
 static bool spyi_sl_is_float(spy_dtype dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node) {
     static const struct {
         uint32_t modifier, flag;
-    } modifiers[] = { { SPYI_SL_MODIFIER_NO_DIFF, SPY_DECL_NO_DIFF },
-                      { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
-                      { SPYI_SL_MODIFIER_CONST, SPY_DECL_CONST },
-                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
-                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN } };
+    } modifiers[] = { { SPYI_SL_MODIFIER_NO_DIFF, SPY_DECL_FLAG_NO_DIFF },
+                      { SPYI_SL_MODIFIER_STATIC, SPY_DECL_FLAG_STATIC },
+                      { SPYI_SL_MODIFIER_CONST, SPY_DECL_FLAG_CONST },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_FLAG_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_FLAG_EXTERN } };
     const spyi_sl_library *lib = b->lib;
     int64_t whole = 0;
     float number = 0;
@@ -20655,9 +20855,9 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     if (type) node->type = spyi_sl_type_info_of(b, type); // an enum's case has none
     spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
-    node->flags |= SPY_DECL_HAS_DEFAULT;
+    node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
     // Of the two each holds for its own type only.
-    if (node->type && node->type->kind == SPY_TYPE_SCALAR && spyi_sl_is_float(node->type->dtype)) {
+    if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
     } else if (lib->spReflectionVariable_GetDefaultValueInt(variable, &whole) >= 0) {
@@ -20671,30 +20871,31 @@ enum { SPYI_SL_DEEPEST_FIELD = 32 }; // struct R<let N : int> { Ptr<R<N + 1>> p;
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
     switch (type->kind) {
-    case SPYI_TYPE_VOID: return SPY_TYPE_VOID;
+    case SPYI_TYPE_VOID: return SPY_TYPE_KIND_VOID;
     case SPYI_TYPE_SCALAR:
-        return strcmp(type->name, spy_dtype_name(type->scalar)) == 0 ? SPY_TYPE_SCALAR : SPY_TYPE_ENUM;
-    case SPYI_TYPE_VECTOR: return SPY_TYPE_VECTOR;
-    case SPYI_TYPE_MATRIX: return SPY_TYPE_MATRIX;
-    case SPYI_TYPE_ARRAY: return SPY_TYPE_ARRAY;
-    case SPYI_TYPE_STRUCT: return SPY_TYPE_STRUCT;
+        return strcmp(type->name, spy_dtype_name(type->scalar)) == 0 ? SPY_TYPE_KIND_SCALAR
+                                                                     : SPY_TYPE_KIND_ENUM;
+    case SPYI_TYPE_VECTOR: return SPY_TYPE_KIND_VECTOR;
+    case SPYI_TYPE_MATRIX: return SPY_TYPE_KIND_MATRIX;
+    case SPYI_TYPE_ARRAY: return SPY_TYPE_KIND_ARRAY;
+    case SPYI_TYPE_STRUCT: return SPY_TYPE_KIND_STRUCT;
     default: break;
     }
     switch (slang_kind) {
-    case SPYI_SL_KIND_STRUCT: return SPY_TYPE_STRUCT;
-    case SPYI_SL_KIND_ARRAY: return SPY_TYPE_ARRAY;
-    case SPYI_SL_KIND_ENUM: return SPY_TYPE_ENUM;
-    case SPYI_SL_KIND_INTERFACE: return SPY_TYPE_INTERFACE;
-    case SPYI_SL_KIND_POINTER: return SPY_TYPE_POINTER;
-    case SPYI_SL_KIND_CONSTANT_BUFFER: return SPY_TYPE_CONSTANT_BUFFER;
-    case SPYI_SL_KIND_PARAMETER_BLOCK: return SPY_TYPE_PARAMETER_BLOCK;
-    case SPYI_SL_KIND_SAMPLER_STATE: return SPY_TYPE_SAMPLER;
+    case SPYI_SL_KIND_STRUCT: return SPY_TYPE_KIND_STRUCT;
+    case SPYI_SL_KIND_ARRAY: return SPY_TYPE_KIND_ARRAY;
+    case SPYI_SL_KIND_ENUM: return SPY_TYPE_KIND_ENUM;
+    case SPYI_SL_KIND_INTERFACE: return SPY_TYPE_KIND_INTERFACE;
+    case SPYI_SL_KIND_POINTER: return SPY_TYPE_KIND_POINTER;
+    case SPYI_SL_KIND_CONSTANT_BUFFER: return SPY_TYPE_KIND_CONSTANT_BUFFER;
+    case SPYI_SL_KIND_PARAMETER_BLOCK: return SPY_TYPE_KIND_PARAMETER_BLOCK;
+    case SPYI_SL_KIND_SAMPLER_STATE: return SPY_TYPE_KIND_SAMPLER;
     case SPYI_SL_KIND_RESOURCE:
     case SPYI_SL_KIND_TEXTURE_BUFFER:
     case SPYI_SL_KIND_SHADER_STORAGE_BUFFER:
     case SPYI_SL_KIND_FEEDBACK:
-    case SPYI_SL_KIND_DYNAMIC_RESOURCE: return SPY_TYPE_RESOURCE;
-    default: return SPY_TYPE_OTHER;
+    case SPYI_SL_KIND_DYNAMIC_RESOURCE: return SPY_TYPE_KIND_RESOURCE;
+    default: return SPY_TYPE_KIND_OTHER;
     }
 }
 
@@ -20714,14 +20915,15 @@ static spyi_sl_type *spyi_sl_pointee(spyi_sl_builder *b, const char *name) {
 static const spy_type_info *spyi_sl_element_info(spyi_sl_builder *b, spy_type_kind kind,
                                                  const spyi_type *type, spyi_sl_type *slang) {
     spyi_sl_type *element = NULL;
-    if (kind == SPY_TYPE_VECTOR || kind == SPY_TYPE_MATRIX || (kind == SPY_TYPE_ENUM && type->scalar))
+    if (kind == SPY_TYPE_KIND_VECTOR || kind == SPY_TYPE_KIND_MATRIX ||
+        (kind == SPY_TYPE_KIND_ENUM && type->scalar))
         return spyi_sl_type_info(b, spyi_type_scalar(b->unit->compiler->types, type->scalar), NULL);
     if (type->kind == SPYI_TYPE_ARRAY) return spyi_sl_type_info(b, type->element, NULL);
     if (!slang) return NULL;
-    if (kind == SPY_TYPE_POINTER) element = spyi_sl_pointee(b, type->name);
-    if (kind == SPY_TYPE_RESOURCE) element = b->lib->spReflectionType_GetResourceResultType(slang);
-    if (kind == SPY_TYPE_ARRAY || kind == SPY_TYPE_ENUM || kind == SPY_TYPE_CONSTANT_BUFFER ||
-        kind == SPY_TYPE_PARAMETER_BLOCK)
+    if (kind == SPY_TYPE_KIND_POINTER) element = spyi_sl_pointee(b, type->name);
+    if (kind == SPY_TYPE_KIND_RESOURCE) element = b->lib->spReflectionType_GetResourceResultType(slang);
+    if (kind == SPY_TYPE_KIND_ARRAY || kind == SPY_TYPE_KIND_ENUM || kind == SPY_TYPE_KIND_CONSTANT_BUFFER ||
+        kind == SPY_TYPE_KIND_PARAMETER_BLOCK)
         element = b->lib->spReflectionType_GetElementType(slang);
     return element ? spyi_sl_type_info_of(b, element) : NULL;
 }
@@ -20763,7 +20965,7 @@ static bool spyi_sl_room_for(spyi_declarations *to, uint32_t id) {
 
 const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang) {
     static const spy_type_info none = {
-        SPY_TYPE_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
+        SPY_TYPE_KIND_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
     };
     spyi_declarations *to = b->to;
     if (!spyi_sl_room_for(to, type->id)) to->failed = true;
@@ -20777,7 +20979,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     info->name = spyi_sl_info_name(b, type);
     spyi_sl_info_sizes(type, info);
     info->element = spyi_sl_element_info(b, info->kind, type, slang);
-    if (info->kind != SPY_TYPE_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
+    if (info->kind != SPY_TYPE_KIND_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
     if (!spyi_sl_grow((void **)&b->pending, &b->pending_capacity, b->pending_count, sizeof *b->pending)) {
         to->failed = true;
         return info;
@@ -20806,7 +21008,8 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
         for (unsigned k = 0; fields && k < count; ++k) {
             spyi_sl_variable *v = b->lib->spReflectionType_GetFieldByIndex(p.slang, k);
             spyi_text text = { NULL, 0, 0 };
-            fields[k] = spyi_sl_node(b, SPY_DECL_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
+            fields[k] =
+                spyi_sl_node(b, SPY_DECL_KIND_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
             if (v) spyi_sl_variable_node(b, v, &fields[k]);
             if (p.type->kind == SPYI_TYPE_STRUCT && k < p.type->field_count) {
                 fields[k].offset_bytes = p.type->fields[k].host_offset;
@@ -20937,9 +21140,9 @@ SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_te
     bool first = true;
     for (uint32_t i = 0; i < nodes->count; ++i) {
         const spy_decl *n = &nodes->items[i];
-        if ((n->kind == SPY_DECL_PARAMETER) == generics) continue;
-        if (n->kind != SPY_DECL_PARAMETER && n->kind != SPY_DECL_GENERIC_TYPE &&
-            n->kind != SPY_DECL_GENERIC_VALUE)
+        if ((n->kind == SPY_DECL_KIND_PARAMETER) == generics) continue;
+        if (n->kind != SPY_DECL_KIND_PARAMETER && n->kind != SPY_DECL_KIND_GENERIC_TYPE &&
+            n->kind != SPY_DECL_KIND_GENERIC_VALUE)
             continue;
         spyi_text_add(out, "%s%s", first ? (generics ? "<" : "") : ", ", n->text);
         first = false;
@@ -20948,7 +21151,7 @@ SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_te
 }
 
 static void spyi_sl_add_value(const spy_decl *node, spyi_text *out) {
-    if (!(node->flags & SPY_DECL_HAS_DEFAULT)) return;
+    if (!(node->flags & SPY_DECL_FLAG_HAS_DEFAULT)) return;
     spyi_text_add(out, " = ");
     spyi_sl_add_constant(&node->value, out);
 }
@@ -20957,17 +21160,17 @@ SPYI_FN const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *no
     static const struct {
         uint32_t flag;
         const char *word;
-    } words[] = { { SPY_DECL_EXTERN, "extern " },
-                  { SPY_DECL_EXPORT, "export " },
-                  { SPY_DECL_STATIC, "static " },
-                  { SPY_DECL_CONST, "const " },
-                  { SPY_DECL_NO_DIFF, "no_diff " } };
+    } words[] = { { SPY_DECL_FLAG_EXTERN, "extern " },
+                  { SPY_DECL_FLAG_EXPORT, "export " },
+                  { SPY_DECL_FLAG_STATIC, "static " },
+                  { SPY_DECL_FLAG_CONST, "const " },
+                  { SPY_DECL_FLAG_NO_DIFF, "no_diff " } };
     spyi_text text = { NULL, 0, 0 };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (node->flags & words[i].flag) spyi_text_add(&text, "%s", words[i].word);
-    if (node->kind == SPY_DECL_PARAMETER && (node->flags & SPY_DECL_OUT))
-        spyi_text_add(&text, node->flags & SPY_DECL_IN ? "inout " : "out ");
-    if (node->kind == SPY_DECL_GENERIC_VALUE)
+    if (node->kind == SPY_DECL_KIND_PARAMETER && (node->flags & SPY_DECL_FLAG_OUT))
+        spyi_text_add(&text, node->flags & SPY_DECL_FLAG_IN ? "inout " : "out ");
+    if (node->kind == SPY_DECL_KIND_GENERIC_VALUE)
         spyi_text_add(&text, "let %s : %s", node->name, spyi_sl_type_text(node));
     else spyi_text_add(&text, "%s%s%s", spyi_sl_type_text(node), *node->name ? " " : "", node->name);
     spyi_sl_add_value(node, &text);
@@ -20977,9 +21180,9 @@ SPYI_FN const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *no
 SPYI_FN const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *node,
                                           const spyi_sl_nodes *nodes) {
     spyi_text text = { NULL, 0, 0 };
-    if (node->flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
-    if (node->flags & SPY_DECL_MUTATING) spyi_text_add(&text, "[mutating] ");
-    if (node->kind != SPY_DECL_CONSTRUCTOR) spyi_text_add(&text, "%s ", spyi_sl_type_text(node));
+    if (node->flags & SPY_DECL_FLAG_STATIC) spyi_text_add(&text, "static ");
+    if (node->flags & SPY_DECL_FLAG_MUTATING) spyi_text_add(&text, "[mutating] ");
+    if (node->kind != SPY_DECL_KIND_CONSTRUCTOR) spyi_text_add(&text, "%s ", spyi_sl_type_text(node));
     spyi_text_add(&text, "%s", node->name);
     spyi_sl_add_list(nodes, true, &text);
     spyi_text_add(&text, "(");
@@ -20993,9 +21196,9 @@ SPYI_FN const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, con
     spyi_text text = { NULL, 0, 0 };
     spyi_text_add(&text, "%s%s%s", word, *node->name ? " " : "", node->name);
     if (nodes) spyi_sl_add_list(nodes, true, &text);
-    if (node->kind == SPY_DECL_ENUM && node->type && node->type->element)
+    if (node->kind == SPY_DECL_KIND_ENUM && node->type && node->type->element)
         spyi_text_add(&text, " : %s", node->type->element->name);
-    if (node->kind == SPY_DECL_ALIAS && node->type) spyi_text_add(&text, " = %s", node->type->name);
+    if (node->kind == SPY_DECL_KIND_ALIAS && node->type) spyi_text_add(&text, " = %s", node->type->name);
     return spyi_sl_keep_text(b->to, &text);
 }
 
@@ -21013,7 +21216,7 @@ SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic,
         spyi_sl_variable *v = i < types ? lib->spReflectionGeneric_GetTypeParameter(generic, i)
                                         : lib->spReflectionGeneric_GetValueParameter(generic, i - types);
         if (!v) continue;
-        spy_decl node = spyi_sl_node(b, i < types ? SPY_DECL_GENERIC_TYPE : SPY_DECL_GENERIC_VALUE,
+        spy_decl node = spyi_sl_node(b, i < types ? SPY_DECL_KIND_GENERIC_TYPE : SPY_DECL_KIND_GENERIC_VALUE,
                                      lib->spReflectionVariable_GetName(v));
         spyi_text_clear(&path);
         spyi_text_add(&path, "%s::%s", scope->path, node.name);
@@ -21032,7 +21235,7 @@ SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic,
             spyi_sl_type *slang = lib->spReflectionGeneric_GetTypeParameterConstraintType(generic, v, k);
             if (!slang) continue;
             const spy_type_info *type = spyi_sl_type_info_of(b, slang);
-            spy_decl constraint = spyi_sl_node(b, SPY_DECL_CONSTRAINT, type->name);
+            spy_decl constraint = spyi_sl_node(b, SPY_DECL_KIND_CONSTRAINT, type->name);
             constraint.type = type;
             constraint.text = type->name;
             spyi_text_add(&text, "%s%s", k ? " & " : " : ", type->name);
@@ -21050,15 +21253,15 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     const spyi_sl_library *lib = b->lib;
     const char *name = lib->spReflectionVariable_GetName(v);
     bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_PARAMETER, anonymous ? "" : name);
+    spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_PARAMETER, anonymous ? "" : name);
     bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL,
          is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
     spyi_text own = { NULL, 0, 0 };
     if (*node.name) spyi_text_add(&own, "%s::%s", path, node.name);
     node.path = spyi_sl_keep_text(b->to, &own);
     spyi_sl_variable_node(b, v, &node);
-    if (is_out || is_inout) node.flags |= SPY_DECL_OUT;
-    if (!is_out || is_inout) node.flags |= SPY_DECL_IN;
+    if (is_out || is_inout) node.flags |= SPY_DECL_FLAG_OUT;
+    if (!is_out || is_inout) node.flags |= SPY_DECL_FLAG_IN;
     node.text = spyi_sl_variable_text(b, &node);
     spyi_sl_push(b, out, &node);
 }
@@ -21094,14 +21297,14 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
                                    const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     static const struct {
         uint32_t modifier, flag;
-    } modifiers[] = { { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
-                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
-                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN },
-                      { SPYI_SL_MODIFIER_MUTATING, SPY_DECL_MUTATING },
-                      { SPYI_SL_MODIFIER_DIFFERENTIABLE, SPY_DECL_DIFFERENTIABLE } };
+    } modifiers[] = { { SPYI_SL_MODIFIER_STATIC, SPY_DECL_FLAG_STATIC },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_FLAG_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_FLAG_EXTERN },
+                      { SPYI_SL_MODIFIER_MUTATING, SPY_DECL_FLAG_MUTATING },
+                      { SPYI_SL_MODIFIER_DIFFERENTIABLE, SPY_DECL_FLAG_DIFFERENTIABLE } };
     const spyi_sl_library *lib = b->lib;
     spyi_sl_function *function = lib->spReflectionDecl_castToFunction(decl);
-    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE,
+    bool global = scope->kind == SPY_DECL_KIND_MODULE || scope->kind == SPY_DECL_KIND_NAMESPACE,
          constructor = strcmp(name, "$init") == 0;
     spyi_text own = { NULL, 0, 0 };
     if (!function) return;
@@ -21109,9 +21312,9 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
     bool word = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || *name == '_';
     spyi_text_add(&own, "%s%s", word || constructor ? "" : "operator", constructor ? "__init" : name);
     spy_decl node = spyi_sl_node(b,
-                                 constructor ? SPY_DECL_CONSTRUCTOR
-                                 : global    ? SPY_DECL_FUNCTION
-                                             : SPY_DECL_METHOD,
+                                 constructor ? SPY_DECL_KIND_CONSTRUCTOR
+                                 : global    ? SPY_DECL_KIND_FUNCTION
+                                             : SPY_DECL_KIND_METHOD,
                                  spyi_text_str(&own));
     spyi_text_free(&own);
     spyi_sl_place(b, decl, scope, &node);
@@ -21122,7 +21325,8 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
     if (result) node.type = spyi_sl_type_info_of(b, result);
     spyi_sl_attributes(b, SPYI_SL_OF_FUNCTION, function, &node);
     if (global) spyi_sl_entry(b, function, &node);
-    if (global && spyi_sl_is_cuda_kernel(b->unit, b->live, node.path)) node.flags |= SPY_DECL_CUDA_KERNEL;
+    if (global && spyi_sl_is_cuda_kernel(b->unit, b->live, node.path))
+        node.flags |= SPY_DECL_FLAG_CUDA_KERNEL;
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
     if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
@@ -21143,7 +21347,7 @@ static bool spyi_sl_shader_parameter(spyi_sl_builder *b, const spyi_sl_variable 
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_variable_layout *place = lib->spReflection_GetParameterByIndex(b->live->layout, i);
         if (!place || lib->spReflectionVariableLayout_GetVariable(place) != variable) continue;
-        bool block = node->type && node->type->kind == SPY_TYPE_PARAMETER_BLOCK;
+        bool block = node->type && node->type->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
         node->device_offset_bytes =
             lib->spReflectionVariableLayout_GetOffset(place, SPYI_SL_CATEGORY_UNIFORM);
         node->binding =
@@ -21161,11 +21365,11 @@ SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, co
                                       spyi_sl_nodes *out) {
     spyi_sl_variable *v = b->lib->spReflectionDecl_castToVariable(decl);
     if (!v) return;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_VARIABLE, b->lib->spReflectionVariable_GetName(v));
+    spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_VARIABLE, b->lib->spReflectionVariable_GetName(v));
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_variable_node(b, v, &node);
-    if (scope->kind == SPY_DECL_STRUCT && !(node.flags & SPY_DECL_STATIC)) {
-        node.kind = SPY_DECL_FIELD;
+    if (scope->kind == SPY_DECL_KIND_STRUCT && !(node.flags & SPY_DECL_FLAG_STATIC)) {
+        node.kind = SPY_DECL_KIND_FIELD;
         for (uint32_t i = 0; scope->type && i < scope->type->field_count; ++i) {
             const spyi_field *f = &scope->type->fields[i];
             if (strcmp(f->name, node.name) != 0) continue;
@@ -21173,7 +21377,7 @@ SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, co
             node.device_offset_bytes = f->device_offset;
         }
     } else if (spyi_sl_shader_parameter(b, v, &node)) {
-        node.kind = SPY_DECL_SHADER_PARAMETER;
+        node.kind = SPY_DECL_KIND_SHADER_PARAMETER;
     }
     node.text = spyi_sl_variable_text(b, &node);
     spyi_sl_push(b, out, &node);
@@ -21204,7 +21408,7 @@ static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, cons
         if (spyi_sl_has_method(b, b->types[i], name, method)) return b->types[i];
     }
     for (uint32_t columns = 1; columns <= 4 && !b->open; ++columns) {
-        for (int scalar = SPY_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
+        for (int scalar = SPY_DTYPE_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
             const spyi_type *type = columns == 1 ? spyi_type_scalar(types, (spy_dtype)scalar)
                                                  : spyi_type_vector(types, (spy_dtype)scalar, columns);
             spyi_sl_type *slang = spyi_sl_type_of(b->unit, b->live, type);
@@ -21269,8 +21473,8 @@ SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, cons
     if (!spyi_sl_is_extension(b, decl, &method, &name)) return;
     spyi_sl_type *slang = method ? spyi_sl_extended(b, name, method) : NULL;
     const spy_type_info *type = slang ? spyi_sl_type_info_of(b, slang) : NULL;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_EXTENSION, type ? type->name : "");
-    spyi_sl_scope root = { SPY_DECL_EXTENSION, "", NULL, decl, scope->depth + 1 };
+    spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_EXTENSION, type ? type->name : "");
+    spyi_sl_scope root = { SPY_DECL_KIND_EXTENSION, "", NULL, decl, scope->depth + 1 };
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     node.type = type;
     root.path = spyi_sl_type_path(b, node.name);
@@ -21299,7 +21503,7 @@ SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_n
         nodes->count ? (spy_decl *)spyi_sl_take(b->to, nodes->count * sizeof *children) : NULL;
     for (int fields = 1; children && fields >= 0; --fields)
         for (uint32_t i = 0; i < nodes->count; ++i)
-            if ((nodes->items[i].kind == SPY_DECL_FIELD) == (fields == 1))
+            if ((nodes->items[i].kind == SPY_DECL_KIND_FIELD) == (fields == 1))
                 children[node->child_count++] = nodes->items[i];
     node->children = children;
     free(nodes->items);
@@ -21316,7 +21520,7 @@ SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl
     if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
     node->file = spyi_sl_keep(b->to, location.filePath);
     node->line = location.line > 0 ? (uint32_t)location.line : 0;
-    if (node->kind != SPY_DECL_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
+    if (node->kind != SPY_DECL_KIND_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
 }
 
 // >>types
@@ -21333,12 +21537,12 @@ static void spyi_sl_case_nodes(spyi_sl_builder *b, spyi_sl_type *slang, const sp
         const char *name = child ? lib->spReflectionDecl_getName(child) : NULL,
                    *field = v ? lib->spReflectionVariable_GetName(v) : NULL;
         if (!name || !field || strcmp(name, field) != 0) continue;
-        spy_decl node = spyi_sl_node(b, SPY_DECL_ENUM_CASE, name);
+        spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_ENUM_CASE, name);
         spyi_text text = { NULL, 0, 0 };
         ++next;
         spyi_sl_place(b, child, scope, &node);
         spyi_sl_variable_node(b, v, &node);
-        node.flags &= ~(uint32_t)SPY_DECL_HAS_DEFAULT;
+        node.flags &= ~(uint32_t)SPY_DECL_FLAG_HAS_DEFAULT;
         spyi_text_add(&text, "%s = ", name);
         spyi_sl_add_constant(&node.value, &text);
         node.text = spyi_sl_keep_text(b->to, &text);
@@ -21360,8 +21564,10 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_scope inside = { kind, node.path, NULL, decl, scope->depth + 1 };
-    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXTERN)) node.flags |= SPY_DECL_EXTERN;
-    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXPORT)) node.flags |= SPY_DECL_EXPORT;
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXTERN))
+        node.flags |= SPY_DECL_FLAG_EXTERN;
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXPORT))
+        node.flags |= SPY_DECL_FLAG_EXPORT;
     if (slang) {
         inside.type = spyi_sl_to_type(b->unit, b->live, slang, b->open != 0);
         node.type = spyi_sl_type_info(b, inside.type, slang);
@@ -21370,12 +21576,12 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
     }
     if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
     node.text = spyi_sl_scope_text(b,
-                                   kind == SPY_DECL_STRUCT      ? "struct"
-                                   : kind == SPY_DECL_ENUM      ? "enum"
-                                   : kind == SPY_DECL_INTERFACE ? "interface"
-                                                                : "class",
+                                   kind == SPY_DECL_KIND_STRUCT      ? "struct"
+                                   : kind == SPY_DECL_KIND_ENUM      ? "enum"
+                                   : kind == SPY_DECL_KIND_INTERFACE ? "interface"
+                                                                     : "class",
                                    &node, &nodes);
-    if (kind != SPY_DECL_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
+    if (kind != SPY_DECL_KIND_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
     else if (slang) spyi_sl_case_nodes(b, slang, &inside, &nodes);
     spyi_sl_give_children(b, &node, &nodes);
     spyi_sl_push(b, out, &node);
@@ -21403,10 +21609,10 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
                                   const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     const spyi_sl_library *lib = b->lib;
     bool subscript = strncmp(name, "operator", 8) == 0;
-    spy_decl node = spyi_sl_node(b, subscript ? SPY_DECL_SUBSCRIPT : SPY_DECL_PROPERTY, name);
+    spy_decl node = spyi_sl_node(b, subscript ? SPY_DECL_KIND_SUBSCRIPT : SPY_DECL_KIND_PROPERTY, name);
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
-    if (lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_STATIC)) node.flags |= SPY_DECL_STATIC;
+    if (lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_STATIC)) node.flags |= SPY_DECL_FLAG_STATIC;
     unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
@@ -21421,25 +21627,25 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
         if (v) spyi_sl_parameter_node(b, v, node.path, &nodes);
         if (!f) continue;
         if (strcmp(own, "set") != 0) {
-            node.flags |= SPY_DECL_GETTER;
+            node.flags |= SPY_DECL_FLAG_GETTER;
             type = lib->spReflectionFunction_GetResultType(f);
         } else if (!node.type && lib->spReflectionFunction_GetParameterCount(f) > 0) {
             spyi_sl_variable *value = lib->spReflectionFunction_GetParameter(f, 0);
             type = value ? lib->spReflectionVariable_GetType(value) : NULL;
         }
-        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_SETTER; // "ref" is both
+        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is both
         if (type) node.type = spyi_sl_type_info_of(b, type);
     }
     spyi_text text = { NULL, 0, 0 };
-    if (node.flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
+    if (node.flags & SPY_DECL_FLAG_STATIC) spyi_text_add(&text, "static ");
     spyi_text_add(&text, "%s%s %s", subscript ? "" : "property ", spyi_sl_type_text(&node), name);
     if (subscript) {
         spyi_text_add(&text, "(");
         spyi_sl_add_list(&nodes, false, &text);
         spyi_text_add(&text, ")");
     }
-    spyi_text_add(&text, " {%s%s }", node.flags & SPY_DECL_GETTER ? " get;" : "",
-                  node.flags & SPY_DECL_SETTER ? " set;" : "");
+    spyi_text_add(&text, " {%s%s }", node.flags & SPY_DECL_FLAG_GETTER ? " get;" : "",
+                  node.flags & SPY_DECL_FLAG_SETTER ? " set;" : "");
     node.text = spyi_sl_keep_text(b->to, &text);
     spyi_sl_give_children(b, &node, &nodes);
     spyi_sl_push(b, out, &node);
@@ -21457,8 +21663,8 @@ static bool spyi_sl_is_attribute(spyi_sl_builder *b, const char *name, const spy
 static void spyi_sl_alias_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_type *slang,
                                spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
                                spyi_sl_nodes *out) {
-    bool associated = scope->kind == SPY_DECL_INTERFACE;
-    spy_decl node = spyi_sl_node(b, associated ? SPY_DECL_ASSOCIATED_TYPE : SPY_DECL_ALIAS, name);
+    bool associated = scope->kind == SPY_DECL_KIND_INTERFACE;
+    spy_decl node = spyi_sl_node(b, associated ? SPY_DECL_KIND_ASSOCIATED_TYPE : SPY_DECL_KIND_ALIAS, name);
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
@@ -21471,9 +21677,9 @@ static void spyi_sl_alias_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_t
 
 static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
                                   const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
-    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE;
+    bool global = scope->kind == SPY_DECL_KIND_MODULE || scope->kind == SPY_DECL_KIND_NAMESPACE;
     spyi_text path = { NULL, 0, 0 }, full = { NULL, 0, 0 };
-    if (scope->kind == SPY_DECL_INTERFACE && strcmp(name, "This") == 0) return;
+    if (scope->kind == SPY_DECL_KIND_INTERFACE && strcmp(name, "This") == 0) return;
     if (spyi_sl_is_property(b, decl)) {
         spyi_sl_property_node(b, decl, name, scope, out);
         return;
@@ -21487,12 +21693,12 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
     const char *last = full.data ? strrchr(full.data, ':') : NULL;
     bool own_type = slang && strcmp(last ? last + 1 : spyi_text_str(&full), name) == 0;
     if (spyi_sl_child_named(b, decl, "This")) {
-        spyi_sl_type_node(b, SPY_DECL_INTERFACE, decl, slang, generic, name, scope, out);
+        spyi_sl_type_node(b, SPY_DECL_KIND_INTERFACE, decl, slang, generic, name, scope, out);
     } else if (spyi_sl_is_attribute(b, name, scope)) {
         // the struct is there already
     } else if (own_type && b->lib->spReflectionType_GetKind(slang) == 0 &&
-               scope->kind != SPY_DECL_INTERFACE) {
-        spyi_sl_type_node(b, SPY_DECL_OTHER, decl, slang, generic, name, scope, out);
+               scope->kind != SPY_DECL_KIND_INTERFACE) {
+        spyi_sl_type_node(b, SPY_DECL_KIND_OTHER, decl, slang, generic, name, scope, out);
     } else if (slang || b->open) {
         spyi_sl_alias_node(b, decl, slang, generic, name, scope, out);
     } else if (global) { // an __include'd file; the module's own name has nothing inside
@@ -21526,17 +21732,17 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     if (unnamed) {
         if (kind == SPYI_SL_DECL_UNSUPPORTED) spyi_sl_extension_node(b, decl, scope, out);
     } else if (kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_ENUM) {
-        spyi_sl_type_node(b, kind == SPYI_SL_DECL_STRUCT ? SPY_DECL_STRUCT : SPY_DECL_ENUM, decl,
+        spyi_sl_type_node(b, kind == SPYI_SL_DECL_STRUCT ? SPY_DECL_KIND_STRUCT : SPY_DECL_KIND_ENUM, decl,
                           lib->spReflection_getTypeFromDecl(decl), generic, name, scope, out);
     } else if (kind == SPYI_SL_DECL_FUNCTION) {
         spyi_sl_function_node(b, decl, generic, name, scope, out);
     } else if (kind == SPYI_SL_DECL_VARIABLE) {
         spyi_sl_declare_variable(b, decl, scope, out);
     } else if (kind == SPYI_SL_DECL_NAMESPACE) {
-        spy_decl node = spyi_sl_node(b, SPY_DECL_NAMESPACE, name);
+        spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_NAMESPACE, name);
         spyi_sl_nodes nodes = { NULL, 0, 0 };
         spyi_sl_place(b, decl, scope, &node);
-        spyi_sl_scope inside = { SPY_DECL_NAMESPACE, node.path, NULL, decl, scope->depth + 1 };
+        spyi_sl_scope inside = { SPY_DECL_KIND_NAMESPACE, node.path, NULL, decl, scope->depth + 1 };
         node.text = spyi_sl_scope_text(b, "namespace", &node, NULL);
         spyi_sl_declare_all(b, &inside, &nodes);
         spyi_sl_give_children(b, &node, &nodes);
@@ -21565,7 +21771,7 @@ static void spyi_sl_import_nodes(spyi_sl_builder *b, spyi_sl_nodes *out) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
         const char *name = m && m != b->live->module ? m->v->getName(m) : NULL;
         if (!name) continue;
-        spy_decl node = spyi_sl_node(b, SPY_DECL_IMPORT, name);
+        spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_IMPORT, name);
         node.file = spyi_sl_keep(b->to, m->v->getFilePath(m));
         node.text = spyi_sl_scope_text(b, "import", &node, NULL);
         spyi_sl_push(b, out, &node);
@@ -21579,15 +21785,15 @@ static void spyi_sl_link(spy_decl *node) {
         child->parent = node;
         spyi_sl_link(child);
     }
-    if (!node->type ||
-        (node->kind != SPY_DECL_STRUCT && node->kind != SPY_DECL_ENUM && node->kind != SPY_DECL_INTERFACE))
+    if (!node->type || (node->kind != SPY_DECL_KIND_STRUCT && node->kind != SPY_DECL_KIND_ENUM &&
+                        node->kind != SPY_DECL_KIND_INTERFACE))
         return;
     spy_type_info *type = (spy_type_info *)(uintptr_t)node->type;
     type->decl = node;
-    if (node->kind == SPY_DECL_STRUCT) {
+    if (node->kind == SPY_DECL_KIND_STRUCT) {
         type->fields = node->children;
         while (type->field_count < node->child_count &&
-               node->children[type->field_count].kind == SPY_DECL_FIELD)
+               node->children[type->field_count].kind == SPY_DECL_KIND_FIELD)
             type->field_count++;
     }
 }
@@ -21598,8 +21804,8 @@ static void spyi_sl_ask_declare(spyi_unit *unit, spyi_sl_live *live, void *conte
     spyi_sl_builder b;
     spyi_sl_builder_open(&b, to, unit, live);
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
-    spyi_sl_scope scope = { SPY_DECL_MODULE, "", NULL, root, 0 };
-    to->root = spyi_sl_node(&b, SPY_DECL_MODULE, unit->name);
+    spyi_sl_scope scope = { SPY_DECL_KIND_MODULE, "", NULL, root, 0 };
+    to->root = spyi_sl_node(&b, SPY_DECL_KIND_MODULE, unit->name);
     to->root.file = spyi_sl_keep(to, unit->path);
     to->root.text = spyi_sl_scope_text(&b, "module", &to->root, NULL);
     spyi_sl_import_nodes(&b, &nodes);
@@ -22255,9 +22461,10 @@ static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
         uint8_t scalar, formats[3]; // of one, two and four
     } list[] = {
-        { SPY_FLOAT32, { 3, 6, 1 } },   { SPY_FLOAT16, { 9, 7, 2 } },  { SPY_INT32, { 24, 25, 21 } },
-        { SPY_UINT32, { 33, 35, 30 } }, { SPY_INT16, { 28, 26, 22 } }, { SPY_UINT16, { 38, 36, 31 } },
-        { SPY_INT8, { 29, 27, 23 } },   { SPY_UINT8, { 39, 37, 32 } },
+        { SPY_DTYPE_FLOAT32, { 3, 6, 1 } },  { SPY_DTYPE_FLOAT16, { 9, 7, 2 } },
+        { SPY_DTYPE_INT32, { 24, 25, 21 } }, { SPY_DTYPE_UINT32, { 33, 35, 30 } },
+        { SPY_DTYPE_INT16, { 28, 26, 22 } }, { SPY_DTYPE_UINT16, { 38, 36, 31 } },
+        { SPY_DTYPE_INT8, { 29, 27, 23 } },  { SPY_DTYPE_UINT8, { 39, 37, 32 } },
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0] && texel->columns != 3; ++i)
         if (list[i].scalar == texel->scalar) return list[i].formats[texel->columns / 2];
@@ -24506,13 +24713,13 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
     spyi_code_faults faults = { false, false };
     unit->compiler->target->mend(code, &faults);
     if (faults.additions)
-        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
                   "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
                   "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
                   "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
                   kernel_name, unit->compiler->library->version);
     if (!faults.saved) return;
-    spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+    spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
               "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
               "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
               "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
@@ -24756,7 +24963,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
         status = SPY_ERROR_COMPILE;
         spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&t.messages));
     } else if (status == SPY_OK && t.messages.size) {
-        spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name,
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_DEBUG, "kernel '%s':\n%s", kernel_name,
                   spyi_text_str(&t.messages));
     }
     spyi_text_free(&name);
@@ -25023,14 +25230,14 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
         free(function->name);
-        spyi_bury(device, &function->object, sizeof *function);
+        spyi_retire_object(device, &function->object, sizeof *function);
     }
     spyi_reflection_free(module->reflection);
     if (module->unit) spyi_drop_unit(device, module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
     free(module->name);
-    spyi_bury(device, &module->object, sizeof *module);
+    spyi_retire_object(device, &module->object, sizeof *module);
 }
 
 SPYI_FN void spyi_module_drop(spy_module *module) {
@@ -25195,7 +25402,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
                   function, module->name);
     } else {
         size = bytes.size;
-        if (size <= capacity_bytes) memcpy(data, bytes.data, size);
+        if (capacity_bytes) memcpy(data, bytes.data, size < capacity_bytes ? size : capacity_bytes);
     }
     spyi_text_free(&bytes);
     spyi_leave(device);
@@ -25401,8 +25608,8 @@ static const spy_decl *spyi_decl_at(const spy_decl *node, const char *path) {
 }
 
 static bool spyi_names_type(const spy_decl *node) {
-    return node->kind == SPY_DECL_STRUCT || node->kind == SPY_DECL_ENUM || node->kind == SPY_DECL_INTERFACE ||
-           node->kind == SPY_DECL_ALIAS;
+    return node->kind == SPY_DECL_KIND_STRUCT || node->kind == SPY_DECL_KIND_ENUM ||
+           node->kind == SPY_DECL_KIND_INTERFACE || node->kind == SPY_DECL_KIND_ALIAS;
 }
 
 static void spyi_offer_paths(const spy_decl *node, bool types_only, spyi_near *near_names) {
@@ -25483,7 +25690,7 @@ static const spy_type_info *spyi_type_by_name(spy_module *module, const char *fu
     if (!declarations) return NULL;
     const spy_decl *decl = spyi_decl_at(spyi_declarations_root(declarations), name);
     if (decl && spyi_names_type(decl) &&
-        (decl->flags & SPY_DECL_GENERIC)) { // to Slang it is a type all the same
+        (decl->flags & SPY_DECL_FLAG_GENERIC)) { // to Slang it is a type all the same
         spyi_fail(
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: '%s' in module '%s' is generic (%s): expected its arguments too, as in 'Grid<float, 4>'",
@@ -25519,14 +25726,14 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return false;
     const spy_type_info *info = spyi_type_by_name(module, function, type, &asked);
     const spy_type_info *of = info ? spyi_type_by_name(module, function, interface_name, &wanted) : NULL;
-    bool implements = of && of->kind == SPY_TYPE_INTERFACE;
+    bool implements = of && of->kind == SPY_TYPE_KIND_INTERFACE;
     if (implements) {
         spyi_outside outside;
         spyi_step_out(module->object.device, &outside, module);
         implements = spyi_unit_conforms(module->unit, asked, wanted->name);
         spyi_step_in(module->object.device, &outside);
     }
-    if (of && of->kind != SPY_TYPE_INTERFACE)
+    if (of && of->kind != SPY_TYPE_KIND_INTERFACE)
         spyi_fail(&module->object.device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: '%s' in module '%s' is no interface", function, interface_name, module->name);
     spyi_leave(module);
@@ -25867,7 +26074,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             m->stale = m->tried = false;
             spyi_reload_replace(&job->parts[i]);
             run->info.reloaded++;
-            spyi_logf(&device->ctx, SPY_LOG_INFO, "module '%s' has been reloaded", m->name);
+            spyi_logf(&device->ctx, SPY_LOG_LEVEL_INFO, "module '%s' has been reloaded", m->name);
             spyi_reload_tell(run, m, SPY_OK, "");
         }
         for (spy_module *m = device->modules; m; m = m->next) {
@@ -26030,13 +26237,13 @@ typedef struct spyi_value {
     bool whole;           // an explicit mapping of no dimensions
     bool one_value;       // ... of a value that is run over where no overload takes it whole
     uint32_t child_count; // struct: its fields, which follow
-    uint32_t size;        // SPY_ARG_DATA: bytes
+    uint32_t size;        // SPY_ARG_KIND_DATA: bytes
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
     const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
     const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
-    const spyi_value_kind *custom; // SPY_ARG_CUSTOM
+    const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM
     // In calls that compute gradients: the numbers of a tensor's gradients, which are values behind all arguments; 0: none.
     uint32_t grads[2];
 } spyi_value;
@@ -26145,7 +26352,7 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_ARRAY, // from host memory into the block
     SPYI_AGAIN_TENSOR,
     SPYI_AGAIN_UNUSED, // a tensor that is only there
-    SPYI_AGAIN_NEW // makes a tensor
+    SPYI_AGAIN_NEW     // makes a tensor
 } spyi_again_op;
 
 // What `bind` is told, and what it says besides what it puts into the leaf.
@@ -26202,11 +26409,13 @@ typedef struct spyi_kind_memory {
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
+#define SPYI_MOST_ADDRESSES 3 // of a field: a tensor's, and those of its two gradients
+
 typedef struct spyi_kind_run {
     uint32_t traits;
     uint8_t field_op; // spyi_field_op
     uint8_t again_op; // spyi_again_op
-    // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    // SPY_ARG_KIND_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
     // NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.
@@ -26217,6 +26426,8 @@ typedef struct spyi_kind_run {
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
     // Takes the gradients that the kernel adds to out of a packed field: a further pass must not add again. NULL: it has none.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
+    // Where addresses stand in its packed field, at most SPYI_MOST_ADDRESSES of them; returns how many. NULL: there is none.
+    uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
     // Bytes of the elements that its field tells the number of, in a uniform buffer of their own. NULL: it has none.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
     const spyi_kind_memory *memory; // NULL: calls make none
@@ -26320,6 +26531,7 @@ SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
 // A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
+SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
 SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 
 // >>kinds/value.c -------------------------------------------------------------------------------------------
@@ -26346,26 +26558,26 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
                                                                 : "";
     spy_shape shape = spyi_value_shape(value);
     switch (value->kind) {
-    case SPY_ARG_BOOL:
-    case SPY_ARG_INT:
-    case SPY_ARG_UINT:
-    case SPY_ARG_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
-    case SPY_ARG_TENSOR:
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
+    case SPY_ARG_KIND_TENSOR:
         spyi_text_add(out, "%s tensor ", value->type->display);
         spyi_shape_text(&shape, out);
         break;
-    case SPY_ARG_ARRAY:
+    case SPY_ARG_KIND_ARRAY:
         spyi_text_add(out, "%s%s host array ", way, value->type->display);
         spyi_shape_text(&shape, out);
         break;
-    case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
-    case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
-    case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
-    case SPY_ARG_PAIR: spyi_text_add(out, "value with its gradient"); break;
-    case SPY_ARG_RESULT:
+    case SPY_ARG_KIND_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
+    case SPY_ARG_KIND_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
+    case SPY_ARG_KIND_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_KIND_PAIR: spyi_text_add(out, "value with its gradient"); break;
+    case SPY_ARG_KIND_RESULT:
         spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
         break;
-    case SPY_ARG_CUSTOM:
+    case SPY_ARG_KIND_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
         if (value->rank) spyi_text_add(out, " ");
         if (value->rank) spyi_shape_text(&shape, out);
@@ -26407,11 +26619,11 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
 // What several kinds do alike: numbers that are made in a kernel, as what the parameter wants; fields of the parameter's type.
 
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
-    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_BOOL ? 0 : type->columns;
+    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_DTYPE_BOOL;
+    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_DTYPE_BOOL ? 0 : type->columns;
     if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
     if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // an enum
-    return type->element->scalar != SPY_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
+    return type->element->scalar != SPY_DTYPE_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
 }
 
 SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
@@ -26435,7 +26647,7 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
 }
 
 SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value) {
-    return value->kind == SPY_ARG_CUSTOM && value->custom == leaf->kind;
+    return value->kind == SPY_ARG_KIND_CUSTOM && value->custom == leaf->kind;
 }
 
 SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf) {
@@ -26478,24 +26690,24 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
         float f;
         double d;
         switch (to) {
-        case SPY_FLOAT32:
+        case SPY_DTYPE_FLOAT32:
             f = (float)arg->value.f;
             memcpy(out, &f, sizeof f);
             return true;
-        case SPY_FLOAT64:
+        case SPY_DTYPE_FLOAT64:
             d = arg->value.f;
             memcpy(out, &d, sizeof d);
             return true;
-        case SPY_INT32:
-        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        case SPY_DTYPE_INT32:
+        case SPY_DTYPE_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
         default: break;
         }
     }
     uint8_t host[8];
     // The union holds 64 bits of the number's own family.
-    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
-                     : arg->kind == SPY_ARG_INT ? SPY_INT64
-                                                : SPY_UINT64;
+    spy_dtype wide = arg->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
+                     : arg->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
+                                                     : SPY_DTYPE_UINT64;
     if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
     spyi_type_to_device(leaf->element, out, host, 1);
     return true;
@@ -26504,9 +26716,9 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
 SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
     spyi_text_add(error, "expected %s, got %s that does not fit", leaf->type->display, v->type->display);
     const spy_arg *arg = v->arg;
-    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
-    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
-    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
+    if (v->kind == SPY_ARG_KIND_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
+    else if (v->kind == SPY_ARG_KIND_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
+    else if (v->kind == SPY_ARG_KIND_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
 }
 
 SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
@@ -26523,7 +26735,7 @@ static bool spyi_number_pack(const spyi_leaf *leaf, const spyi_value *value, voi
 
 static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
     spyi_fit fit;
-    return value->kind >= SPY_ARG_BOOL && value->kind <= SPY_ARG_FLOAT &&
+    return value->kind >= SPY_ARG_KIND_BOOL && value->kind <= SPY_ARG_KIND_FLOAT &&
            spyi_fit_host(value->type, leaf->element, false, &fit) && !fit.consumed;
 }
 
@@ -26552,6 +26764,7 @@ static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_RE
                                                 spyi_filling_pack,
                                                 spyi_number_match,
                                                 spyi_number_expected,
+                                                NULL,
                                                 NULL,
                                                 NULL,
                                                 NULL };
@@ -26599,6 +26812,7 @@ static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REP
                                                spyi_number_expected,
                                                NULL,
                                                NULL,
+                                               NULL,
                                                NULL };
 static const spyi_value_kind spyi_number_kind = { "number", &spyi_number_build, &spyi_number_run };
 
@@ -26629,7 +26843,7 @@ static bool spyi_bytes_pack(const spyi_leaf *leaf, const spyi_value *value, void
 }
 
 static bool spyi_bytes_match(const spyi_leaf *leaf, const spyi_value *value) {
-    return value->kind == SPY_ARG_DATA && value->size == leaf->type->host_size;
+    return value->kind == SPY_ARG_KIND_DATA && value->size == leaf->type->host_size;
 }
 
 static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
@@ -26638,16 +26852,7 @@ static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
 
 static const spyi_kind_build spyi_bytes_build = { spyi_bytes_bind,      NULL, spyi_kind_plain_field,
                                                   spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_BYTES,
-                                              SPYI_AGAIN_NEVER,
-                                              NULL,
-                                              spyi_bytes_pack,
-                                              spyi_bytes_match,
-                                              spyi_bytes_expected,
-                                              NULL,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS, SPYI_FIELD_BYTES, SPYI_AGAIN_NEVER, NULL, spyi_bytes_pack, spyi_bytes_match, spyi_bytes_expected, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_bytes_kind = { "host bytes", &spyi_bytes_build, &spyi_bytes_run };
 
 SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void) {
@@ -26662,14 +26867,15 @@ SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void) {
 
 // Where the caller wants it.
 static void *spyi_readback_place(const spyi_value *value) {
-    return value->kind == SPY_ARG_RESULT ? (void *)value->arg->value.result->data : value->arg->value.out;
+    return value->kind == SPY_ARG_KIND_RESULT ? (void *)value->arg->value.result->data
+                                              : value->arg->value.out;
 }
 
 // Its memory is the device's, of which it has got a place.
 static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made,
                                      spyi_text *error) {
     if (!leaf->in) return SPY_OK;
-    if (value->kind == SPY_ARG_RESULT) {
+    if (value->kind == SPY_ARG_KIND_RESULT) {
         uint64_t host[SPY_RESULT_BYTES / 8];
         spy_dtype to = spyi_kind_scalar(leaf);
         const spy_result *result = value->arg->value.result;
@@ -26701,16 +26907,7 @@ static const spyi_kind_build spyi_readback_build = {
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
-                                                     SPYI_TRAIT_RETURNS,
-                                                 SPYI_FIELD_KIND,
-                                                 SPYI_AGAIN_NEVER,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 &spyi_readback_memory };
+                                                     SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_readback_memory };
 static const spyi_value_kind spyi_readback_kind = { "value", &spyi_readback_build, &spyi_readback_run };
 
 SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void) {
@@ -26727,7 +26924,7 @@ SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
 static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *scalar = leaf->type;
     size_t count = 1;
-    if (value->kind == SPY_ARG_NEW || !leaf->in) return true;
+    if (value->kind == SPY_ARG_KIND_NEW || !leaf->in) return true;
     for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
     bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
                    scalar->kind == SPYI_TYPE_MATRIX;
@@ -26741,7 +26938,7 @@ static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_l
 }
 
 static bool spyi_is_one_result(const spyi_value *value, uint32_t rank, const spyi_leaf *leaf) {
-    return value->kind == SPY_ARG_RESULT && rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES;
+    return value->kind == SPY_ARG_KIND_RESULT && rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES;
 }
 
 static void spyi_new_settle(const spyi_value *value, uint32_t rank, spyi_leaf *leaf) {
@@ -26760,16 +26957,7 @@ static spy_status spyi_new_make(const spyi_leaf *leaf, const spyi_value *value, 
 static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL };
 static const spyi_kind_memory spyi_new_memory = { spyi_new_make, NULL, NULL };
 static const spyi_kind_run spyi_new_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS,
-                                            SPYI_FIELD_KIND,
-                                            SPYI_AGAIN_NEW,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            &spyi_new_memory };
+                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEW, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_new_memory };
 static const spyi_value_kind spyi_new_kind = { "new tensor", &spyi_new_build, &spyi_new_run };
 
 SPYI_FN const spyi_value_kind *spyi_new_kind_of(void) {
@@ -26785,16 +26973,7 @@ static void spyi_unused_settle(const spyi_value *value, uint32_t rank, spyi_leaf
 static const spyi_kind_build spyi_unused_build = {
     NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL
 };
-static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_UNUSED,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED, SPYI_FIELD_KIND, SPYI_AGAIN_UNUSED, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_unused_kind = { "nothing", &spyi_unused_build, &spyi_unused_run };
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void) {
@@ -26829,7 +27008,7 @@ static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, c
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *v, spyi_leaf *leaf, spyi_fit *fit) {
     char why[192];
-    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in && fitting->result;
+    bool host = v->kind == SPY_ARG_KIND_ARRAY, stored = leaf->out && !leaf->in && fitting->result;
     bool fits = stored ? spyi_fit_stored(v->type, leaf->type, fit)
                 : host ? spyi_fit_host(v->type, leaf->type, leaf->out, fit)
                        : spyi_fit_memory(v->type, leaf->type, leaf->out, fit);
@@ -26851,16 +27030,7 @@ static bool spyi_tensor_bind(spyi_fitting *fitting, const spyi_value *value, spy
 
 static const spyi_kind_build spyi_tensor_build = { spyi_tensor_bind, NULL, NULL, NULL, NULL, NULL };
 static const spyi_kind_run spyi_tensor_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TENSOR |
-                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_TENSOR,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_TENSOR, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_tensor_kind = { "tensor", &spyi_tensor_build, &spyi_tensor_run };
 
 SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void) {
@@ -26916,16 +27086,7 @@ static const spyi_kind_build spyi_upload_build = {
 }; // spyi_array_bind makes such leaves
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               &spyi_upload_memory };
+                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_upload_memory };
 static const spyi_value_kind spyi_upload_kind = { "host array", &spyi_upload_build, &spyi_upload_run };
 
 SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void) {
@@ -26955,7 +27116,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
     const spyi_type *scalar = leaf->type;
     while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
     size_t count = 1;
-    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype;
+    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
     for (uint32_t d = 0; d < arg->count; d++) count *= (size_t)arg->dims[d];
     if (scalar->scalar == from) {
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
@@ -26976,7 +27137,8 @@ static bool spyi_array_pack(const spyi_leaf *leaf, const spyi_value *value, void
 
 static bool spyi_array_match(const spyi_leaf *leaf, const spyi_value *value) {
     spyi_fit fit;
-    if (value->kind != SPY_ARG_ARRAY || !spyi_fit_host(value->type, leaf->type, false, &fit)) return false;
+    if (value->kind != SPY_ARG_KIND_ARRAY || !spyi_fit_host(value->type, leaf->type, false, &fit))
+        return false;
     if (fit.consumed != value->rank) return false;
     for (uint32_t d = 0; d < fit.consumed; d++)
         if (value->dims[d] != fit.dims[d]) return false;
@@ -26989,16 +27151,7 @@ static void spyi_array_expected(const spyi_leaf *leaf, spyi_text *out) {
 
 static const spyi_kind_build spyi_array_build = { spyi_array_bind,      NULL, spyi_kind_plain_field,
                                                   spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED,
-                                              SPYI_FIELD_ARRAY,
-                                              SPYI_AGAIN_ARRAY,
-                                              NULL,
-                                              spyi_array_pack,
-                                              spyi_array_match,
-                                              spyi_array_expected,
-                                              NULL,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED, SPYI_FIELD_ARRAY, SPYI_AGAIN_ARRAY, NULL, spyi_array_pack, spyi_array_match, spyi_array_expected, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_array_kind = { "host array", &spyi_array_build, &spyi_array_run };
 
 SPYI_FN const spyi_value_kind *spyi_array_kind_of(void) {
@@ -27016,13 +27169,13 @@ static bool spyi_call_id_bind(spyi_fitting *fitting, const spyi_value *value, sp
 }
 
 static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_call_id<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->shape);
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, true, out, "spyi_call_id<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->shape);
 }
 
 static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, false, out, "spyi_thread_id<%u>(%s)", spyi_kind_components(leaf->type),
-                   at->element);
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, false, out, "spyi_thread_id<%u>(%s)",
+                   spyi_kind_components(leaf->type), at->element);
 }
 
 static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
@@ -27036,6 +27189,7 @@ static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 NULL,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_call_id_kind = { "call_id", &spyi_call_id_build, &spyi_call_id_run };
 static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL, NULL,
@@ -27043,6 +27197,7 @@ static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL,
 static const spyi_kind_run spyi_thread_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                   SPYI_FIELD_KIND,
                                                   SPYI_AGAIN_NEVER,
+                                                  NULL,
                                                   NULL,
                                                   NULL,
                                                   NULL,
@@ -27107,7 +27262,7 @@ static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
 static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     uint32_t map = 0;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
                    at->field, map);
 }
 
@@ -27132,6 +27287,7 @@ static const spyi_kind_run spyi_grid_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              SPYI_AGAIN_NEVER,
                                              spyi_grid_describe,
                                              spyi_grid_pack,
+                                             NULL,
                                              NULL,
                                              NULL,
                                              NULL,
@@ -27165,7 +27321,7 @@ static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     (void)value;
     leaf->field_size = 8;
     leaf->field_align = 4;
-    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_BOOL;
+    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_DTYPE_BOOL;
 }
 
 static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {
@@ -27205,6 +27361,7 @@ static const spyi_kind_run spyi_range_run = {
     NULL, // match: its number of elements is the call's
     NULL, // expected
     NULL, // stop_adding
+    NULL, // addresses
     NULL, // elements
     NULL, // memory: none
 };
@@ -27228,16 +27385,15 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 
 // What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
-enum { SPYI_RANDOM_TWICE = -1, SPYI_RANDOM_GARBAGE = -2 }; // in place of a warm-up, of a desc that is wrong
+enum { SPYI_RANDOM_GARBAGE = -1 }; // in place of a warm-up: the desc was not zeroed
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
     float range[2];
     (void)value;
     memcpy(range, bits, sizeof range);
-    *problem = arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE ? SPYI_NOT_ZEROED(spy_random_desc)
-                                                                    : "seed and zero_seed are both given";
-    if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
+    *problem = SPYI_NOT_ZEROED(spy_random_desc);
+    if (arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE) return false;
     *problem = "low and high must be finite, with low <= high";
     return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
 }
@@ -27248,7 +27404,7 @@ static bool spyi_hash_bind(spyi_fitting *fitting, const spyi_value *value, spyi_
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
     leaf->field_align = 4;
-    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_FLOAT16;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_DTYPE_FLOAT16;
 }
 
 static bool spyi_random_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
@@ -27257,7 +27413,7 @@ static bool spyi_random_bind(spyi_fitting *fitting, const spyi_value *value, spy
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
     leaf->field_align = 4;
-    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_FLOAT16;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_DTYPE_FLOAT16;
 }
 
 static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
@@ -27266,13 +27422,13 @@ static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
 }
 
 static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_UINT32, false, out, "spyi_hash<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->field);
+    spyi_kind_call(leaf, SPY_DTYPE_UINT32, false, out, "spyi_hash<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->field);
 }
 
 static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_FLOAT32, false, out, "spyi_random<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->field);
+    spyi_kind_call(leaf, SPY_DTYPE_FLOAT32, false, out, "spyi_random<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->field);
 }
 
 static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
@@ -27294,6 +27450,7 @@ static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              NULL,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_hash_kind = { "wang_hash", &spyi_hash_build, &spyi_hash_run };
 static const spyi_kind_build spyi_random_build = { spyi_random_bind, NULL, spyi_random_field,
@@ -27304,6 +27461,7 @@ static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                spyi_random_describe,
                                                spyi_random_pack,
                                                spyi_kind_same,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -27325,15 +27483,14 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     float range[2];
     uint32_t bits[2], seed = 2640457667u;
     const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
-    bool hash = !desc || problem || !desc->no_hash_seed; // an unset bool must not be looked at
-    if (desc && !problem && (desc->seed || desc->zero_seed)) seed = desc->seed;
+    bool hash = !desc || problem || !desc->raw_seed; // an unset bool must not be looked at
+    if (desc && !problem && (desc->seed || desc->explicit_seed)) seed = desc->seed;
     range[0] = low;
     range[1] = high;
     memcpy(bits, range, sizeof bits);
     arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
     arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
     if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
-    else if (desc && desc->seed && desc->zero_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
     arg.dims[SPYI_RANDOM_LOW] = bits[0];
     arg.dims[SPYI_RANDOM_HIGH] = bits[1];
     return arg;
@@ -27459,6 +27616,12 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
+// Fields of what is bound have no bytes.
+static uint32_t spyi_buffer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    offsets[0] = 0;
+    return leaf->binds ? 0 : 1;
+}
+
 static const char *spyi_buffer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     (void)type;
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
@@ -27482,16 +27645,7 @@ static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, cons
 static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,    NULL,
                                                    spyi_kind_own_field, spyi_kind_own_load,
                                                    spyi_buffer_takes,   spyi_buffer_type_name };
-static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
-                                               NULL,
-                                               spyi_buffer_check,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_buffer_check, NULL, NULL, NULL, spyi_buffer_addresses, NULL, NULL };
 static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
 
 SPYI_FN bool spyi_is_buffer_address(const char *base) {
@@ -27538,6 +27692,7 @@ static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL,
                                                NULL,
                                                NULL,
+                                               NULL,
                                                NULL };
 static const spyi_value_kind spyi_holder_kind = { "uniform buffer", &spyi_holder_build, &spyi_holder_run };
 
@@ -27565,7 +27720,7 @@ static const char *spyi_unsized_takes(const spyi_type *type, const char *base, c
 static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     uint64_t parts[2] = { 0, value->child_count };
     if (field) memcpy(field, parts, sizeof parts);
-    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
+    if (value->kind != SPY_ARG_KIND_ARRAY || value->dims[0] == 0) return true;
     spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
                   spyi_unsized_takes(leaf->type, "", NULL));
     return false;
@@ -27587,6 +27742,7 @@ static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,
                                                 spyi_unsized_pack,
+                                                NULL,
                                                 NULL,
                                                 NULL,
                                                 NULL,
@@ -27714,6 +27870,13 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
+static uint32_t spyi_view_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    uint32_t count = leaf->field_size / (uint32_t)sizeof(spyi_view);
+    for (uint32_t i = 0; i < count; i++)
+        offsets[i] = i * (uint32_t)sizeof(spyi_view) + (uint32_t)offsetof(spyi_view, data);
+    return count;
+}
+
 static const char *spyi_view_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     (void)type;
     if (strcmp(base, "TensorView") != 0 && strcmp(base, "DiffTensorView") != 0) return NULL;
@@ -27725,16 +27888,7 @@ static const char *spyi_view_takes(const spyi_type *type, const char *base, cons
 static const spyi_kind_build spyi_view_build = { spyi_view_bind,      NULL,
                                                  spyi_kind_own_field, spyi_kind_own_load,
                                                  spyi_view_takes,     NULL };
-static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS,
-                                             SPYI_FIELD_KIND,
-                                             SPYI_AGAIN_NEVER,
-                                             NULL,
-                                             spyi_view_fill,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL };
+static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_view_fill, NULL, NULL, NULL, spyi_view_addresses, NULL, NULL };
 static const spyi_value_kind spyi_view_kind = { "tensor view", &spyi_view_build, &spyi_view_run };
 
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {
@@ -27798,7 +27952,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
 
 // The gradients that a call of the leaf's mode uses; NULL: none.
 static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
-    bool backward = leaf->mode == SPY_CALL_BACKWARD;
+    bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
     uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
                                         : (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES);
     if (!leaf->mode || !(leaf->whole_grads & use)) return NULL;
@@ -27829,6 +27983,13 @@ SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, voi
         memcpy(out + size * parts + 4 * d, &stride, 4);
     }
     return true;
+}
+
+// Each part begins with its address.
+SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    for (uint32_t i = 0; i < parts; i++) offsets[i] = i * size;
+    return parts;
 }
 
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {
@@ -27944,16 +28105,7 @@ static const char *spyi_whole_takes(const spyi_type *type, const char *base, con
 static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,  NULL,
                                                   spyi_whole_field, spyi_whole_load,
                                                   spyi_whole_takes, spyi_whole_type_name };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_KIND,
-                                              SPYI_AGAIN_NEVER,
-                                              NULL,
-                                              spyi_whole_fill,
-                                              NULL,
-                                              NULL,
-                                              spyi_whole_stop_adding,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_whole_fill, NULL, NULL, spyi_whole_stop_adding, spyi_whole_addresses, NULL, NULL };
 static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
 
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
@@ -28008,6 +28160,12 @@ static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
+static uint32_t spyi_pointer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    (void)leaf;
+    offsets[0] = 0;
+    return 1;
+}
+
 static const char *spyi_pointer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     (void)type;
     (void)rules;
@@ -28017,16 +28175,7 @@ static const char *spyi_pointer_takes(const spyi_type *type, const char *base, c
 static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind,  NULL,
                                                     spyi_pointer_field, spyi_kind_own_load,
                                                     spyi_pointer_takes, NULL };
-static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
-                                                SPYI_FIELD_KIND,
-                                                SPYI_AGAIN_NEVER,
-                                                NULL,
-                                                spyi_pointer_fill,
-                                                NULL,
-                                                NULL,
-                                                NULL,
-                                                NULL,
-                                                NULL };
+static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_pointer_fill, NULL, NULL, NULL, spyi_pointer_addresses, NULL, NULL };
 static const spyi_value_kind spyi_pointer_kind = { "pointer", &spyi_pointer_build, &spyi_pointer_run };
 
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
@@ -28061,8 +28210,8 @@ static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, co
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
     const char *takes;
-    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
-    if (value->kind != SPY_ARG_TENSOR && !number) return NULL;
+    bool number = value->kind == SPY_ARG_KIND_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    if (value->kind != SPY_ARG_KIND_TENSOR && !number) return NULL;
     const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
     if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
     return value->tensor || (kind->run->traits & SPYI_TRAIT_ADDRESS) ? kind : NULL;
@@ -28074,17 +28223,17 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type) {
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
     switch (value->kind) {
-    case SPY_ARG_TENSOR: return spyi_tensor_kind_of();
-    case SPY_ARG_ARRAY: return spyi_array_kind_of();
-    case SPY_ARG_DATA: return spyi_bytes_kind_of();
-    case SPY_ARG_NEW:
-    case SPY_ARG_RESULT: return spyi_new_kind_of();
+    case SPY_ARG_KIND_TENSOR: return spyi_tensor_kind_of();
+    case SPY_ARG_KIND_ARRAY: return spyi_array_kind_of();
+    case SPY_ARG_KIND_DATA: return spyi_bytes_kind_of();
+    case SPY_ARG_KIND_NEW:
+    case SPY_ARG_KIND_RESULT: return spyi_new_kind_of();
     default: return value->type ? spyi_number_kind_of() : NULL;
     }
 }
 
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value) {
-    if (value->kind == SPY_ARG_CUSTOM) return value->custom;
+    if (value->kind == SPY_ARG_KIND_CUSTOM) return value->custom;
     const spyi_value_kind *kind = spyi_kind_of_parameter(type, value);
     return kind ? kind : spyi_kind_of_value(value);
 }
@@ -28122,7 +28271,7 @@ static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spy
     (void)fitting;
     (void)value;
     return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
-           (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
+           (type->scalar == SPY_DTYPE_INT32 || type->scalar == SPY_DTYPE_UINT32);
 }
 
 // The kernel's own parameters are uint3.
@@ -28156,16 +28305,7 @@ static const spyi_kind_build spyi_thread_build = {
 static const spyi_kind_build spyi_group_build = { spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL };
 static const spyi_kind_build spyi_local_build = { spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL };
 static const spyi_kind_build spyi_index_build = { spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL };
-static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 
 static const spyi_value_kind spyi_system_kinds[] = {
     { "SV_DispatchThreadID", &spyi_thread_build, &spyi_system_run },
@@ -28511,15 +28651,15 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
-        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY) &&
-        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_TENSOR))
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_KIND_ARRAY) &&
+        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
-    case SPY_ARG_BOOL:
-    case SPY_ARG_INT:
-    case SPY_ARG_UINT:
-    case SPY_ARG_FLOAT:
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_FLOAT:
         if (arg->dtype <= SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its dtype is not one of spy_dtype");
@@ -28528,7 +28668,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "the pointer that takes its result is NULL");
         return SPY_OK;
-    case SPY_ARG_TENSOR: {
+    case SPY_ARG_KIND_TENSOR: {
         spy_tensor *t = arg->value.tensor;
         if (!t)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -28547,7 +28687,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         v->dims = t->shape.dims;
         return SPY_OK;
     }
-    case SPY_ARG_ARRAY: {
+    case SPY_ARG_KIND_ARRAY: {
         if (arg->dtype < SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its dtype is not one of spy_dtype");
@@ -28557,7 +28697,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         spy_shape shape;
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
-        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
+        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype];
         int64_t count = spyi_shape_count(&shape);
         if (!spyi_shape_holds(&shape, v->type))
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -28569,7 +28709,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         v->dims = arg->dims;
         return SPY_OK;
     }
-    case SPY_ARG_DATA:
+    case SPY_ARG_KIND_DATA:
         if (!arg->value.data)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected host data, got NULL");
@@ -28578,7 +28718,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                                 "the size of its host data is not valid");
         v->size = (uint32_t)arg->count;
         return SPY_OK;
-    case SPY_ARG_STRUCT:
+    case SPY_ARG_KIND_STRUCT:
         if (arg->count && !arg->value.fields)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected a list of fields, got NULL");
@@ -28586,23 +28726,23 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
         v->child_count = (uint32_t)arg->count;
         return SPY_OK;
-    case SPY_ARG_CUSTOM: {
+    case SPY_ARG_KIND_CUSTOM: {
         const char *problem = NULL;
-        v->custom = arg->custom;
-        if (!arg->custom)
+        v->custom = arg->_custom;
+        if (!arg->_custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
-        return !arg->custom->run->describe || arg->custom->run->describe(arg, v, &problem)
+        return !arg->_custom->run->describe || arg->_custom->run->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
-    case SPY_ARG_PAIR:
+    case SPY_ARG_KIND_PAIR:
         if (arg->count != 2 || !arg->value.fields)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected a value and its gradient");
         v->child_count = 2;
         return SPY_OK;
-    case SPY_ARG_RESULT:
+    case SPY_ARG_KIND_RESULT:
         if (!arg->value.result)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "the pointer that takes its result is NULL");
@@ -28614,7 +28754,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         v->type = device->scalars[arg->value.result->dtype];
         v->size = (uint32_t)arg->value.result->size_bytes;
         return SPY_OK;
-    case SPY_ARG_NEW:
+    case SPY_ARG_KIND_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "the pointer that takes its tensor is NULL");
@@ -28647,25 +28787,25 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->kind = (uint8_t)arg->kind;
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
-        v->map = arg->map;
-        v->one_value = arg->map_count == SPY_MAP_VALUE;
-        v->whole = arg->map_count == SPY_MAP_WHOLE || v->one_value;
-        if (arg->map_count > SPY_MAX_RANK && !v->whole)
+        v->map = arg->_map;
+        v->one_value = arg->_map_count == SPYI_MAP_VALUE;
+        v->whole = arg->_map_count == SPYI_MAP_WHOLE || v->one_value;
+        if (arg->_map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = v->whole ? 0 : (uint8_t)arg->map_count;
+        v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
-        uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
-        if (v->kind == SPY_ARG_RESULT) detail = detail << 16 | v->size;
+        uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_KIND_STRUCT ? v->child_count : v->size;
+        if (v->kind == SPY_ARG_KIND_RESULT) detail = detail << 16 | v->size;
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
-        key[3] = (uint8_t)arg->map_count;
+        key[3] = (uint8_t)arg->_map_count;
         memcpy(key + 4, &detail, 4);
-        memcpy(key + 8, arg->map, v->map_count);
+        memcpy(key + 8, arg->_map, v->map_count);
         values->key_size += 8u + v->map_count;
         if (v->custom) { // kinds are tables: where one lies says which it is
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
@@ -28673,7 +28813,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
-        if (v->kind == SPY_ARG_STRUCT || v->kind == SPY_ARG_PAIR) {
+        if (v->kind == SPY_ARG_KIND_STRUCT || v->kind == SPY_ARG_KIND_PAIR) {
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
@@ -28729,7 +28869,7 @@ SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor) {
 }
 
 SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values) {
-    return spyi_mode_of(values) != SPY_CALL_DEFAULT || function->overloads.takes_pairs;
+    return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
 // Gradients of tensors become values too, behind all others, when the call is about them.
@@ -28737,7 +28877,7 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
     uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < values->count; i++) {
-        if (values->items[i].kind == SPY_ARG_PAIR && !spyi_check_pair(&values->items[i], error))
+        if (values->items[i].kind == SPY_ARG_KIND_PAIR && !spyi_check_pair(&values->items[i], error))
             return SPY_ERROR_SHAPE_MISMATCH;
         const spy_tensor *tensor = values->items[i].tensor;
         if (!tensor) continue;
@@ -28778,7 +28918,7 @@ SPYI_FN uint32_t spyi_values_all(const spyi_values *values) {
 }
 
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values) {
-    return values->options ? values->options->mode : SPY_CALL_DEFAULT;
+    return values->options ? values->options->mode : SPY_CALL_MODE_DEFAULT;
 }
 
 spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value) {
@@ -28894,7 +29034,7 @@ static const char *spyi_check_options(const spy_call_options *o) {
     }
     for (uint32_t d = 0; d < o->thread_count.rank; d++)
         if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
-    if ((int)o->mode < SPY_CALL_DEFAULT || o->mode > SPY_CALL_FORWARD_DIFF)
+    if ((int)o->mode < SPY_CALL_MODE_DEFAULT || o->mode > SPY_CALL_MODE_FORWARD_DIFF)
         return "mode is not one of spy_call_mode";
     return NULL;
 }
@@ -28915,7 +29055,7 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
         const spy_arg *c = &o->constants.items[i];
-        if (!c->name || c->kind < SPY_ARG_BOOL || c->kind > SPY_ARG_FLOAT ||
+        if (!c->name || c->kind < SPY_ARG_KIND_BOOL || c->kind > SPY_ARG_KIND_FLOAT ||
             c->direction != SPY_DIRECTION_DEFAULT) {
             spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
                           c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
@@ -28955,7 +29095,9 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
         return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
     }
     // The union holds 64 bits of the number's own family.
-    spy_dtype from = c->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : c->kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
+    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
+                     : c->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
+                                                   : SPY_DTYPE_UINT64;
     const spyi_type *given = spyi_type_scalar(function->object.device->types, c->dtype);
     uint64_t bits = 0;
     int64_t i = 0;
@@ -28968,13 +29110,13 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
     }
     spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
     switch (type->scalar) {
-    case SPY_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
-    case SPY_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
-    case SPY_FLOAT32: spyi_text_add(out, "asfloat(%uu)", (unsigned)bits); break;
-    case SPY_FLOAT64: spyi_text_add(out, "bit_cast<double>(%lluULL)", (unsigned long long)bits); break;
-    case SPY_UINT64: spyi_text_add(out, "%lluULL", (unsigned long long)bits); break;
+    case SPY_DTYPE_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
+    case SPY_DTYPE_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
+    case SPY_DTYPE_FLOAT32: spyi_text_add(out, "asfloat(%uu)", (unsigned)bits); break;
+    case SPY_DTYPE_FLOAT64: spyi_text_add(out, "bit_cast<double>(%lluULL)", (unsigned long long)bits); break;
+    case SPY_DTYPE_UINT64: spyi_text_add(out, "%lluULL", (unsigned long long)bits); break;
     default:
-        (void)spyi_convert_scalars(&i, SPY_INT64, &bits, type->scalar, 1);
+        (void)spyi_convert_scalars(&i, SPY_DTYPE_INT64, &bits, type->scalar, 1);
         spyi_text_add(out, "%s(%lldLL)", type->name, (long long)i);
     }
     spyi_text_add(out, ";\n");
@@ -29026,7 +29168,7 @@ static spy_packed *spyi_keep_list(spy_args list, const char *what, spyi_text *er
     const char *problem = NULL;
     spy_arg all;
     memset(&all, 0, sizeof all);
-    all.kind = SPY_ARG_STRUCT;
+    all.kind = SPY_ARG_KIND_STRUCT;
     all.value.fields = list.items;
     all.count = list.count;
     spy_packed *packed = spyi_packed_make(&all, &problem);
@@ -29182,11 +29324,11 @@ SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path) {
 }
 
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
-    bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
+    bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_KIND_NEW;
     if (v->direction == SPY_DIRECTION_IN && out) return spyi_no_writing(a, path);
-    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
+    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT || v->direction == SPY_DIRECTION_ANY)
         return true;
-    if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
+    if (v->kind == SPY_ARG_KIND_RESULT && v->direction == SPY_DIRECTION_INOUT)
         return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
@@ -29199,7 +29341,7 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
         spyi_text_free(&got);
         return false;
     }
-    if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_NEW))
+    if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_KIND_NEW))
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                        "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output", path);
     return true;
@@ -29530,7 +29672,7 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
     const spyi_value *v = &a->values->items[index];
     uint32_t parts[2] = { index, 0 };
     int32_t children[2] = { -1, -1 };
-    if (v->kind == SPY_ARG_PAIR) {
+    if (v->kind == SPY_ARG_KIND_PAIR) {
         parts[0] = index + 1;
         parts[1] = spyi_value_end(a->values->items, index + 1);
     } else if (v->tensor) {
@@ -29576,10 +29718,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                 "'%s': %s has no layout that reflection tells, so a shader's own parameter cannot hold it: "
                 "take the value and its gradient as two",
                 path, type->display);
-        if (v->kind != SPY_ARG_STRUCT || !type->field_count)
+        if (v->kind != SPY_ARG_KIND_STRUCT || !type->field_count)
             return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
     }
-    if (v->kind == SPY_ARG_PAIR) {
+    if (v->kind == SPY_ARG_KIND_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
         if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
@@ -29598,8 +29740,9 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     const spyi_value_kind *kind = spyi_kind_of(type, v);
     bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the function gets no value of its type
     // A host array without elements, as Python's [] is, does for a list of none.
-    bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
-    bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
+    bool none =
+        spyi_type_is_unsized(type) && v->kind == SPY_ARG_KIND_ARRAY && v->rank == 1 && v->dims[0] == 0;
+    bool by_fields = none || (v->kind == SPY_ARG_KIND_STRUCT && type->field_count > 0);
     if ((type->kind == SPYI_TYPE_OTHER && !special && !by_fields) || type->kind == SPYI_TYPE_VOID) {
         const char *takes = spyi_kind_takes(type, spyi_types_rules(a->types));
         return spyi_mismatch(a, path, type, v,
@@ -29610,13 +29753,13 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                                    "give its fields one by one"
                                  : "; this kind of parameter cannot be passed");
     }
-    bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
-    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
+    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // only its gradient matters
+    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
         return false;
-    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
+    if (v->map_count && v->kind != SPY_ARG_KIND_TENSOR && v->kind != SPY_ARG_KIND_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
-    if (v->cast && v->kind != SPY_ARG_NEW) {
+    if (v->cast && v->kind != SPY_ARG_KIND_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
         if (!cast)
             return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path,
@@ -29628,7 +29771,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
-    if (v->kind == SPY_ARG_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
+    if (v->kind == SPY_ARG_KIND_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
@@ -29639,7 +29782,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     leaf->param_out = out;
     if (a->bound.mode && !special) {
         uint32_t place = a->bound.leaf_count - 1;
-        if (a->bound.mode == SPY_CALL_BACKWARD) leaf->out = false;
+        if (a->bound.mode == SPY_CALL_MODE_BACKWARD) leaf->out = false;
         return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, kind)) &&
                spyi_bind_gradients(a, place, index, pair);
     }
@@ -29793,8 +29936,8 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
     const spyi_value *taker = result >= 0 ? &a->values->items[result] : NULL;
-    if (taker && taker->kind == SPY_ARG_PAIR) taker++; // its value comes first
-    if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_RESULT)
+    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // its value comes first
+    if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_KIND_RESULT)
         result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
@@ -29991,7 +30134,7 @@ SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, co
 
 // Values to shader parameters: bound as arguments are, by the same rules, but each takes one value and none is run over.
 //
-// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/feeds.c), and
+// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/bound_inputs.c), and
 // what globals a call's prelude brings. Reflection tells enough for most errors to be found before there is one (globals.c).
 
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
@@ -30212,8 +30355,8 @@ static bool spyi_is_open_pair(spyi_attempt *a, const spyi_type *type) {
 // The number of the value that tells the type of an open parameter: of a value with its gradient the value.
 static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, const spyi_type *type) {
     const spyi_value *v = &values->items[index];
-    if (v->kind == SPY_ARG_PAIR) return index + 1;
-    if (v->kind != SPY_ARG_STRUCT || !spyi_type_is_pair(type)) return index;
+    if (v->kind == SPY_ARG_KIND_PAIR) return index + 1;
+    if (v->kind != SPY_ARG_KIND_STRUCT || !spyi_type_is_pair(type)) return index;
     uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; i < v->child_count; i++, child = spyi_value_end(values->items, child)) {
         const char *name = values->items[child].name;
@@ -30344,7 +30487,7 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
 static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    bool known = v->cast != NULL || v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY;
+    bool known = v->cast != NULL || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else
@@ -30475,7 +30618,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, equals = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0, built_in = 0;
     bool sized = false;
@@ -30554,15 +30697,15 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         const spyi_signature *other = &function->overloads.items[i];
         if (i != best &&
             spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
-            spyi_text_add(&twins, "\n    %s", other->display);
+            spyi_text_add(&equals, "\n    %s", other->display);
     }
     if (!sizes) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_text_add(error, "out of host memory");
-    } else if (twins.size) {
+    } else if (equals.size) {
         status = SPY_ERROR_AMBIGUOUS;
         spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
-                      function->overloads.items[best].display, spyi_text_str(&twins));
+                      function->overloads.items[best].display, spyi_text_str(&equals));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
@@ -30591,7 +30734,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
-    spyi_text_free(&twins);
+    spyi_text_free(&equals);
     return status;
 }
 
@@ -30616,7 +30759,7 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
     memset(&fit, 0, sizeof fit);
     leaf->in = leaf->out = false;
     spyi_leaf_set_kind(leaf, spyi_kind_of_unused());
-    if (v->tensor || v->kind == SPY_ARG_ARRAY) {
+    if (v->tensor || v->kind == SPY_ARG_KIND_ARRAY) {
         if (!spyi_fit_memory(v->type, leaf->type, true, &fit))
             return spyi_mismatch(a, leaf->path, leaf->type, v, "");
         return spyi_set_batch(a, leaf, v, &fit);
@@ -30633,10 +30776,10 @@ static const spyi_type *spyi_stored_type(spyi_attempt *a, const spyi_type *diffe
     const spyi_type *inner = differential, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
     while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
-    bool memory = v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY ||
-                  (v->kind == SPY_ARG_FLOAT && v->direction != SPY_DIRECTION_DEFAULT);
+    bool memory = v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY ||
+                  (v->kind == SPY_ARG_KIND_FLOAT && v->direction != SPY_DIRECTION_DEFAULT);
     if (!memory || !held || inner->kind == SPYI_TYPE_STRUCT || held->kind == SPYI_TYPE_STRUCT ||
-        held->scalar < SPY_FLOAT16)
+        held->scalar < SPY_DTYPE_FLOAT16)
         return differential;
     return spyi_type_with_scalar(a->types, differential, held->scalar);
 }
@@ -30662,7 +30805,7 @@ static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value,
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair) {
     spyi_leaf *leaf = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[index];
-    bool backward = a->bound.mode == SPY_CALL_BACKWARD, in = leaf->param_in, out = leaf->param_out;
+    bool backward = a->bound.mode == SPY_CALL_MODE_BACKWARD, in = leaf->param_in, out = leaf->param_out;
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
     leaf->differential = spyi_differential(a->types, &a->finder, leaf->type);
     if (!given[0] && !given[1]) return true;
@@ -30671,7 +30814,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
                        "'%s' is no_diff: nothing would come of the gradient that it is paired with",
                        leaf->path);
     if (a->constant && !pair) return true;
-    if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_RESULT &&
+    if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_KIND_RESULT &&
         a->values->items[pair].direction == SPY_DIRECTION_OUT)
         return true; // it takes what there is
     if (!leaf->differential)
@@ -30728,7 +30871,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     spyi_leaf *leaf = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[index];
     uint8_t uses = leaf->whole_grads;
-    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    bool backward = a->bound.mode == SPY_CALL_MODE_BACKWARD;
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
     bool wanted[2] = { (uses & (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)) != 0,
                        (uses & (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES)) != 0 };
@@ -30793,7 +30936,7 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
                      "[ForwardDifferentiable] or [ForwardDerivative]", "spy_call_forward_diff" },
                    { "backward", "[BackwardDifferentiable] or [BackwardDerivative]", "[BackwardDerivative]",
                      "spy_call_backward" } };
-    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    bool backward = a->bound.mode == SPY_CALL_MODE_BACKWARD;
     spyi_text other = { NULL, 0, 0 }, got = { NULL, 0, 0 };
     if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
@@ -30810,7 +30953,7 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
 
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
-    bool backward = b->mode == SPY_CALL_BACKWARD;
+    bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
     spyi_role from_outputs = backward ? SPYI_ROLE_READ : SPYI_ROLE_WRITTEN,
               of_inputs = backward ? SPYI_ROLE_ADDED : SPYI_ROLE_READ;
     spyi_text why = { NULL, 0, 0 };
@@ -31463,13 +31606,14 @@ SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_t
 // As a type is declared in memory: bare bools are integers there.
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
-    if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
+    if (!bare || type->scalar != SPY_DTYPE_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
     else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->rules->boolean);
     else spyi_text_add(out, "%s%u", s->rules->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
-    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) && type->scalar == SPY_BOOL;
+    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) &&
+           type->scalar == SPY_DTYPE_BOOL;
 }
 
 // `expression` of memory type `from` as a value of type `to`.
@@ -32218,7 +32362,7 @@ SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf) {
 }
 
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
-    if (b->mode == SPY_CALL_FORWARD_DIFF)
+    if (b->mode == SPY_CALL_MODE_FORWARD_DIFF)
         return leaf->param_out ? leaf->differential != NULL : leaf->grads[SPYI_GRAD_IN] != 0;
     return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
 }
@@ -32229,7 +32373,7 @@ static bool spyi_goes_in(const spyi_bound *b, const spyi_leaf *leaf) {
 
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
     if (!b->mode) return leaf->out;
-    return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
+    return leaf->param_out && (b->mode == SPY_CALL_MODE_FORWARD_DIFF || spyi_is_active(b, leaf));
 }
 
 SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b) {
@@ -32564,9 +32708,9 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     spyi_text_add(p->out, "%s", indent);
     switch (p->op) {
     case SPYI_PIECE_ADD:
-        if (to_type == from_type && to_type->scalar != SPY_FLOAT16)
+        if (to_type == from_type && to_type->scalar != SPY_DTYPE_FLOAT16)
             spyi_text_add(p->out, "%s = %s + %s;\n", to, to, from);
-        else if (to_type->scalar == SPY_FLOAT64)
+        else if (to_type->scalar == SPY_DTYPE_FLOAT64)
             spyi_text_add(p->out, "%s = %s + %s(%s);\n", to, to, type, from);
         else if (to_type->kind == SPYI_TYPE_SCALAR)
             spyi_text_add(p->out, "%s = %s(float(%s) + float(%s));\n", to, type, to, from);
@@ -32658,7 +32802,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
     p.out = &s->body;
     p.op = op;
     p.sum = spyi_text_str(&sum);
-    p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
+    p.scalar = spyi_sum_scalar(type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
     p.loops = spyi_is_summed(s, sum_of) && spyi_sum_is_long(type);
     p.open = op >= SPYI_PIECE_APPLY && spyi_ends_in_loops(s, sum_of);
@@ -32696,7 +32840,7 @@ static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *
 
 static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    bool backward = s->bound->mode == SPY_CALL_BACKWARD;
+    bool backward = s->bound->mode == SPY_CALL_MODE_BACKWARD;
     if (!spyi_is_active(s->bound, leaf)) {
         if (leaf->param_in && !(leaf->param_out && !backward)) {
             spyi_value_expression(s, i, out);
@@ -32793,7 +32937,7 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
 
 static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
-    bool backward = b->mode == SPY_CALL_BACKWARD;
+    bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
     spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
                   arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -32831,7 +32975,7 @@ static void spyi_sums_fields(spyi_emit_state *s) {
         spyi_add_field(s, SPYI_PACK_ELEMENT, d, 0, 4, 4, "int _element%u", d);
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (!spyi_is_summed(s, i) || !(spyi_is_skipped(s, i) || s->key->finishes)) continue;
-        bool is_double = spyi_sum_scalar(s->bound->leaves[i].type) == SPY_FLOAT64;
+        bool is_double = spyi_sum_scalar(s->bound->leaves[i].type) == SPY_DTYPE_FLOAT64;
         spyi_add_field(s, SPYI_PACK_SUMS, 0, i, 8, 8, "%s* %s__sums", is_double ? "double" : "float",
                        s->names[i]);
     }
@@ -32961,7 +33105,8 @@ static void spyi_sums_body(spyi_emit_state *s) {
                         "spyi_block._each) : 0;\n");
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
-        const char *scalar = n && spyi_sum_scalar(b->leaves[i].type) == SPY_FLOAT64 ? "double" : "float";
+        const char *scalar =
+            n && spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
         else if (n) spyi_text_add(body, "    %s sum_%s = 0;\n", scalar, s->names[i]);
         open = open || spyi_ends_in_loops(s, i);
@@ -33197,7 +33342,7 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
     return status;
 }
 
-// >>plan/feeds.h --------------------------------------------------------------------------------------------
+// >>plan/bound_inputs.h -------------------------------------------------------------------------------------
 
 // Values in the device's layout, and those that feed shader parameters.
 
@@ -33207,10 +33352,10 @@ SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, ui
 // Whether a shader parameter, which is not run over, gets the sizes that its type takes.
 SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
-// >>feeds
+// >>bound inputs
 // What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.
 // Their leaves are the variant's, not the plan's: bind/bind_input.c says why.
-typedef struct spyi_feeds {
+typedef struct spyi_bound_inputs {
     spyi_leaf *leaves; // their paths are ours
     uint32_t count;
     spyi_pack *packs; // `leaf` is one of these, `offset` counts in data; bindings: the binding's number
@@ -33219,13 +33364,13 @@ typedef struct spyi_feeds {
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
     uint8_t *data; // of the uniforms, as packed for the running call
-} spyi_feeds;
+} spyi_bound_inputs;
 
-// feeds.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
-SPYI_FN spy_status spyi_feeds_make(const struct spyi_plan *plan, const spyi_emitted *emitted,
-                                   const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
-                                   spyi_text *error);
-SPYI_FN void spyi_feeds_free(spyi_feeds *feeds);
+// bound_inputs.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
+SPYI_FN spy_status spyi_bind_inputs(const struct spyi_plan *plan, const spyi_emitted *emitted,
+                                    const spyi_inputs *inputs, const spyi_values *values,
+                                    spyi_bound_inputs *bound_inputs, spyi_text *error);
+SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs);
 
 // >>plan/launch.h -------------------------------------------------------------------------------------------
 
@@ -33309,34 +33454,35 @@ typedef struct spyi_program {
 } spyi_program;
 
 // A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
-typedef struct spyi_twins {
+typedef struct spyi_shared_kernel {
     uint32_t references; // variants
     spyi_kernel *kernel;
     spyi_program *program; // as the variants' own
     spyi_inputs inputs;
     spyi_entry entry; // of a shader, with the places of its parameters
     char *text;
-} spyi_twins;
+} spyi_shared_kernel;
 
 // What a variant does with the memory of an argument: each call makes a use of it, from which barriers are made.
-typedef struct spyi_touch {
+typedef struct spyi_memory_access {
     uint32_t
         number; // whole: of the value whose tensor it is; else of the plan's leaf, whose launch says where it lies
     bool whole;
     bool reads, writes;
-} spyi_touch;
+} spyi_memory_access;
 
 struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
-    spyi_feeds feeds;
-    spyi_touch *touches; // of parameters and of shader parameters
-    uint32_t touch_count;
+    spyi_bound_inputs bound_inputs;
+    spyi_memory_access *accesses; // of parameters and of shader parameters
+    uint32_t access_count;
     bool untracked; // it may read and write where nobody knows: an argument is an address
     spyi_kernel *kernel;
-    spyi_program *program; // NULL: not kept; of twins theirs is
-    spyi_twins *twins;     // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;        // room for a launch's: of touches, sums, group counts, the print buffer
+    spyi_program *program; // NULL: not kept, or the shared kernel has it
+    spyi_shared_kernel
+        *shared_kernel; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
+    spyi_use *uses;     // room for what a launch uses: accesses, sums, group counts, the print buffer
 };
 
 // >>plans: what one signature of a function became
@@ -33418,6 +33564,9 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 // out of memory, and the blob has been freed.
 SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
                                         const spyi_literals *literals);
+// A kernel of what was kept: nothing is compiled.
+SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                     spyi_text *error);
 SPYI_FN void spyi_program_free(spyi_program *program); // NULL is fine
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -33427,9 +33576,15 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
 
-// touch.c
-// Fills touches, untracked, and room for uses, once the feeds are known. false: out of memory.
-SPYI_FN bool spyi_variant_touch(const spyi_bound *bound, spyi_variant *variant);
+// memory_access.c
+// Fills accesses, untracked, and room for uses, once the inputs are bound. Returns false when out of memory.
+SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
+
+// addresses.c
+// Tells of each address among the parameters of the variant's dispatches: where it stands in the block, or in the uniform
+// buffers' bytes, one buffer behind the other. It is 0, a number that the caller gave, or lies in memory that the dispatch uses.
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
 // diagnose.c
 // Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
@@ -33555,6 +33710,8 @@ SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head);
 
 // The plan part: what binding has found.
 SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *bound, uint32_t value_count);
+// What a kernel is loaded from.
+SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program);
 // A variant: its key, and what its one step runs. Read: its program is there, and has no kernel yet.
 SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *bound, spyi_variant *variant,
                                  spyi_program *program);
@@ -33582,12 +33739,12 @@ SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, 
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
-// >>plan/feeds.c --------------------------------------------------------------------------------------------
+// >>plan/bound_inputs.c -------------------------------------------------------------------------------------
 
 // Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
 // each call runs for them.
 //
-// The key of a plan holds the kinds and types of all values, so a kernel's feeds stay right for all calls of its plan.
+// The key of a plan holds the kinds and types of all values, so the bound inputs of a kernel stay right for all calls of its plan.
 
 // >>making
 
@@ -33595,11 +33752,11 @@ typedef struct spyi_feeding {
     const spyi_plan *plan;
     const spyi_inputs *inputs;
     const spyi_values *values;
-    spyi_feeds *feeds;
+    spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
     spyi_input_leaves leaves;              // of all that is given
     uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
-    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in feeds->data
+    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in bound_inputs->data
     uint8_t *given;                        // by byte of that
     bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
     spyi_text *error;
@@ -33623,23 +33780,24 @@ static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, siz
 
 // One more operation, for the last leaf.
 static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
-    spyi_feeds *feeds = f->feeds;
-    void *packs = feeds->packs;
-    bool good = spyi_feed_room(&packs, feeds->pack_count, &f->pack_capacity, sizeof *feeds->packs);
-    feeds->packs = (spyi_pack *)packs;
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
+    void *packs = bound_inputs->packs;
+    bool good =
+        spyi_feed_room(&packs, bound_inputs->pack_count, &f->pack_capacity, sizeof *bound_inputs->packs);
+    bound_inputs->packs = (spyi_pack *)packs;
     if (!good) return false;
-    spyi_pack *pack = &feeds->packs[feeds->pack_count++];
+    spyi_pack *pack = &bound_inputs->packs[bound_inputs->pack_count++];
     pack->op = (uint8_t)op;
     pack->dim = 0;
-    pack->leaf = (uint16_t)(feeds->count - 1);
+    pack->leaf = (uint16_t)(bound_inputs->count - 1);
     pack->offset = offset;
     return true;
 }
 
-// Where the leaf's bytes lie in feeds->data.
+// Where the leaf's bytes lie in bound_inputs->data.
 static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
                                    uint32_t *at) {
-    const spyi_uniform *uniform = &f->feeds->uniforms[found->input->slot];
+    const spyi_uniform *uniform = &f->bound_inputs->uniforms[found->input->slot];
     uint32_t offset = found->offset + found->element * leaf->field_size;
     if (offset + leaf->field_size > uniform->size && found->part) {
         spyi_text_add(f->error, "'%s': the array is given with %u elements", leaf->path,
@@ -33658,20 +33816,20 @@ static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const
 
 // Takes over the leaf's path.
 static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
-    spyi_feeds *feeds = f->feeds;
-    void *leaves = feeds->leaves;
-    bool good = spyi_feed_room(&leaves, feeds->count, &f->leaf_capacity, sizeof *feeds->leaves),
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
+    void *leaves = bound_inputs->leaves;
+    bool good = spyi_feed_room(&leaves, bound_inputs->count, &f->leaf_capacity, sizeof *bound_inputs->leaves),
          sized = false;
-    feeds->leaves = (spyi_leaf *)leaves;
+    bound_inputs->leaves = (spyi_leaf *)leaves;
     if (!good) return spyi_out_of_memory(f->error);
-    if (feeds->count == UINT16_MAX) {
+    if (bound_inputs->count == UINT16_MAX) {
         spyi_text_add(f->error, "'%s' is one of more than %d values for shader parameters", leaf->path,
                       UINT16_MAX);
         return SPY_ERROR_UNSUPPORTED;
     }
-    feeds->leaves[feeds->count++] = *leaf;
+    bound_inputs->leaves[bound_inputs->count++] = *leaf;
     leaf->path = NULL;
-    leaf = &feeds->leaves[feeds->count - 1];
+    leaf = &bound_inputs->leaves[bound_inputs->count - 1];
     for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
     if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
     uint32_t at = (uint32_t)found->input->slot;
@@ -33759,19 +33917,19 @@ static uint32_t spyi_uniform_bytes(const spyi_feeding *f, uint32_t uniform) {
 
 // Room for the uniform buffers' bytes.
 static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
-    spyi_feeds *feeds = f->feeds;
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
     size_t size = 0;
-    feeds->binding_count = f->inputs->binding_count;
-    feeds->uniform_count = f->inputs->uniform_count;
-    if (feeds->binding_count + feeds->uniform_count > limits->profile.max_bindings ||
-        feeds->uniform_count > limits->profile.max_uniforms ||
-        feeds->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+    bound_inputs->binding_count = f->inputs->binding_count;
+    bound_inputs->uniform_count = f->inputs->uniform_count;
+    if (bound_inputs->binding_count + bound_inputs->uniform_count > limits->profile.max_bindings ||
+        bound_inputs->uniform_count > limits->profile.max_uniforms ||
+        bound_inputs->binding_count > SPYI_MOST_MEMORY_LEAVES) {
         spyi_text_add(f->error,
                       "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
-                      feeds->binding_count, feeds->uniform_count, limits->profile.max_bindings);
+                      bound_inputs->binding_count, bound_inputs->uniform_count, limits->profile.max_bindings);
         return SPY_ERROR_UNSUPPORTED;
     }
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
         if (spyi_uniform_bytes(f, i) > limits->profile.max_uniform_bytes) {
             spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
                           spyi_uniform_bytes(f, i), limits->profile.max_uniform_bytes);
@@ -33780,14 +33938,14 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
     // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
-    feeds->data = (uint8_t *)spyi_calloc(size + 64, 1);
+    bound_inputs->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
-    if (!feeds->data || !f->given) return spyi_out_of_memory(f->error);
+    if (!bound_inputs->data || !f->given) return spyi_out_of_memory(f->error);
     size = 0;
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
         f->start[i] = (uint32_t)size;
-        feeds->uniforms[i].data = feeds->data + size;
-        feeds->uniforms[i].size = spyi_uniform_bytes(f, i);
+        bound_inputs->uniforms[i].data = bound_inputs->data + size;
+        bound_inputs->uniforms[i].size = spyi_uniform_bytes(f, i);
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
     return SPY_OK;
@@ -33831,15 +33989,15 @@ static void spyi_measure_elements(spyi_feeding *f) {
     spyi_text_free(&path);
 }
 
-SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *emitted,
-                                   const spyi_inputs *inputs, const spyi_values *values, spyi_feeds *feeds,
-                                   spyi_text *error) {
+SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *emitted,
+                                    const spyi_inputs *inputs, const spyi_values *values,
+                                    spyi_bound_inputs *bound_inputs, spyi_text *error) {
     spyi_feeding f;
     memset(&f, 0, sizeof f);
     f.plan = plan;
     f.inputs = inputs;
     f.values = values;
-    f.feeds = feeds;
+    f.bound_inputs = bound_inputs;
     f.error = error;
     spy_status status = spyi_bind_holders(&f, emitted);
     if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
@@ -33852,47 +34010,82 @@ SPYI_FN spy_status spyi_feeds_make(const spyi_plan *plan, const spyi_emitted *em
     return status;
 }
 
-SPYI_FN void spyi_feeds_free(spyi_feeds *feeds) {
-    for (uint32_t i = 0; i < feeds->count; i++) free(feeds->leaves[i].path);
-    free(feeds->leaves);
-    free(feeds->packs);
-    free(feeds->data);
-    memset(feeds, 0, sizeof *feeds);
+SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs) {
+    for (uint32_t i = 0; i < bound_inputs->count; i++) free(bound_inputs->leaves[i].path);
+    free(bound_inputs->leaves);
+    free(bound_inputs->packs);
+    free(bound_inputs->data);
+    memset(bound_inputs, 0, sizeof *bound_inputs);
 }
 
-// >>plan/touch.c --------------------------------------------------------------------------------------------
+// >>plan/memory_access.c ------------------------------------------------------------------------------------
 
 // Which memory a variant's kernel reads and writes: said once, when the variant is made; each call adds where that memory lies.
 
-static void spyi_add_touch(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
+static void spyi_add_access(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
     bool whole = spyi_leaf_is_whole(leaf);
-    spyi_touch *touch = &variant->touches[variant->touch_count++];
-    touch->whole = whole;
-    touch->number = whole ? leaf->value : number;
-    touch->reads = whole ? leaf->reads : leaf->in;
-    touch->writes = whole ? leaf->writes : leaf->out;
+    spyi_memory_access *access = &variant->accesses[variant->access_count++];
+    access->whole = whole;
+    access->number = whole ? leaf->value : number;
+    access->reads = whole ? leaf->reads : leaf->in;
+    access->writes = whole ? leaf->writes : leaf->out;
 }
 
-SPYI_FN bool spyi_variant_touch(const spyi_bound *b, spyi_variant *variant) {
-    const spyi_feeds *feeds = &variant->feeds;
-    uint32_t most = b->leaf_count + feeds->count;
-    variant->touches = (spyi_touch *)spyi_calloc(most + 1, sizeof *variant->touches);
+SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *variant) {
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
+    uint32_t most = b->leaf_count + bound_inputs->count;
+    variant->accesses = (spyi_memory_access *)spyi_calloc(most + 1, sizeof *variant->accesses);
     variant->uses =
         (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses); // sums, group counts, the print buffer
-    if (!variant->touches || !variant->uses) return false;
+    if (!variant->accesses || !variant->uses) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
         variant->untracked = variant->untracked || leaf->untracked;
         if (((leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf)) && !skipped)
-            spyi_add_touch(variant, leaf, i);
+            spyi_add_access(variant, leaf, i);
     }
-    for (uint32_t i = 0; i < feeds->count; i++) { // none is walked
-        const spyi_leaf *leaf = &feeds->leaves[i];
+    for (uint32_t i = 0; i < bound_inputs->count; i++) { // none is walked
+        const spyi_leaf *leaf = &bound_inputs->leaves[i];
         variant->untracked = variant->untracked || leaf->untracked;
-        if (spyi_leaf_is_whole(leaf)) spyi_add_touch(variant, leaf, 0);
+        if (spyi_leaf_is_whole(leaf)) spyi_add_access(variant, leaf, 0);
     }
     return true;
+}
+
+// >>plan/addresses.c ----------------------------------------------------------------------------------------
+
+// Where the parameters of a dispatch have addresses. Pack operations alone write them, so that work which was recorded can be
+// told of other memory.
+
+typedef struct spyi_address_walk {
+    bool in_uniforms;
+    void (*visit)(void *user, bool in_uniforms, uint32_t offset);
+    void *user;
+} spyi_address_walk;
+
+static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *packs, uint32_t count,
+                                const spyi_leaf *leaves) {
+    uint32_t offsets[SPYI_MOST_ADDRESSES] = { 0, 0, 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_pack *pack = &packs[i];
+        uint32_t (*addresses)(const spyi_leaf *, uint32_t *) =
+            pack->op == SPYI_PACK_KIND ? leaves[pack->leaf].kind->run->addresses : NULL;
+        bool one = pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS || pack->op == SPYI_PACK_PRINT;
+        uint32_t found = one ? 1 : addresses ? addresses(&leaves[pack->leaf], offsets) : 0;
+        for (uint32_t k = 0; k < found; k++)
+            w->visit(w->user, w->in_uniforms, pack->offset + (one ? 0 : offsets[k]));
+    }
+}
+
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset),
+                                    void *user) {
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
+    spyi_address_walk walk = { false, visit, user };
+    spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
+    walk.in_uniforms = true;
+    spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
 }
 
 // >>plan/cache.c --------------------------------------------------------------------------------------------
@@ -34464,7 +34657,8 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
                                code->size - text - rules->is_text);
     }
     if (!good)
-        spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
+        spyi_logf(&device->ctx, SPY_LOG_LEVEL_WARNING, "cannot write the kernel to '%s'",
+                  spyi_text_str(&path));
     spyi_text_free(&path);
     free(directory);
 }
@@ -34545,8 +34739,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
         status = spyi_emit_entry(&plan->function->object.device->base->limits.profile, &plan->bound, entry,
                                  &variant->emitted, error);
     if (status == SPY_OK)
-        status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
-    if (status != SPY_OK || spyi_variant_touch(&plan->bound, variant)) return status;
+        status = spyi_bind_inputs(plan, &variant->emitted, inputs, values, &variant->bound_inputs, error);
+    if (status != SPY_OK || spyi_variant_find_accesses(&plan->bound, variant)) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }
@@ -34556,21 +34750,21 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
 static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
                                     spyi_text *error) {
-    spyi_twins *twins = (spyi_twins *)spyi_calloc(1, sizeof *twins);
-    if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
-    if (!twins || !twins->text) {
-        free(twins);
+    spyi_shared_kernel *shared_kernel = (spyi_shared_kernel *)spyi_calloc(1, sizeof *shared_kernel);
+    if (shared_kernel) shared_kernel->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
+    if (!shared_kernel || !shared_kernel->text) {
+        free(shared_kernel);
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    twins->references = 1;
-    twins->kernel = variant->kernel;
-    twins->program = variant->program;
+    shared_kernel->references = 1;
+    shared_kernel->kernel = variant->kernel;
+    shared_kernel->program = variant->program;
     variant->program = NULL;
-    twins->inputs = *inputs;
-    twins->entry = *entry;
+    shared_kernel->inputs = *inputs;
+    shared_kernel->entry = *entry;
     memset(inputs, 0, sizeof *inputs);
-    variant->twins = twins;
+    variant->shared_kernel = shared_kernel;
     return SPY_OK;
 }
 
@@ -34582,14 +34776,15 @@ static bool spyi_same_conformances(const spyi_options *a, const spyi_options *b)
 }
 
 // The kernel of another plan of the same function that has the very text; NULL: any.
-static spyi_twins *spyi_find_twins(const spyi_plan *plan, const char *text) {
+static spyi_shared_kernel *spyi_find_twins(const spyi_plan *plan, const char *text) {
     const spyi_plan *other = plan->function->object.device->cache->newest;
     for (; other; other = other->older) {
         bool same = other->function == plan->function && other->bound.shader == plan->bound.shader &&
                     spyi_same_conformances(&other->bound.options, &plan->bound.options);
         for (uint32_t i = 0; same && i < other->variant_count; i++)
-            if (other->variants[i]->twins && (!text || strcmp(other->variants[i]->twins->text, text) == 0))
-                return other->variants[i]->twins;
+            if (other->variants[i]->shared_kernel &&
+                (!text || strcmp(other->variants[i]->shared_kernel->text, text) == 0))
+                return other->variants[i]->shared_kernel;
     }
     return NULL;
 }
@@ -34601,17 +34796,19 @@ static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *ke
     *out = NULL;
     if (!spyi_find_twins(plan, NULL)) return SPY_OK;
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
-    spyi_twins *twins =
+    spyi_shared_kernel *shared_kernel =
         status == SPY_OK ? spyi_find_twins(plan, spyi_text_str(&variant->emitted.text)) : NULL;
-    if (twins) status = spyi_variant_feed(plan, &twins->entry, variant, &twins->inputs, values, error);
+    if (shared_kernel)
+        status =
+            spyi_variant_feed(plan, &shared_kernel->entry, variant, &shared_kernel->inputs, values, error);
     if (variant) spyi_text_free(&variant->emitted.text);
-    if (status != SPY_OK || !twins) {
+    if (status != SPY_OK || !shared_kernel) {
         if (variant) spyi_variant_free(plan->function->object.device, variant);
         return status;
     }
-    twins->references++;
-    variant->twins = twins;
-    variant->kernel = twins->kernel;
+    shared_kernel->references++;
+    variant->shared_kernel = shared_kernel;
+    variant->kernel = shared_kernel->kernel;
     *out = variant;
     return SPY_OK;
 }
@@ -34630,8 +34827,7 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     p->entry = spyi_strdup(desc->entry);
     p->code = *blob;
     memset(blob, 0, sizeof *blob);
-    p->parameters =
-        (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *iface->parameters);
+    p->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *iface->parameters);
     bool good = p->label && p->entry && p->parameters;
     for (uint32_t i = 0; good && i < literals->count; i++)
         good = spyi_literals_add(&p->literals, literals->items[i].hash, literals->items[i].text,
@@ -34642,10 +34838,28 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     }
     p->iface = *iface;
     if (iface->parameter_count)
-        memcpy(p->parameters, iface->parameters,
-               iface->parameter_count * sizeof *iface->parameters);
+        memcpy(p->parameters, iface->parameters, iface->parameter_count * sizeof *iface->parameters);
     p->iface.parameters = p->parameters;
     return p;
+}
+
+SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                     spyi_text *error) {
+    spyi_text step = { NULL, 0, 0 };
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = program->label;
+    desc.code = program->code.data;
+    desc.code_size = program->code.size;
+    desc.entry = program->entry;
+    desc.iface = program->iface;
+    spyi_text_add(&step, "load %s", program->label);
+    spyi_step(&device->ctx, spyi_text_str(&step), false);
+    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
+    spyi_step(&device->ctx, spyi_text_str(&step), true);
+    spyi_text_free(&step);
+    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
+    return status;
 }
 
 SPYI_FN void spyi_program_free(spyi_program *program) {
@@ -34732,20 +34946,20 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
 }
 
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
-    spyi_twins *twins = variant->twins;
-    bool last = !twins || --twins->references == 0;
+    spyi_shared_kernel *shared_kernel = variant->shared_kernel;
+    bool last = !shared_kernel || --shared_kernel->references == 0;
     if (variant->kernel && last) device->backend->destroy_kernel(device->gpu, variant->kernel);
-    if (twins && last) {
-        spyi_inputs_free(&twins->inputs);
-        spyi_program_free(twins->program);
-        free(twins->text);
-        free(twins);
+    if (shared_kernel && last) {
+        spyi_inputs_free(&shared_kernel->inputs);
+        spyi_program_free(shared_kernel->program);
+        free(shared_kernel->text);
+        free(shared_kernel);
     }
     spyi_program_free(variant->program);
-    free(variant->touches);
+    free(variant->accesses);
     free(variant->uses);
     spyi_emitted_free(&variant->emitted);
-    spyi_feeds_free(&variant->feeds);
+    spyi_bound_inputs_free(&variant->bound_inputs);
     free(variant);
 }
 
@@ -35260,7 +35474,7 @@ static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_coun
     spyi_recipe_u8(r, &leaf->whole_grads);
     spyi_recipe_bool(r, &leaf->paired);
     leaf->mode =
-        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &leaf->param_in);
     spyi_recipe_bool(r, &leaf->param_out);
     spyi_recipe_type(r, &leaf->differential);
@@ -35332,7 +35546,7 @@ static void spyi_recipe_options(spyi_recipe *r, spyi_options *o) {
     spyi_recipe_u32(r, &o->group.rank);
     spyi_recipe_dims(r, o->group.dims);
     spyi_recipe_u32(r, &o->count_rank);
-    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &o->deterministic);
     (void)spyi_recipe_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
                              "a rank is above SPY_MAX_RANK");
@@ -35359,7 +35573,7 @@ SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *b, uint32_t value_cou
     spyi_recipe_bool(r, &b->guarded);
     spyi_recipe_bool(r, &b->shader);
     spyi_recipe_bool(r, &b->call_info);
-    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &b->grads_inside[0]);
     spyi_recipe_bool(r, &b->grads_inside[1]);
     spyi_recipe_bool(r, &b->names_diff);
@@ -35418,7 +35632,7 @@ static void spyi_recipe_interface(spyi_recipe *r, spyi_program *program) {
     (void)spyi_recipe_expect(r, good && i->block_size <= 1u << 30, "a kernel's parameters cannot be");
 }
 
-static void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
+SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
     void *literals = program->literals.items;
     spyi_recipe_text(r, &program->label);
     spyi_recipe_text(r, &program->entry);
@@ -35502,30 +35716,32 @@ static void spyi_recipe_emitted(spyi_recipe *r, const spyi_bound *b, const spyi_
 }
 
 // The uniform buffers' bytes are each call's: the recipe has their sizes.
-static void spyi_recipe_feeds(spyi_recipe *r, spyi_feeds *feeds) {
-    void *leaves = feeds->leaves;
+static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
+    void *leaves = bound_inputs->leaves;
     uint64_t size = 0;
-    feeds->uniform_count = spyi_recipe_enum(r, feeds->uniform_count, SPYI_MOST_UNIFORMS + 1);
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        spyi_recipe_u32(r, &feeds->uniforms[i].size);
-        size += spyi_align(feeds->uniforms[i].size, 16);
+    bound_inputs->uniform_count = spyi_recipe_enum(r, bound_inputs->uniform_count, SPYI_MOST_UNIFORMS + 1);
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
+        spyi_recipe_u32(r, &bound_inputs->uniforms[i].size);
+        size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
     if (!spyi_recipe_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
-    if (!r->out) { // as spyi_feeds_make() lays them out
+    if (!r->out) { // as spyi_bind_inputs() lays them out
         uint64_t at = 0;
-        feeds->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
-        if (!feeds->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-        for (uint32_t i = 0; feeds->data && i < feeds->uniform_count; i++) {
-            feeds->uniforms[i].data = feeds->data + at;
-            at += spyi_align(feeds->uniforms[i].size, 16);
+        bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
+        if (!bound_inputs->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        for (uint32_t i = 0; bound_inputs->data && i < bound_inputs->uniform_count; i++) {
+            bound_inputs->uniforms[i].data = bound_inputs->data + at;
+            at += spyi_align(bound_inputs->uniforms[i].size, 16);
         }
     }
-    feeds->binding_count = spyi_recipe_enum(r, feeds->binding_count, SPYI_MOST_MEMORY_LEAVES + 1);
-    spyi_recipe_list(r, &feeds->count, UINT16_MAX, &leaves, sizeof *feeds->leaves);
-    feeds->leaves = (spyi_leaf *)leaves;
-    for (uint32_t i = 0; i < feeds->count; i++) spyi_recipe_leaf(r, &feeds->leaves[i], feeds->count);
-    spyi_recipe_packs(r, &feeds->packs, &feeds->pack_count, feeds->leaves, feeds->count, size,
-                      feeds->binding_count, false);
+    bound_inputs->binding_count =
+        spyi_recipe_enum(r, bound_inputs->binding_count, SPYI_MOST_MEMORY_LEAVES + 1);
+    spyi_recipe_list(r, &bound_inputs->count, UINT16_MAX, &leaves, sizeof *bound_inputs->leaves);
+    bound_inputs->leaves = (spyi_leaf *)leaves;
+    for (uint32_t i = 0; i < bound_inputs->count; i++)
+        spyi_recipe_leaf(r, &bound_inputs->leaves[i], bound_inputs->count);
+    spyi_recipe_packs(r, &bound_inputs->packs, &bound_inputs->pack_count, bound_inputs->leaves,
+                      bound_inputs->count, size, bound_inputs->binding_count, false);
 }
 
 SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_variant *v,
@@ -35538,16 +35754,17 @@ SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_varia
                              "a variant is of another call");
     spyi_recipe_program(r, program);
     spyi_recipe_emitted(r, b, &v->key, &v->emitted);
-    spyi_recipe_feeds(r, &v->feeds);
+    spyi_recipe_feeds(r, &v->bound_inputs);
     if (r->out || r->status != SPY_OK) return;
     const spyi_interface *i = &program->iface;
     const spyi_kernel_base has = spyi_interface_counts(i);
-    (void)spyi_recipe_expect(
-        r,
-        has.block_size == v->emitted.block_size && i->block_by_address == v->emitted.block_by_address &&
-            has.binding_count == v->feeds.binding_count && has.uniform_count == v->feeds.uniform_count &&
-            v->emitted.binding_count <= v->feeds.binding_count,
-        "a kernel takes other parameters than it is given");
+    (void)spyi_recipe_expect(r,
+                             has.block_size == v->emitted.block_size &&
+                                 i->block_by_address == v->emitted.block_by_address &&
+                                 has.binding_count == v->bound_inputs.binding_count &&
+                                 has.uniform_count == v->bound_inputs.uniform_count &&
+                                 v->emitted.binding_count <= v->bound_inputs.binding_count,
+                             "a kernel takes other parameters than it is given");
 }
 
 // >>plan/recipe_write.c -------------------------------------------------------------------------------------
@@ -35555,7 +35772,7 @@ SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_varia
 // A plan becomes bytes.
 
 static const spyi_program *spyi_variant_program(const spyi_variant *variant) {
-    return variant->twins ? variant->twins->program : variant->program;
+    return variant->shared_kernel ? variant->shared_kernel->program : variant->program;
 }
 
 // What recipes do not hold; NULL: all of it.
@@ -35706,25 +35923,6 @@ static void spyi_recipe_check_sizes(spyi_recipe *r, const uint8_t *sizes) {
 
 // >>variants
 
-static void spyi_recipe_load(spyi_recipe *r, spy_device *device, spyi_variant *variant,
-                             spyi_program *program) {
-    spyi_text step = { NULL, 0, 0 };
-    spyi_kernel_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.label = program->label;
-    desc.code = program->code.data;
-    desc.code_size = program->code.size;
-    desc.entry = program->entry;
-    desc.iface = program->iface;
-    spyi_text_add(&step, "load %s", program->label);
-    spyi_step(&device->ctx, spyi_text_str(&step), false);
-    r->status =
-        spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), &variant->kernel, NULL, &r->problem);
-    spyi_step(&device->ctx, spyi_text_str(&step), true);
-    spyi_text_free(&step);
-    if (r->status == SPY_OK) spyi_print_learn(device, &program->literals);
-}
-
 static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
     spy_device *device = plan->function->object.device;
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
@@ -35733,8 +35931,9 @@ static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
         spyi_recipe_variant(r, &plan->bound, variant, program);
         if (r->status == SPY_OK && spyi_variant_find(plan, &variant->key))
             spyi_recipe_damaged(r, "it has a variant twice");
-        if (r->status == SPY_OK) spyi_recipe_load(r, device, variant, program);
-        if (r->status == SPY_OK && !spyi_variant_touch(&plan->bound, variant))
+        if (r->status == SPY_OK)
+            r->status = spyi_program_load(device, program, &variant->kernel, &r->problem);
+        if (r->status == SPY_OK && !spyi_variant_find_accesses(&plan->bound, variant))
             spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     } else {
         spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -36193,8 +36392,8 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 
 static bool spyi_share_memory(const spyi_bound *b, const spyi_values *values, uint32_t i, uint32_t j) {
     return (b->leaves[i].traits & b->leaves[j].traits & SPYI_TRAIT_TENSOR) &&
-           spyi_tensors_meet(values->items[b->leaves[i].value].tensor,
-                             values->items[b->leaves[j].value].tensor);
+           spyi_tensors_overlap(values->items[b->leaves[i].value].tensor,
+                                values->items[b->leaves[j].value].tensor);
 }
 
 static bool spyi_same_places(const spyi_bound *b, const spyi_launch *launch, uint32_t i, uint32_t j) {
@@ -36332,7 +36531,7 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
-           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_FLOAT32 &&
+           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
            !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 
@@ -36820,7 +37019,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
-        bool seeds = b->mode == SPY_CALL_BACKWARD && leaf->role == SPYI_ROLE_READ &&
+        bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
                      values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as the output
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
@@ -36829,7 +37028,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
     }
     if (launch->count == 0) return SPY_OK;
-    if (b->mode == SPY_CALL_BACKWARD) {
+    if (b->mode == SPY_CALL_MODE_BACKWARD) {
         status = spyi_launch_passes(b, values, launch, error);
         if (status != SPY_OK) return status;
         spyi_launch_teams(b, limits, launch);
@@ -36939,7 +37138,7 @@ SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) 
         const spy_tensor *out = spyi_leaf_tensor(b, values, i);
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             const spy_tensor *other = spyi_leaf_tensor(b, values, j);
-            if (j != i && other && spyi_tensors_may_meet(out, other)) return false;
+            if (j != i && other && spyi_tensors_may_overlap(out, other)) return false;
         }
     }
     return true;
@@ -36996,13 +37195,13 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
 }
 
 // Broadcast dimensions aside, in which a gradient's elements share one place as the call's elements do.
-static bool spyi_added_meets_itself(const spy_tensor *tensor) {
+static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     spy_tensor once = *tensor;
     for (uint32_t d = 0; d < once.shape.rank; d++)
         if (once.strides.dims[d] == 0 && once.shape.dims[d] > 1) once.shape.dims[d] = 1;
     once.grads_follow = false;
     spyi_tensor_measure(&once);
-    return spyi_tensor_meets_itself(&once);
+    return spyi_tensor_overlaps_itself(&once);
 }
 
 // The host memory that a gradient comes back to; NULL: none.
@@ -37035,7 +37234,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
         bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it
-        if (added ? spyi_added_meets_itself(out) : spyi_tensor_meets_itself(out)) {
+        if (added ? spyi_added_overlaps_itself(out) : spyi_tensor_overlaps_itself(out)) {
             spyi_text_add(
                 error,
                 "output '%s' is a view in which several elements lie at one place: they would be written "
@@ -37046,7 +37245,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
             if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
-            if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
+            if (!spyi_tensors_overlap(out, values->items[b->leaves[j].value].tensor)) continue;
             if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
             if (added) {
                 spyi_text_add(error, "gradient '%s' lies in the same memory as '%s', which the call reads",
@@ -37214,7 +37413,7 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
                                   spyi_text *error) {
     const spyi_launch *launch = plan->launch;
     const spyi_emitted *e = &variant->emitted;
-    const spyi_feeds *feeds = &variant->feeds;
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
     if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: buffers alone
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
@@ -37223,8 +37422,9 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
         spyi_bind_range(at->storage, at->binding_offset, at->storage->offset + at->reach, &bindings[i]);
     }
-    if (!feeds->count) return SPY_OK;
-    return spyi_run_packs(&p, feeds->packs, feeds->pack_count, feeds->leaves, feeds->data, error);
+    if (!bound_inputs->count) return SPY_OK;
+    return spyi_run_packs(&p, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves,
+                          bound_inputs->data, error);
 }
 
 // >>call/temporaries.c --------------------------------------------------------------------------------------
@@ -37321,15 +37521,15 @@ SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
 // Which memory a call's dispatch reads and writes: barriers are made from it.
 
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses) {
-    uint32_t count = variant->touch_count;
+    uint32_t count = variant->access_count;
     for (uint32_t i = 0; i < count; i++) {
-        const spyi_touch *touch = &variant->touches[i];
-        uint32_t how = spyi_how(touch->reads, touch->writes);
-        if (touch->whole) {
-            const spy_tensor *t = s->values->items[touch->number].tensor;
+        const spyi_memory_access *access = &variant->accesses[i];
+        uint32_t how = spyi_how(access->reads, access->writes);
+        if (access->whole) {
+            const spy_tensor *t = s->values->items[access->number].tensor;
             uses[i] = spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes, how);
         } else {
-            const spyi_launch_leaf *at = &s->launch->leaves[touch->number];
+            const spyi_launch_leaf *at = &s->launch->leaves[access->number];
             uses[i] = spyi_use_of(&at->storage->resource, at->begin, at->end, how);
         }
     }
@@ -37379,8 +37579,9 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
 }
 
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
-    if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
-    if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_KIND_NEW)
+        *arg->value.new_tensor = made;
+    if (arg->kind != SPY_ARG_KIND_RESULT || !leaf->out) return; // an in parameter gives nothing back
     spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;
     bool plain =
@@ -37479,7 +37680,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
     }
     dispatch.bindings = bindings;
-    dispatch.uniforms = variant->feeds.uniforms;
+    dispatch.uniforms = variant->bound_inputs.uniforms;
     use_count = spyi_collect_uses(s, variant, uses);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
@@ -37539,9 +37740,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     uint64_t sums_bytes = 0;
     s.launch->repeatable = NULL; // until this one has run
     s.launch->several = false;
-    if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
+    if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
-    while (!repeats && plan->bound.mode != SPY_CALL_BACKWARD && status == SPY_OK) {
+    while (!repeats && plan->bound.mode != SPY_CALL_MODE_BACKWARD && status == SPY_OK) {
         s.left = false;
         status = spyi_choose(&s, &variant, error);
         if (!s.left) break;
@@ -37600,7 +37801,8 @@ static bool spyi_simple_plan(const spyi_plan *plan, const spyi_values *values) {
 }
 
 static bool spyi_simple_variant(const spyi_variant *variant) {
-    if (variant->feeds.count || variant->emitted.prints || variant->emitted.binding_count) return false;
+    if (variant->bound_inputs.count || variant->emitted.prints || variant->emitted.binding_count)
+        return false;
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         uint8_t op = variant->emitted.packs[p].op;
         if (op == SPYI_PACK_BYTES || op == SPYI_PACK_KIND) return false;
@@ -37833,11 +38035,11 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     spyi_dispatch dispatch;
     uint32_t count = 0;
-    for (; count < step->variant->touch_count; count++) {
-        const spyi_touch *touch = &step->variant->touches[count];
-        const spyi_launch_leaf *at = &plan->launch->leaves[touch->number];
+    for (; count < step->variant->access_count; count++) {
+        const spyi_memory_access *access = &step->variant->accesses[count];
+        const spyi_launch_leaf *at = &plan->launch->leaves[access->number];
         uses[count] =
-            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(touch->reads, touch->writes));
+            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(access->reads, access->writes));
     }
     if (step->sums_bytes)
         uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
@@ -38008,7 +38210,7 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
     case SPYI_AGAIN_UNUSED:
         return spyi_again_is_tensor(plan->function->object.device, a, t) && t->type == a->type &&
                t->shape.rank == a->rank;
-    default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
+    default: return a->kind == SPY_ARG_KIND_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
     }
 }
 
@@ -38070,7 +38272,7 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
         if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->map_count || !spyi_again_named(arg, a->name))
+            arg->_map_count || !spyi_again_named(arg, a->name))
             return false;
         if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
             if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||
@@ -38272,7 +38474,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
         if (status == SPY_OK && launch->count)
             status = spyi_variant_get(plan, values, false, &variant, &left, error);
         // Each pass of a backward call has a variant of its own.
-        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
                spyi_next_pass(launch);
     }
     launch->pass = 0;
@@ -38292,7 +38494,7 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
         if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
         status = spyi_variant_create(plan, &launch->key, values, &variant, error);
         if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
              spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
@@ -38503,7 +38705,11 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     if (p->values.items) spyi_free_copies(&p->values);
     spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
-    spyi_bury(device, &p->object, sizeof *p);
+    spyi_retire_object(device, &p->object, sizeof *p);
+}
+
+void spy_retain_prepared(spy_prepared *prepared) {
+    spyi_object_retain(prepared, SPYI_KIND_PREPARED, "spy_retain_prepared");
 }
 
 void spy_release_prepared(spy_prepared *prepared) {
@@ -38825,11 +39031,11 @@ static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call
 }
 
 spy_status spy_call_backward(spy_function *function, spy_args args) {
-    return spyi_call_mode(function, args, SPY_CALL_BACKWARD, "spy_call_backward");
+    return spyi_call_mode(function, args, SPY_CALL_MODE_BACKWARD, "spy_call_backward");
 }
 
 spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
-    return spyi_call_mode(function, args, SPY_CALL_FORWARD_DIFF, "spy_call_forward_diff");
+    return spyi_call_mode(function, args, SPY_CALL_MODE_FORWARD_DIFF, "spy_call_forward_diff");
 }
 
 // >>call/explain.c ------------------------------------------------------------------------------------------
@@ -39012,7 +39218,7 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
     memset(&t, 0, sizeof t);
     if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
         problem = "groups is not a living tensor of this device";
-    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
+    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
              !groups->contiguous)
         problem = "groups is not a contiguous tensor of uint32";
     else if (index < 0 || index > groups->element_count - 3)
@@ -39077,7 +39283,7 @@ static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const ch
         spyi_text_add(&text, "struct of %u fields", node->count);
         out->argument = spyi_keep_string(r, spyi_text_str(&text));
         spyi_text_free(&text);
-        out->kind = SPY_ARG_STRUCT;
+        out->kind = SPY_ARG_KIND_STRUCT;
         for (uint32_t f = 0; f < node->count; f++)
             spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
     }
@@ -39362,7 +39568,7 @@ static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const 
     op->untracked = untracked;
     op->dispatch = list->dispatch_count++;
     plan->references++;
-    spyi_list_added(list, op, SPY_LIST_OP_CALL);
+    spyi_list_added(list, op, SPY_LIST_OP_KIND_CALL);
     return SPY_OK;
 }
 
@@ -39658,7 +39864,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     if (list->previous) list->previous->next = list->next;
     else device->lists = list->next;
     if (list->next) list->next->previous = list->previous;
-    spyi_bury(device, &list->sink.object, sizeof *list);
+    spyi_retire_object(device, &list->sink.object, sizeof *list);
 }
 
 // >>finish, submit, read
@@ -39696,7 +39902,7 @@ static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
         shape.rank = 1;
         shape.dims[0] = list->time_count;
         list->times =
-            spyi_tensor_make(device, device->scalars[SPY_UINT64], &shape, "timestamps", error, &status);
+            spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &shape, "timestamps", error, &status);
         if (!list->times) return status;
     }
     list->finished = true;
@@ -39875,7 +40081,7 @@ static spy_status spyi_list_add_fill(spy_command_list *list, const spy_tensor *t
     spyi_use use = spyi_list_use(to, SPYI_USE_WRITES);
     spyi_list_op *op;
     spy_status status = spyi_list_add(list, NULL, &fill.work, &use, 1, &op, error);
-    if (status == SPY_OK) spyi_list_added(list, op, SPY_LIST_OP_FILL);
+    if (status == SPY_OK) spyi_list_added(list, op, SPY_LIST_OP_KIND_FILL);
     return status;
 }
 
@@ -39897,11 +40103,11 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_shape_text(&from->shape, error);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (spyi_tensors_may_meet(to, from)) {
+    if (spyi_tensors_may_overlap(to, from)) {
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return spyi_list_add_copy(list, SPY_LIST_OP_COPY, to, from, error);
+    return spyi_list_add_copy(list, SPY_LIST_OP_KIND_COPY, to, from, error);
 }
 
 spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
@@ -39933,7 +40139,7 @@ static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tenso
     if (repeats) return spyi_list_add_fill(list, tensor, pattern, error);
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_fill_tensor(source, value, error);
-    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_FILL, tensor, source, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_FILL, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -39954,7 +40160,7 @@ static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tens
     if (status != SPY_OK) return status;
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_tensor_upload(source, data, error);
-    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_WRITE, tensor, source, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_WRITE, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -39983,7 +40189,7 @@ spy_status spy_list_barrier(spy_command_list *list) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, NULL, &error),
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_KIND_BARRIER, NULL, NULL, &error),
                            &error);
 }
 
@@ -40012,11 +40218,11 @@ static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, 
 }
 
 spy_status spy_list_push_label(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
+    return spyi_list_name(list, SPY_LIST_OP_KIND_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
 }
 
 spy_status spy_list_marker(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
+    return spyi_list_name(list, SPY_LIST_OP_KIND_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
 }
 
 spy_status spy_list_pop_label(spy_command_list *list) {
@@ -40025,7 +40231,7 @@ spy_status spy_list_pop_label(spy_command_list *list) {
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     if (list->depth) {
-        status = spyi_list_label(list, SPY_LIST_OP_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
+        status = spyi_list_label(list, SPY_LIST_OP_KIND_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
     } else {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "no label has been pushed");
@@ -40044,7 +40250,7 @@ static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) 
         return SPY_ERROR_OUT_OF_RANGE;
     }
     spyi_time_mark_work mark = spyi_time_mark_of(list->time_count);
-    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, &mark.work, error);
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_KIND_TIMESTAMP, NULL, &mark.work, error);
     if (status == SPY_OK) list->time_count++;
     return status;
 }
@@ -40078,11 +40284,11 @@ static bool spyi_set_packs(const spyi_pack *pack) {
 // call each have leaves of their own for shader parameters, which their paths tell.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
-    const spyi_feeds *feeds = &op->variant->feeds;
+    const spyi_bound_inputs *bound_inputs = &op->variant->bound_inputs;
     const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
-    const spyi_leaf *leaves = place->input ? feeds->leaves : op->plan->bound.leaves;
-    const spyi_pack *packs = place->input ? feeds->packs : e->packs;
-    uint32_t count = place->input ? feeds->pack_count : e->pack_count;
+    const spyi_leaf *leaves = place->input ? bound_inputs->leaves : op->plan->bound.leaves;
+    const spyi_pack *packs = place->input ? bound_inputs->packs : e->packs;
+    uint32_t count = place->input ? bound_inputs->pack_count : e->pack_count;
     for (uint32_t p = 0; p < count; p++) {
         const spyi_leaf *leaf = &leaves[packs[p].leaf];
         bool found = place->input ? strcmp(leaf->path, place->leaf->path) == 0 : leaf == place->leaf;
@@ -40102,8 +40308,9 @@ static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_l
     place->input = number >= b->leaf_count;
     if (!place->input) return place->leaf = &b->leaves[number];
     if (!call->op_count) return NULL;
-    const spyi_feeds *feeds = &list->ops[call->first_op].variant->feeds;
-    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->leaves[number - b->leaf_count];
+    const spyi_bound_inputs *bound_inputs = &list->ops[call->first_op].variant->bound_inputs;
+    if (number - b->leaf_count < bound_inputs->count)
+        place->leaf = &bound_inputs->leaves[number - b->leaf_count];
     return place->leaf;
 }
 
@@ -40286,7 +40493,7 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_tensors_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
     spyi_modules_free_all(device);
-    spyi_free_graves(ctx);
+    spyi_free_retired_objects(ctx);
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
     spyi_bounds_destroy(device);
@@ -40298,9 +40505,14 @@ static void spyi_device_destroy(spy_device *device) {
     if (spyi_builds_release(device)) spyi_device_free(device);
 }
 
+void spy_retain_device(spy_device *device) {
+    spyi_object_retain(device, SPYI_KIND_DEVICE, "spy_retain_device");
+}
+
 void spy_release_device(spy_device *device) {
     if (!device || spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device") != SPY_OK) return;
-    spyi_device_destroy(device);
+    if (spyi_atomic_add(&device->ctx.object.references, -1) > 0) spyi_leave(device);
+    else spyi_device_destroy(device);
 }
 
 // >>creation
@@ -40360,7 +40572,7 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
+    for (int i = SPY_DTYPE_BOOL; i < SPY_DTYPE_COUNT; i++)
         device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
     return desc->enable_print ? spyi_print_create(device, desc->print_buffer_bytes, error) : SPY_OK;
 }
@@ -40398,8 +40610,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     }
     if (status != SPY_OK) {
         // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
-        if (spyi_log_wants(&setup, SPY_LOG_ERROR))
-            spyi_logf(&setup, SPY_LOG_ERROR, "%s: %s", function, spyi_text_str(&error));
+        if (spyi_log_wants(&setup, SPY_LOG_LEVEL_ERROR))
+            spyi_logf(&setup, SPY_LOG_LEVEL_ERROR, "%s: %s", function, spyi_text_str(&error));
         spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
         if (device) spyi_device_destroy(device);
         device = NULL;

@@ -4,6 +4,10 @@
 
 #include "slangpy.h"
 
+#if SPY_VERSION != 100
+#error "slangpy.hpp is of release 0.1.0 and slangpy.h of another one: copy both from the same release"
+#endif
+
 #ifndef SLANGPY_HPP
 #define SLANGPY_HPP
 
@@ -23,8 +27,7 @@
 //     std::vector<float> values = y.to_vector<float>();
 //     if (spy::error e = dev.take_error()) std::fprintf(stderr, "%s\n", e.message.c_str());
 //
-// Handles. device, module, function, tensor and command_list may be copied: a copy shares the object. prepared, packed, cursor
-// and resolution can only be moved. An empty handle is false, and every function may be called on it: it fails by an error. The
+// Handles. All may be copied, and a copy shares the object, but cursor and resolution, which can only be moved. An empty handle is false, and every function may be called on it: it fails by an error. The
 // GPU device is released with the last handle of any kind that came from it, so that handles may be destroyed in any order.
 //
 // Errors. As in C nothing is thrown: functions return spy_status or an empty handle, and the device keeps the first error until
@@ -143,14 +146,16 @@ struct element<T[N], std::enable_if_t<detail::is_element<T>::value>> : detail::r
 namespace detail {
 
 template <class T> constexpr spy_dtype dtype_of() {
-    if constexpr (std::is_same_v<T, bool>) return SPY_BOOL;
+    if constexpr (std::is_same_v<T, bool>) return SPY_DTYPE_BOOL;
     else if constexpr (std::is_floating_point_v<T>) {
         static_assert(sizeof(T) <= 8, "long double has no counterpart in Slang");
-        return sizeof(T) == 4 ? SPY_FLOAT32 : SPY_FLOAT64;
+        return sizeof(T) == 4 ? SPY_DTYPE_FLOAT32 : SPY_DTYPE_FLOAT64;
     } else {
         static_assert(std::is_integral_v<T>, "a scalar is a number");
-        constexpr spy_dtype with_sign[] = { SPY_INT8, SPY_INT16, SPY_INT32, SPY_INT64 };
-        constexpr spy_dtype without[] = { SPY_UINT8, SPY_UINT16, SPY_UINT32, SPY_UINT64 };
+        constexpr spy_dtype with_sign[] = { SPY_DTYPE_INT8, SPY_DTYPE_INT16, SPY_DTYPE_INT32,
+                                            SPY_DTYPE_INT64 };
+        constexpr spy_dtype without[] = { SPY_DTYPE_UINT8, SPY_DTYPE_UINT16, SPY_DTYPE_UINT32,
+                                          SPY_DTYPE_UINT64 };
         constexpr int log2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
         return std::is_signed_v<T> ? with_sign[log2] : without[log2];
     }
@@ -382,9 +387,9 @@ class tensor : public detail::shared_handle<spy_tensor, spy_release_tensor, spy_
     }
 };
 
-class packed : public detail::handle<spy_packed, spy_release_packed> {
+class packed : public detail::shared_handle<spy_packed, spy_release_packed, spy_retain_packed> {
   public:
-    using handle::handle;
+    using shared_handle::shared_handle;
 };
 
 class resolution : public detail::handle<spy_resolution, spy_release_resolution> {
@@ -519,7 +524,7 @@ template <class T> spy_arg to_arg(const char *name, const T &value) {
         return a;
     } else if constexpr (has_scalars<T>) {
         const auto s = scalars_of_value(value);
-        return spy_arg_array(name, s.dtype, s.shape, s.data);
+        return spy_arg_array(name, s.data, s.shape, s.dtype);
     } else {
         static_assert(unknown<T>, "no argument is made of this type: numbers, std::array, std::vector, "
                                   "std::span, spy::array(pointer, shape), "
@@ -530,7 +535,7 @@ template <class T> spy_arg to_arg(const char *name, const T &value) {
 }
 template <class T> spy_arg to_arg(const char *name, const host_array<T> &value) {
     const auto s = scalars_of(value.data, value.shape);
-    return spy_arg_array(name, s.dtype, s.shape, s.data);
+    return spy_arg_array(name, s.data, s.shape, s.dtype);
 }
 template <class T> spy_arg to_arg(const char *name, const bytes_of<T> &value) {
     return spy_arg_data(name, std::addressof(value.value), sizeof value.value);
@@ -559,7 +564,7 @@ inline spy_arg item(const tensor_output &a) {
 }
 
 inline spy_arg out_array(const char *name, bool both, spy_dtype dtype, const spy_shape &shape, void *data) {
-    return both ? spy_inout_array(name, dtype, shape, data) : spy_out_array(name, dtype, shape, data);
+    return both ? spy_inout_array(name, data, shape, dtype) : spy_out_array(name, data, shape, dtype);
 }
 inline spy_arg out_data(const char *name, bool both, void *data, size_t size) {
     return both ? spy_inout_data(name, data, size) : spy_out_data(name, data, size);
@@ -635,9 +640,9 @@ template <class Use, class... A> auto with_args(const owner &device, Use &&use, 
 
 // >>calls
 
-class prepared : public detail::handle<spy_prepared, spy_release_prepared> {
+class prepared : public detail::shared_handle<spy_prepared, spy_release_prepared, spy_retain_prepared> {
   public:
-    using handle::handle;
+    using shared_handle::shared_handle;
     template <class... A> spy_status operator()(const A &...arguments) const {
         return detail::with_args(
             device_, [this](spy_args a) { return spy_call_prepared(raw_, a); }, arguments...);

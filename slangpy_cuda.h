@@ -4,6 +4,10 @@
 
 #include "slangpy.h"
 
+#if SPY_VERSION != 100
+#error "slangpy_cuda.h is of release 0.1.0 and slangpy.h of another one: copy both from the same release"
+#endif
+
 #ifndef SLANGPY_CUDA_H
 #define SLANGPY_CUDA_H
 
@@ -22,7 +26,7 @@ extern "C" {
 // The backend for spy_device_desc.backend: a driver of CUDA 11.4 or later, a device of compute capability 5.0 or later (7.5
 // with NVRTC 13). Wave functions of Slang assume that lanes are numbered by threadIdx.x: give groups whose x is a multiple
 // of 32 to kernels that use them, or whose y and z are 1.
-const spy_backend *spy_cuda_backend(void);
+SPY_API const spy_backend *spy_cuda_backend(void);
 
 // CUDA's own handles of the default streams, which are no pointers.
 #define SPY_CUDA_STREAM_LEGACY ((void *)(uintptr_t)1)
@@ -36,7 +40,7 @@ typedef struct spy_cuda_desc {
                                 // spy_cuda_set_stream(); NULL: one of the device's own
     const char *nvrtc_library;  // path of libnvrtc.so.13 or the like; NULL: SLANGPY_NVRTC_LIBRARY, then searched
     const char *driver_library; // path of the driver's library; NULL: found by the system
-    bool plain_launches;        // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
+    bool direct_launches;       // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
                                 // back becomes a CUDA graph of one node, which is launched in half the time, unless the
                                 // environment has CUDA_LAUNCH_BLOCKING=1
     uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
@@ -44,33 +48,33 @@ typedef struct spy_cuda_desc {
 
 // All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
 // stream of another context. Threads: any.
-spy_status spy_cuda_set_stream(spy_device *device, void *stream);
+SPY_API spy_status spy_cuda_set_stream(spy_device *device, void *stream);
 // Order between the device and a stream that others fill; the host waits for nothing. wait: all further work of the device
 // begins after what `stream` has been given so far. signal: what `stream` is given from now on begins after all work of the
 // device so far. NULL, errors and threads as for spy_cuda_set_stream().
-spy_status spy_cuda_wait_stream(spy_device *device, void *stream);
-spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
+SPY_API spy_status spy_cuda_wait_stream(spy_device *device, void *stream);
+SPY_API spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
 // What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: any.
-void *spy_cuda_get_stream(spy_device *device);
-void *spy_cuda_get_context(spy_device *device);
+SPY_API void *spy_cuda_get_stream(spy_device *device);
+SPY_API void *spy_cuda_get_context(spy_device *device);
 // The adapter's number, as spy_device_desc.adapter: CUdevice + 1. 0 with an error for other devices. Threads: any.
-uint32_t spy_cuda_get_adapter(spy_device *device);
+SPY_API uint32_t spy_cuda_get_adapter(spy_device *device);
 // Makes the device's context current on this thread, for the program's own use of CUDA. The library itself leaves every
 // thread's current context as it was, but for threads that have none: those get the device's. Threads: any.
-spy_status spy_cuda_make_current(spy_device *device);
+SPY_API spy_status spy_cuda_make_current(spy_device *device);
 
 // The context that is current on this thread, for spy_cuda_desc.context, and its adapter's number, for
 // spy_device_desc.adapter; NULL and 0: there is none. Either may be NULL. And the way back, as cuCtxSetCurrent: NULL takes the
 // current one off this thread. Of the driver that the system finds. SPY_ERROR_NO_DEVICE without one,
 // SPY_ERROR_INVALID_ARGUMENT for what is no context; errors are the thread's, as those of spy_create_device(). Threads: any.
-spy_status spy_cuda_get_current_context(void **context, uint32_t *adapter);
-spy_status spy_cuda_set_current_context(void *context);
+SPY_API spy_status spy_cuda_get_current_context(void **context, uint32_t *adapter);
+SPY_API spy_status spy_cuda_set_current_context(void *context);
 
 // A tensor over `size_bytes` of device memory from `address` (CUdeviceptr) on. desc->data must be NULL. The memory must
 // outlive the tensor and all calls with it. SPY_ERROR_INVALID_ARGUMENT for memory of another device or none of CUDA's.
 // Threads: any. The address of a tensor is spy_tensor_address().
-spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
-                                   const spy_tensor_desc *desc);
+SPY_API spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
+                                           const spy_tensor_desc *desc);
 
 #ifdef __cplusplus
 }
@@ -1166,7 +1170,7 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_pointer marks;
 
     spyi_cuda_graph *graph; // that is being made; NULL: work runs
-    bool plain_launches;    // of the desc
+    bool direct_launches;   // of the desc
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
     char *nvrtc_path; // of the desc; NULL: none
@@ -1940,7 +1944,7 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
     if (!good && desc->prelude_size > 0 && spyi_failed_allocations() == failed) {
         good = spyi_compile_full(nvrtc, profile, body, desc, entry, code, &full);
         if (good)
-            spyi_logf(ctx, SPY_LOG_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
+            spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
                       spyi_text_str(&slim));
     }
     if (!good) {
@@ -1976,8 +1980,8 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
                    cu->version / 1000, cu->version % 1000 / 10,
                    spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MAJOR),
                    spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MINOR));
-    info->type =
-        spyi_cuda_attribute(cu, device, SPYI_CU_INTEGRATED) ? SPY_ADAPTER_INTEGRATED : SPY_ADAPTER_DISCRETE;
+    info->type = spyi_cuda_attribute(cu, device, SPYI_CU_INTEGRATED) ? SPY_ADAPTER_TYPE_INTEGRATED
+                                                                     : SPY_ADAPTER_TYPE_DISCRETE;
     info->api_version = (uint32_t)cu->version;
     info->features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 | SPY_FEATURE_INT16 |
                      SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD | SPY_FEATURE_TIMESTAMPS |
@@ -2035,9 +2039,10 @@ static spy_status spyi_cuda_choose(spyi_cuda_gpu *gpu, const spy_device_desc *de
         if (cu->DeviceGet(&device, i) != SPYI_CU_OK) continue;
         spyi_cuda_describe(cu, device, &info);
         if (desc->adapter_name != NULL && !spyi_cuda_has_part(info.name, desc->adapter_name)) continue;
-        if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != info.type) continue;
-        if (best >= 0 && info.type != SPY_ADAPTER_DISCRETE) continue; // the first discrete one is the best
-        if (best >= 0 && gpu->base.limits.info.type == SPY_ADAPTER_DISCRETE) continue;
+        if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != info.type) continue;
+        if (best >= 0 && info.type != SPY_ADAPTER_TYPE_DISCRETE)
+            continue; // the first discrete one is the best
+        if (best >= 0 && gpu->base.limits.info.type == SPY_ADAPTER_TYPE_DISCRETE) continue;
         best = i;
         gpu->device = device;
         gpu->base.limits.info = info;
@@ -2185,8 +2190,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     }
     const char *blocking =
         getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
-    gpu->plain_launches =
-        (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
+    gpu->direct_launches =
+        (given != NULL && given->direct_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     gpu->base.borrowed = given != NULL && given->context != NULL;
     if (gpu->base.borrowed) status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);
@@ -2217,7 +2222,7 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
         spyi_cuda_destroy((spyi_gpu *)(void *)gpu);
         return status;
     }
-    spyi_logf(ctx, SPY_LOG_INFO, "CUDA device '%s', %s", gpu->base.limits.info.name,
+    spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "CUDA device '%s', %s", gpu->base.limits.info.name,
               gpu->base.limits.info.driver);
     *out = (spyi_gpu *)(void *)gpu;
     return SPY_OK;
@@ -2813,7 +2818,7 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
     if (status == SPY_OK) status = spyi_nvrtc_find(compiler, &nvrtc, error);
     if (status != SPY_OK) return status;
     if (ctx != NULL && spyi_atomic_swap_if(&ctx->told_compiler, 0, 1))
-        spyi_logf(ctx, SPY_LOG_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
+        spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
     return spyi_cuda_compile_text(ctx, &nvrtc, profile, desc, blob, error);
 }
 
@@ -3127,7 +3132,7 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spy
 // >>which kernels
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
-    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
            spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
 }
 
@@ -3195,7 +3200,7 @@ static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
 
 SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *base) {
     const spyi_cuda_gpu *gpu = (const spyi_cuda_gpu *)(const void *)base;
-    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
            !spyi_cuda_is_captured(gpu);
 }
 

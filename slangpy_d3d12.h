@@ -4,6 +4,10 @@
 
 #include "slangpy.h"
 
+#if SPY_VERSION != 100
+#error "slangpy_d3d12.h is of release 0.1.0 and slangpy.h of another one: copy both from the same release"
+#endif
+
 #ifndef SLANGPY_D3D12_H
 #define SLANGPY_D3D12_H
 
@@ -16,7 +20,7 @@ extern "C" {
 #endif
 
 // The backend for spy_device_desc.backend. Not built yet: creating a device with it is an error that says so.
-const spy_backend *spy_d3d12_backend(void);
+SPY_API const spy_backend *spy_d3d12_backend(void);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,10 @@
 
 #include "slangpy.h"
 
+#if SPY_VERSION != 100
+#error "slangpy_vk.h is of release 0.1.0 and slangpy.h of another one: copy both from the same release"
+#endif
+
 #ifndef SLANGPY_VK_H
 #define SLANGPY_VK_H
 
@@ -19,8 +23,9 @@ extern "C" {
 // The backend for spy_device_desc.backend. Vulkan 1.2 with timeline semaphores, buffer device addresses,
 // scalar block layout, 64-bit integers, and best with push descriptors: Mesa's lavapipe of Debian 12 and
 // every current driver of a GPU have them.
-const spy_backend *spy_vk_backend(void);
+SPY_API const spy_backend *spy_vk_backend(void);
 
+// PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
@@ -56,8 +61,10 @@ typedef struct spy_vk_requirements {
     uint32_t optional_extension_count;
 } spy_vk_requirements;
 
-spy_vk_requirements spy_vk_required_features(void);
+// What an engine's VkDevice needs. Threads: any.
+SPY_API spy_vk_requirements spy_vk_required_features(void);
 
+// Names that spy_vk_features holds at most.
 #define SPY_VK_MAX_FEATURES 64
 
 // The optional features that an engine's device has on, for spy_vk_desc.enabled_features.
@@ -77,7 +84,7 @@ typedef struct spy_vk_features {
 //     vkGetPhysicalDeviceFeatures2(adapter, &have);             // have and want are chains of the same structs
 //     spy_vk_fill_features(&want, &have, &on);                  // device_info.pNext = &want
 //     desc.enabled_features = on.names, desc.enabled_feature_count = on.count;
-spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
+SPY_API spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
 
 // >>recordings: calls that go into an engine's command buffers
 
@@ -92,28 +99,28 @@ typedef uint64_t spy_vk_recording_id;
 // Until the recording is reported as finished, what it uses stays as it is (parameters, uploaded data, temporaries and
 // the memory of released tensors), calls in it must not have results in host memory, and reading what it writes is
 // SPY_ERROR_NOT_READY. Threads: any.
-spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
+SPY_API spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
 // Calls go into command buffers of our own again. SPY_ERROR_INVALID_ARGUMENT: no recording has begun.
-spy_status spy_vk_end_recording(spy_device *device);
+SPY_API spy_status spy_vk_end_recording(spy_device *device);
 // The command buffer has been executed (its fence has been signalled), or was thrown away and never will be: what only
 // this recording used is free, and its results can be read. Each id is reported once, in the order of the recordings;
 // SPY_ERROR_INVALID_ARGUMENT for an id that was reported before, whose recording has not ended, that comes before its
 // turn, or that this device has not given. Never waits. Threads: any.
 // spy_get_device_stats() counts the recordings that have not been reported, and the memory that waits for them.
-spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
+SPY_API spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
 
 // Our next submission waits for / signals this semaphore. `value` for timeline semaphores, 0 for binary ones.
-spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
-spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+SPY_API spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
 // A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address,
 // transfer source and destination; indirect buffer for group counts, uniform and storage texel buffer for
 // Buffer<T> and RWBuffer<T>). desc->data must be NULL. The buffer
 // must outlive the tensor and all calls with it.
-spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
-                                 const spy_tensor_desc *desc);
+SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes,
+                                         uint64_t size_bytes, const spy_tensor_desc *desc);
 // The VkBuffer and the byte offset of a tensor's first element.
-spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
+SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
 
 #ifdef __cplusplus
 }
@@ -246,7 +253,8 @@ typedef struct spyi_vk_functions {
 #define SPYI_VK_IDLE_MIN_NS 40000u
 #define SPYI_VK_IDLE_MAX_NS 300000u
 #define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
-#define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
+#define SPYI_VK_SPIN_NS                                                                                      \
+    50000u // a wait for a GPU spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
 #define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
@@ -475,7 +483,6 @@ typedef struct spyi_vk_gpu {
     VkQueue queue;
     uint32_t queue_family, lane_family;
     bool owned; // we made the device
-    bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
     // Recording. base.open is the number of the batch being recorded. Numbers below it are our submitted batches and an
@@ -510,9 +517,10 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    VkQueue lane_queue;   // may equal queue
-    VkSemaphore lane;     // timeline of the lane
-    uint64_t lane_number; // last submission to it
+    uint64_t download_left; // batch that writes to download[0] though its reader was interrupted; 0: none
+    VkQueue lane_queue;     // may equal queue
+    VkSemaphore lane;       // timeline of the lane
+    uint64_t lane_number;   // last submission to it
 
     VkQueryPool queries;             // two timestamps; made when first used
     uint64_t time_number;            // batch of time_end; 0: none
@@ -1098,14 +1106,14 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL spyi_vk_on_message(VkDebugUtilsMessageSeve
                                                          const VkDebugUtilsMessengerCallbackDataEXT *data,
                                                          void *user) {
     spyi_vk_instance *instance = (spyi_vk_instance *)user;
-    spy_log_level level = SPY_LOG_DEBUG;
+    spy_log_level level = SPY_LOG_LEVEL_DEBUG;
     const char *name = data->pMessageIdName != NULL ? data->pMessageIdName : "message";
     const char *text = data->pMessage != NULL ? data->pMessage : "";
     (void)types;
-    if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) level = SPY_LOG_ERROR;
-    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) level = SPY_LOG_WARNING;
-    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) level = SPY_LOG_INFO;
-    if (level <= SPY_LOG_WARNING) {
+    if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) level = SPY_LOG_LEVEL_ERROR;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) level = SPY_LOG_LEVEL_WARNING;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) level = SPY_LOG_LEVEL_INFO;
+    if (level <= SPY_LOG_LEVEL_WARNING) {
         size_t n = strlen(text);
         if (n >= sizeof instance->message) n = sizeof instance->message - 1;
         spyi_mutex_lock(&instance->message_lock);
@@ -1122,7 +1130,7 @@ static void spyi_vk_messenger_info(spyi_vk_instance *instance, VkDebugUtilsMesse
     info->sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
     info->messageSeverity =
         VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
-    if (spyi_log_wants(instance->ctx, SPY_LOG_DEBUG)) {
+    if (spyi_log_wants(instance->ctx, SPY_LOG_LEVEL_DEBUG)) {
         info->messageSeverity |= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
     }
     info->messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
@@ -1201,7 +1209,7 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     if (enable_validation && spyi_vk_has_layer(instance, SPYI_VK_VALIDATION_LAYER)) {
         layers[info.enabledLayerCount++] = SPYI_VK_VALIDATION_LAYER;
     } else if (enable_validation) {
-        spyi_logf(instance->ctx, SPY_LOG_WARNING,
+        spyi_logf(instance->ctx, SPY_LOG_LEVEL_WARNING,
                   "validation was asked for, but the layer " SPYI_VK_VALIDATION_LAYER
                   " is not installed (Debian: vulkan-validationlayers)");
     }
@@ -1308,15 +1316,15 @@ SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance) {
 // >>adapters
 
 static const char *spyi_vk_type_name(spy_adapter_type type) {
-    if (type == SPY_ADAPTER_DISCRETE) return "discrete";
-    if (type == SPY_ADAPTER_INTEGRATED) return "integrated";
-    return type == SPY_ADAPTER_CPU ? "cpu" : "any";
+    if (type == SPY_ADAPTER_TYPE_DISCRETE) return "discrete";
+    if (type == SPY_ADAPTER_TYPE_INTEGRATED) return "integrated";
+    return type == SPY_ADAPTER_TYPE_CPU ? "cpu" : "any";
 }
 
 static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
-    if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_DISCRETE;
-    if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_CPU;
-    return SPY_ADAPTER_INTEGRATED; // virtual and unknown ones too
+    if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_TYPE_DISCRETE;
+    if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_TYPE_CPU;
+    return SPY_ADAPTER_TYPE_INTEGRATED; // virtual and unknown ones too
 }
 
 static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
@@ -1503,7 +1511,7 @@ static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_
     if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
     if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name))
         return "has another name";
-    if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != adapter->info.type)
+    if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != adapter->info.type)
         return "is of another type";
     return NULL;
 }
@@ -1543,7 +1551,7 @@ static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysi
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error) {
     VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
-    uint32_t i, count, best = 0, best_type = (uint32_t)SPY_ADAPTER_CPU + 1;
+    uint32_t i, count, best = 0, best_type = (uint32_t)SPY_ADAPTER_TYPE_CPU + 1;
     spy_status status = spyi_vk_list_devices(instance, devices, &count, error);
     if (status != SPY_OK) return status;
     for (i = 0; i < count; i++) {
@@ -1837,10 +1845,10 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     profile->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
     profile->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
-    profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
+    profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_TYPE_CPU;
     profile->bindings_from_bytes = (uint64_t)8 << 20;
     limits->unified_memory =
-        gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
+        gpu->adapter.info.type != SPY_ADAPTER_TYPE_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }
 
 static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
@@ -1868,7 +1876,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
     }
-    gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_CPU;
+    gpu->base.spin_ns = gpu->adapter.info.type != SPY_ADAPTER_TYPE_CPU ? SPYI_VK_SPIN_NS : 0;
     if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
     spyi_vk_set_limits(gpu);
     SPYI_VK_ZERO(cache);
@@ -1897,7 +1905,8 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
         spyi_vk_destroy((spyi_gpu *)(void *)gpu);
         return status;
     }
-    spyi_logf(ctx, SPY_LOG_INFO, "Vulkan device '%s', %s", gpu->adapter.info.name, gpu->adapter.info.driver);
+    spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "Vulkan device '%s', %s", gpu->adapter.info.name,
+              gpu->adapter.info.driver);
     *out = (spyi_gpu *)(void *)gpu;
     return SPY_OK;
 }
@@ -1950,7 +1959,7 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     const VkMemoryPropertyFlags host =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     const VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-    bool discrete = gpu->adapter.info.type == SPY_ADAPTER_DISCRETE;
+    bool discrete = gpu->adapter.info.type == SPY_ADAPTER_TYPE_DISCRETE;
     bool ok =
         spyi_vk_find_type(memory, local, discrete ? 0 : host | cached, discrete ? host : 0,
                           &gpu->memory_type[SPYI_VK_MEMORY_DEVICE]) &&
@@ -2214,10 +2223,14 @@ SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
 #define SPYI_VK_FORMATS(bits, kind)                                                                          \
     { VK_FORMAT_R##bits##_##kind, VK_FORMAT_R##bits##G##bits##_##kind,                                       \
       VK_FORMAT_R##bits##G##bits##B##bits##_##kind, VK_FORMAT_R##bits##G##bits##B##bits##A##bits##_##kind }
-        { SPY_FLOAT32, SPYI_VK_FORMATS(32, SFLOAT) }, { SPY_FLOAT16, SPYI_VK_FORMATS(16, SFLOAT) },
-        { SPY_INT32, SPYI_VK_FORMATS(32, SINT) },     { SPY_UINT32, SPYI_VK_FORMATS(32, UINT) },
-        { SPY_INT16, SPYI_VK_FORMATS(16, SINT) },     { SPY_UINT16, SPYI_VK_FORMATS(16, UINT) },
-        { SPY_INT8, SPYI_VK_FORMATS(8, SINT) },       { SPY_UINT8, SPYI_VK_FORMATS(8, UINT) },
+        { SPY_DTYPE_FLOAT32, SPYI_VK_FORMATS(32, SFLOAT) },
+        { SPY_DTYPE_FLOAT16, SPYI_VK_FORMATS(16, SFLOAT) },
+        { SPY_DTYPE_INT32, SPYI_VK_FORMATS(32, SINT) },
+        { SPY_DTYPE_UINT32, SPYI_VK_FORMATS(32, UINT) },
+        { SPY_DTYPE_INT16, SPYI_VK_FORMATS(16, SINT) },
+        { SPY_DTYPE_UINT16, SPYI_VK_FORMATS(16, UINT) },
+        { SPY_DTYPE_INT8, SPYI_VK_FORMATS(8, SINT) },
+        { SPY_DTYPE_UINT8, SPYI_VK_FORMATS(8, UINT) },
 #undef SPYI_VK_FORMATS
     };
     size_t i;
@@ -3059,9 +3072,9 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
                                       uint64_t timeout_ns, spyi_text *error) {
     VkSemaphoreWaitInfo info;
     VkResult result;
-    uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
+    uint64_t now, begin, spin = timeout_ns < gpu->base.spin_ns ? timeout_ns : gpu->base.spin_ns;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
-    if (gpu->spins) {
+    if (spin > 0) {
         begin = spyi_time_ns();
         do {
             uint64_t have = 0;
@@ -3419,7 +3432,8 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
     return status;
 }
 
-// Small, and of the latest work: in order behind it, in the same submission if that has not gone yet.
+// Small, and of the latest work: in order behind it, in the same submission if that has not gone yet. A wait that is
+// interrupted leaves the GPU writing to the staging buffer.
 static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from,
                                          uint64_t offset, uint64_t size, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->download[0];
@@ -3429,7 +3443,8 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
     number = gpu->base.open;
     status = spyi_vk_copy_buffer(gpu, staging->chunk.handle, 0, from->handle, offset, size, true, error);
     if (status == SPY_OK && gpu->base.open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
-    if (status == SPY_OK) status = spyi_vk_wait_own(gpu, number, UINT64_MAX, error);
+    if (status == SPY_OK) status = spyi_wait_for((spyi_gpu *)(void *)gpu, number, UINT64_MAX, true, error);
+    if (status == SPY_ERROR_INTERRUPTED) gpu->download_left = number;
     if (status == SPY_OK) memcpy(data, staging->chunk.mapped, (size_t)size);
     return status;
 }
@@ -3442,9 +3457,14 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
     if (from->mapped != NULL) {
-        status = spyi_vk_wait(base, after, UINT64_MAX, error);
+        status = spyi_wait_for(base, after, UINT64_MAX, true, error);
         if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
         return status;
+    }
+    if (gpu->download_left > 0) {
+        status = spyi_wait_for(base, gpu->download_left, UINT64_MAX, true, error);
+        if (status != SPY_OK) return status;
+        gpu->download_left = 0;
     }
     if (latest && size <= SPYI_VK_STAGING_SIZE / 64 && gpu->external == VK_NULL_HANDLE) {
         return spyi_vk_download_small(gpu, data, from, offset, size, error);
@@ -3453,6 +3473,11 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
         status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
         if (after >= gpu->base.open) after = gpu->base.open - 1; // there was no work
+    }
+    if (gpu->base.ctx->interrupt
+            .func) { // the lane itself waits on the GPU, where nobody asks whether to leave
+        status = spyi_wait_for(base, after, UINT64_MAX, true, error);
+        if (status != SPY_OK) return status;
     }
     return spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
 }
@@ -3531,7 +3556,7 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     gpu->base.recording = true;
     spyi_vk_note_recordings(gpu);
     if (++gpu->base.stats.recordings == SPYI_VK_MANY_RECORDINGS) {
-        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+        spyi_logf(gpu->base.ctx, SPY_LOG_LEVEL_WARNING,
                   "%u recordings have not been reported as executed, the oldest is number %llu: call "
                   "spy_vk_recording_finished() once the fence of a submission has been signalled, or their "
                   "memory stays in use",
@@ -3636,7 +3661,7 @@ SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text 
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
     spyi_vk_recording *next, *recording;
     if (gpu->first_recording != NULL) {
-        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+        spyi_logf(gpu->base.ctx, SPY_LOG_LEVEL_WARNING,
                   "spy_release_device: %llu recordings have not been reported as executed, the first is "
                   "number %llu; their "
                   "command buffers must not be submitted any more",

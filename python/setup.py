@@ -17,8 +17,8 @@ own = os.path.join(HERE, "include") if os.path.exists("include/slangpy.h") else 
 macros = [("Py_LIMITED_API", "0x030C0000")] if ABI3 else []
 extension = Extension(
     "slangpy._slangpy",
-    sources=sorted(glob.glob("src/*.c")),
-    depends=sorted(glob.glob("src/*.h")) + [os.path.join(own, h) for h in ("slangpy.h", "slangpy_vk.h", "slangpy_cuda.h")],
+    sources=sorted(glob.glob("src/*/*.c")),
+    depends=sorted(glob.glob("src/*/*.h")) + [os.path.join(own, h) for h in ("slangpy.h", "slangpy_vk.h", "slangpy_cuda.h")],
     include_dirs=["src", own, os.path.join(own, "third_party")],
     define_macros=macros,
     py_limited_api=ABI3,

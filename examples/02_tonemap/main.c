@@ -86,9 +86,9 @@ int main(int argc, char **argv) {
     //    two. Had the picture four channels, this would be an error at the call that names the argument, its
     //    type and its shape.
     spy_shape shape = SPY_SHAPE(height, width, 3);
-    spy_tensor *in =
-        spy_create_tensor(dev, &(spy_tensor_desc){ .shape = shape, .dtype = SPY_UINT8, .data = pixels });
-    spy_tensor *out = spy_create_tensor(dev, &(spy_tensor_desc){ .shape = shape, .dtype = SPY_UINT8 });
+    spy_tensor *in = spy_create_tensor(
+        dev, &(spy_tensor_desc){ .shape = shape, .dtype = SPY_DTYPE_UINT8, .data = pixels });
+    spy_tensor *out = spy_create_tensor(dev, &(spy_tensor_desc){ .shape = shape, .dtype = SPY_DTYPE_UINT8 });
 
     // 2. exposure and saturation are numbers: they are broadcast. Tensors of shape (height, 1) would give
     //    each row its own. An argument list is plain data, here kept for three uses. The names are those of

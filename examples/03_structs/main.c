@@ -66,9 +66,9 @@ int main(void) {
     spy_tensor *start = NULL;
     planet first[PLANETS] = { { { { 0 }, { 0 } }, 0 } };
     spy_call(perihelion,
-             SPY_ARGS(spy_arg_array("axis", SPY_FLOAT32, SPY_SHAPE(PLANETS), axes),
-                      spy_arg_array("eccentricity", SPY_FLOAT32, SPY_SHAPE(PLANETS), eccentricities),
-                      spy_arg_array("mass", SPY_FLOAT32, SPY_SHAPE(PLANETS), masses), sun_arg,
+             SPY_ARGS(spy_arg_array("axis", axes, SPY_SHAPE(PLANETS), SPY_DTYPE_FLOAT32),
+                      spy_arg_array("eccentricity", eccentricities, SPY_SHAPE(PLANETS), SPY_DTYPE_FLOAT32),
+                      spy_arg_array("mass", masses, SPY_SHAPE(PLANETS), SPY_DTYPE_FLOAT32), sun_arg,
                       spy_out_tensor("_result", &start)));
     spy_tensor_read(start, first, sizeof first);
 
@@ -117,7 +117,7 @@ int main(void) {
     const float at[3] = { 1, 0, 0 }, speed[3] = { 0, 6.2831853f, 0 };
     planet moved = { { { 0 }, { 0 } }, 0 };
     float moved_energy = 0;
-    spy_args still = SPY_ARGS(spy_arg_f32n("position", 3, at), spy_arg_f32n("velocity", 3, speed));
+    spy_args still = SPY_ARGS(spy_arg_f32n("position", at, 3), spy_arg_f32n("velocity", speed, 3));
     spy_call(advance, SPY_ARGS(spy_arg_struct("planet", SPY_ARGS(spy_arg_struct("motion", still),
                                                                  spy_arg_f32("mass", 1))),
                                sun_arg, spy_arg_f32("dt", 0), spy_out_f32("energy", &moved_energy),

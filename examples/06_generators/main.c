@@ -32,8 +32,8 @@ static bool places(spy_module *mod) {
     const int32_t size[2] = { 7, 5 };
     spy_call(spy_find_function(mod, "agree"),
              SPY_ARGS(spy_arg_call_id("pixel"), spy_arg_call_id("index"), spy_arg_thread_id("number"),
-                      spy_arg_i32n("size", 2, size),
-                      spy_out_array("_result", SPY_BOOL, SPY_SHAPE(5, 7), agree)));
+                      spy_arg_i32n("size", size, 2),
+                      spy_out_array("_result", agree, SPY_SHAPE(5, 7), SPY_DTYPE_BOOL)));
     for (int i = 0; i < 5 * 7; i++) good = good && agree[i];
     return good || wrong("the places of an element", 0, 1);
 }
@@ -45,7 +45,7 @@ static bool table(spy_module *mod) {
     spy_arg a = spy_map(spy_arg_range("a", 2, 12, 2), SPY_DIMS(0)); // 2, 4, ... 10
     spy_arg b = spy_map(spy_arg_range("b", 1, 11, 1), SPY_DIMS(1)); // 1, 2, ... 10
     spy_call(spy_find_function(mod, "times"),
-             SPY_ARGS(a, b, spy_out_array("_result", SPY_INT32, SPY_SHAPE(5, 10), products)));
+             SPY_ARGS(a, b, spy_out_array("_result", products, SPY_SHAPE(5, 10), SPY_DTYPE_INT32)));
     for (int i = 0; i < 50; i++) {
         int expected = (2 + i / 10 * 2) * (1 + i % 10);
         printf("%4d%s", products[i], i % 10 == 9 ? "\n" : "");
@@ -76,7 +76,7 @@ static spy_tensor *draw(spy_device *dev, spy_module *mod, int stride) {
     spy_tensor *steps =
         spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(HEIGHT / stride, WIDTH / stride) });
     spy_call(spy_find_function(mod, "mandelbrot"),
-             SPY_ARGS(spy_arg_grid("pixel", &grid), spy_arg_f32n("centre", 2, centre),
+             SPY_ARGS(spy_arg_grid("pixel", &grid), spy_arg_f32n("centre", centre, 2),
                       spy_arg_f32("pixel_size", pixel_size), spy_arg_tensor("_result", steps)));
     return steps;
 }
@@ -91,7 +91,7 @@ static bool picture(spy_device *dev, spy_module *mod, const char *path) {
     //    which; NULL is a seed too: the same numbers at each run, on each GPU.
     spy_call(spy_find_function(mod, "paint"),
              SPY_ARGS(spy_arg_tensor("steps", steps), spy_arg_rand_float("chance", 0, 1, NULL),
-                      spy_out_array("_result", SPY_UINT8, SPY_SHAPE(HEIGHT, WIDTH, 3), pixels)));
+                      spy_out_array("_result", pixels, SPY_SHAPE(HEIGHT, WIDTH, 3), SPY_DTYPE_UINT8)));
     spy_tensor_read(steps, large, sizeof large);
     spy_tensor_read(preview, small, sizeof small);
 
@@ -135,7 +135,7 @@ static bool hashes(spy_module *mod) {
     const spy_random_desc random = { .seed = 2026, .warmup = 2 };
     spy_call(spy_find_function(mod, "same"),
              SPY_ARGS(spy_arg_wang_hash("hash", &random),
-                      spy_out_array("_result", SPY_UINT32, SPY_SHAPE(1000, 3), got)));
+                      spy_out_array("_result", got, SPY_SHAPE(1000, 3), SPY_DTYPE_UINT32)));
     for (uint32_t i = 0; i < 1000; i++) {
         uint32_t state = wang_hash_in_c(wang_hash_in_c(i ^ wang_hash_in_c(2026)));
         for (int c = 0; c < 3; c++) {
@@ -153,7 +153,7 @@ static bool pi_by_darts(spy_device *dev, spy_module *mod) {
     const spy_call_options million = { .thread_count = SPY_SHAPE(DARTS) };
     const spy_random_desc random = { .seed = 1, .warmup = 1 };
     spy_tensor *hits = spy_create_tensor(
-        dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(1), .dtype = SPY_UINT32, .zeroed = true });
+        dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(1), .dtype = SPY_DTYPE_UINT32, .zeroed = true });
     uint32_t inside = 0, expected = 0;
     spy_call_with(spy_find_function(mod, "throw_dart"),
                   SPY_ARGS(spy_arg_rand_float("dart", -1, 1, &random), spy_arg_tensor("hits", hits)),

@@ -95,14 +95,14 @@ int main(int argc, char **argv) {
     spy_module *mod = spy_load_module(dev, &(spy_module_desc){ .path = EXAMPLE_FOLDER "clarity.slang" });
     spy_shape shape = SPY_SHAPE(height, width, 3);
     spy_tensor *in =
-        spy_create_tensor(dev, &(spy_tensor_desc){ .shape = shape, .dtype = SPY_UINT8, .data = photo });
+        spy_create_tensor(dev, &(spy_tensor_desc){ .shape = shape, .dtype = SPY_DTYPE_UINT8, .data = photo });
     spy_tensor *soft = spy_create_tensor(dev, &(spy_tensor_desc){ .like = in });
     spy_tensor *groups =
-        spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(3), .dtype = SPY_UINT32 });
+        spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(3), .dtype = SPY_DTYPE_UINT32 });
     spy_tensor *tiles =
         spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(rows * columns), .type = "int2" });
     spy_tensor *bins =
-        spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(256), .dtype = SPY_UINT32 });
+        spy_create_tensor(dev, &(spy_tensor_desc){ .shape = SPY_SHAPE(256), .dtype = SPY_DTYPE_UINT32 });
 
     // 1. Everything is recorded in a command list, to be done twice. Without append_to (options NULL) each of
     //    these would be done at once.

@@ -17,20 +17,21 @@
 // 1. Walking the tree takes a function that calls itself. `text` is there for printing; a program that wants to
 //    know looks at kind, type, flags and value.
 static void print(const spy_decl *decl, int depth) {
-    if (decl->kind == SPY_DECL_PARAMETER || decl->kind == SPY_DECL_CONSTRUCTOR) return; // for brevity
+    if (decl->kind == SPY_DECL_KIND_PARAMETER || decl->kind == SPY_DECL_KIND_CONSTRUCTOR)
+        return; // for brevity
     printf("%*s", 2 * depth, "");
     for (uint32_t i = 0; i < decl->attribute_count; i++) {
         const spy_attribute *a = &decl->attributes[i];
         printf("[%s", a->name);
         for (uint32_t k = 0; k < a->arg_count; k++) {
             const spy_constant *c = &a->args[k];
-            if (c->kind == SPY_CONSTANT_STRING) printf(" \"%s\"", c->string);
+            if (c->kind == SPY_CONSTANT_KIND_STRING) printf(" \"%s\"", c->string);
             else printf(" %g", c->float_value); // an integer's float_value is the same number
         }
         printf("] ");
     }
     printf("%s", decl->text);
-    if (decl->kind == SPY_DECL_FIELD)
+    if (decl->kind == SPY_DECL_KIND_FIELD)
         printf("   // byte %u, on the device %u", (unsigned)decl->offset_bytes,
                (unsigned)decl->device_offset_bytes);
     printf("\n");
@@ -74,18 +75,18 @@ static bool run(spy_module *mod, const spy_decl *decl, const spy_attribute *test
     for (uint32_t i = 0; i < decl->child_count && count < MOST_ARGUMENTS; i++) {
         const spy_decl *param = &decl->children[i];
         const spy_attribute *in = spy_find_attribute(param, "In");
-        if (param->kind != SPY_DECL_PARAMETER || !in) continue; // a generic function's T is a child too
+        if (param->kind != SPY_DECL_KIND_PARAMETER || !in) continue; // a generic function's T is a child too
         const spy_type_info *type = param->type;
         float value = (float)in->args[0].float_value;
         for (int k = 0; k < 4; k++) copies[count][k] = value;
         // Three floats may mean one float3, or three calls with a float: the cast says which.
-        if (type->kind == SPY_TYPE_VECTOR)
-            args[count] = spy_cast(spy_arg_f32n(NULL, type->columns, copies[count]), type->name);
-        else if (type->dtype == SPY_INT32) args[count] = spy_arg_i32(NULL, (int32_t)value);
+        if (type->kind == SPY_TYPE_KIND_VECTOR)
+            args[count] = spy_cast(spy_arg_f32n(NULL, copies[count], type->columns), type->name);
+        else if (type->dtype == SPY_DTYPE_INT32) args[count] = spy_arg_i32(NULL, (int32_t)value);
         else args[count] = spy_arg_f32(NULL, value);
         count++;
     }
-    bool integer = decl->type->dtype == SPY_INT32; // a function's type is that of its result
+    bool integer = decl->type->dtype == SPY_DTYPE_INT32; // a function's type is that of its result
     args[count++] = integer ? spy_out_i32("_result", &whole) : spy_out_f32("_result", &result);
 
     // A declaration's path is what spy_find_function takes. All overloads share it: the call chooses.
@@ -121,7 +122,7 @@ int main(void) {
     // 5. Declarations by path and types by name, when one knows what one looks for.
     const spy_decl *steel = spy_find_decl(mod, "Material::Steel"), *gravity = spy_find_decl(mod, "gravity");
     bool good = steel && steel->value.int_value == 6;
-    good = good && gravity && (gravity->flags & SPY_DECL_CONST) &&
+    good = good && gravity && (gravity->flags & SPY_DECL_FLAG_CONST) &&
            fabs(gravity->value.float_value - 9.81) < 1e-6;
     good =
         good && spy_type_implements(mod, "Ball", "ISolid") && !spy_type_implements(mod, "float3", "ISolid");

@@ -97,7 +97,7 @@ static bool rounding(spy_device *dev, spy_module *mod) {
         spy_tensor_zero_grad(t);
         spy_call_backward(spy_find_function(mod, "distance"),
                           SPY_ARGS(spy_arg_tensor("x", t),
-                                   spy_arg_array("target", SPY_FLOAT32, SPY_SHAPE(3), targets),
+                                   spy_arg_array("target", targets, SPY_SHAPE(3), SPY_DTYPE_FLOAT32),
                                    spy_arg_f32("levels", 4), one));
         spy_tensor_read(spy_tensor_grad(t), slope, sizeof slope);
         for (int i = 0; i < 3; i++) x[i] -= 0.05f * slope[i];

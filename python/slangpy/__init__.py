@@ -25,12 +25,17 @@ __version__ = "{}.{}.{}".format(SPY_VERSION // 10000, SPY_VERSION // 100 % 100, 
 # A folder for include_paths=[...], as SlangPy's scripts give it. The library's own Slang modules need none.
 SHADER_PATH = _os.path.dirname(_os.path.abspath(__file__))
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import bindings, math, reflection, types  # noqa: F401
+    from .reflection import ModifierID, ShaderStage  # noqa: F401
+
 from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
 
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the module that has it
 
 
-def __getattr__(name):
+def _find_lazily(name):
     module = _LAZY.get(name, name if name in ("reflection", "bindings", "types") else None)
     import importlib
 
@@ -38,3 +43,9 @@ def __getattr__(name):
         raise importlib.import_module(".absent", __name__).missing(__name__, name)
     found = importlib.import_module("." + module, __name__)
     return getattr(found, name) if name in _LAZY else found
+
+
+if not TYPE_CHECKING:  # which knows the names
+    __getattr__ = _find_lazily
+
+del TYPE_CHECKING

@@ -1,6 +1,18 @@
 """Buffers: device memory of a size, of elements of one type, or of a format."""
+from __future__ import annotations
+
 from . import _slangpy
 from .enums import BufferDesc, BufferUsage, Format, MemoryType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+    from ._slangpy import Tensor, _ArrayLike, _TypeLike
+    from .device import Device
 
 __all__ = ["Buffer"]
 
@@ -9,8 +21,8 @@ class Buffer(_slangpy.Tensor):
     """A tensor of rank 1: bytes of no type, which go to buffers and pointers of any type, or elements of one type, which go
     wherever tensors go. See Device.create_buffer()."""
 
-    def __new__(cls, device, *args, **kwargs):
-        return device.create_buffer(*args, **kwargs)
+    def __new__(cls, device: Device | Tensor, *args: Any, **kwargs: Any) -> Self:
+        return device.create_buffer(*args, **kwargs)  # type: ignore[union-attr, return-value]
 
     def __getattr__(self, name):
         from .absent import missing
@@ -18,16 +30,16 @@ class Buffer(_slangpy.Tensor):
         raise missing("Buffer", name)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Bytes."""
         return _slangpy._buffer_size(self)
 
     @property
-    def struct_size(self):
+    def struct_size(self) -> int:
         """Bytes of an element; 1 when it has no type and none was given."""
         return self._struct_size or self.size // max(self.element_count, 1)
 
-    def to_numpy(self):
+    def to_numpy(self) -> NDArray[Any]:
         """to_numpy(): the contents. Of the format when there is one, (count,) or (count, components); else bytes, uint8. Waits."""
         np = __import__("numpy")
         data = np.frombuffer(_slangpy._buffer_read(self), dtype=np.uint8)
@@ -37,12 +49,12 @@ class Buffer(_slangpy.Tensor):
         return data.view(dtype).reshape((-1, components) if components > 1 else -1)
 
     @property
-    def desc(self):
+    def desc(self) -> BufferDesc:
         """What it was made with: a BufferDesc."""
         return BufferDesc(size=self.size, struct_size=self._struct_size, format=self.format, memory_type=self.memory_type, usage=self.usage,
                           label=self.label)
 
-    def copy_from_numpy(self, data):
+    def copy_from_numpy(self, data: _ArrayLike) -> None:  # type: ignore[override]
         """copy_from_numpy(data): copy the bytes of an array, at most as many as the buffer has, to its beginning."""
         _slangpy._buffer_write(self, _bytes_of(data, "Buffer.copy_from_numpy"))
 
@@ -78,9 +90,10 @@ def _number(value, name):
     return number
 
 
-def create_buffer(device, size=0, element_count=0, struct_size=0, resource_type_layout=None, format=Format.undefined,
-                  memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None,
-                  struct_type=None):
+def create_buffer(
+        device: Device, size: int = 0, element_count: int = 0, struct_size: int = 0, resource_type_layout: _TypeLike | None = None,
+        format: Format | str = Format.undefined, memory_type: MemoryType = MemoryType.device_local, usage: BufferUsage = BufferUsage.none,
+        default_state: Any = None, label: str = "", data: _ArrayLike | None = None, struct_type: _TypeLike | None = None) -> Buffer:
     size, element_count = _number(size, "size"), _number(element_count, "element_count")
     struct_size = _number(struct_size, "struct_size")
     kind = struct_type if struct_type is not None else resource_type_layout

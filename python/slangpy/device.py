@@ -1,4 +1,6 @@
 """Devices: making them, what they are, what they make; the current device."""
+from __future__ import annotations
+
 import os
 import weakref
 
@@ -10,6 +12,54 @@ from .enums import (AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, Devi
 from .interop import NativeHandleType, _ContextScope, _StreamScope, _take_handles, get_cuda_current_context_native_handles
 from .logger import log_warn_once
 from .reports import _Steps, _apply_dumps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack
+
+    from typing_extensions import Self
+
+    from ._slangpy import Module, _ArrayLike, _Options, _Path, _TypeLike
+    from .buffers import Buffer
+    from .encoders import CommandBuffer, CommandEncoder, Fence, QueryPool
+    from .enums import ResourceState
+    from .interop import NativeHandle, _StreamLike
+    from .programs import ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangSession
+    from .reports import CompilationReport
+
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R")
+
+    class _DeviceMore(TypedDict, total=False):  # further keywords of DeviceDesc
+        adapter_name: str | None
+        label: str
+        compiler_options: SlangCompilerOptions | Mapping[str, Any] | None
+        log: Callable[[int, str], object] | None
+        progress: Callable[[str, bool], object] | None
+        print_buffer_size: int
+        compile_timeout_s: float
+        check_bounds: bool
+        slang_library: str | None
+        max_plans: int
+        enable_rhi_validation: bool
+        enable_aftermath: bool
+        module_cache_path: _Path | None
+        shader_cache_path: _Path | None
+        shader_cache_size: int
+
+    class _NewMore(_DeviceMore, total=False):
+        desc: DeviceDesc | None
+
+    class _DeviceOptions(_DeviceMore, total=False):
+        enable_debug_layers: bool
+        include_paths: Sequence[_Path]
+        enable_cuda_interop: bool
+        enable_print: bool
+        enable_hot_reload: bool
+        enable_compilation_reports: bool
+        bindless_options: Any
 
 __all__ = [
     "Device", "create_device", "init_device", "enumerate_adapters", "push_current_device", "pop_current_device", "current_device",
@@ -51,11 +101,11 @@ def _version_of(info):
     return "{}.{}.{}".format(version >> 22 & 127, version >> 12 & 1023, version & 4095)
 
 
-def enumerate_adapters(type=DeviceType.automatic):
+def enumerate_adapters(type: DeviceType = DeviceType.automatic) -> list[AdapterInfo]:
     """enumerate_adapters(type=DeviceType.automatic): what adapters there are, as a list of AdapterInfo, best first or not."""
     return [AdapterInfo(name=info["name"], luid=_luid(i), driver=info["driver"], kind=_KINDS[info["type"]],
                         memory_bytes=info["memory_bytes"])
-            for i, info in enumerate(_slangpy.enumerate_adapters(type))]
+            for i, info in enumerate(_slangpy._enumerate_adapters(type))]
 
 
 def _check_options(options):
@@ -73,11 +123,20 @@ def _check_options(options):
     return options
 
 
-class Device(_slangpy.Device):
+class Device(_slangpy._Device):
     """Device(type=DeviceType.automatic, ...) or Device(desc): a GPU with its memory, its compiler sessions and its cache of
     compiled calls. Keywords are those of DeviceDesc; see create_device(). `import slangpy` always works in its modules."""
 
-    def __new__(cls, type=DeviceType.automatic, *args, **kwargs):
+    if TYPE_CHECKING:
+
+        def __new__(
+                cls, type: DeviceType | str | DeviceDesc = ..., enable_debug_layers: bool = False, adapter_luid: Sequence[int] | None = None,
+                include_paths: Sequence[_Path] = ..., enable_cuda_interop: bool = False, enable_print: bool = False,
+                enable_hot_reload: bool = True, enable_compilation_reports: bool = False,
+                existing_device_handles: Sequence[NativeHandle] | None = None, bindless_options: Any = None,
+                **more: Unpack[_NewMore]) -> Self: ...
+
+    def __new__(cls, type=DeviceType.automatic, *args, **kwargs):  # type: ignore[no-redef]
         if len(args) > len(_POSITIONS):
             raise TypeError("Device: Too many arguments: expected {}, got {}".format(len(_POSITIONS) + 1, len(args) + 1))
         given = type if isinstance(type, DeviceDesc) else kwargs.pop("desc", None)
@@ -90,7 +149,7 @@ class Device(_slangpy.Device):
         options = _check_options(desc.compiler_options) if desc.compiler_options else SlangCompilerOptions()
         context, luid = _take_handles(desc)
         paths = list(desc.include_paths or []) + list(options.include_paths)
-        self = _slangpy.Device.__new__(
+        self = _slangpy._Device.__new__(
             cls, desc.type, enable_debug_layers=desc.enable_debug_layers or desc.enable_rhi_validation,
             adapter_luid=luid, include_paths=paths, enable_print=desc.enable_print,
             enable_hot_reload=desc.enable_hot_reload, cuda_context=context,
@@ -106,9 +165,9 @@ class Device(_slangpy.Device):
         _apply_dumps([self])
         return self
 
-    def close(self):
+    def close(self) -> None:
         """close(): call the close callbacks, wait for all work, then release the device and all that was made from it."""
-        _slangpy.Device.close(self)
+        _slangpy._Device.close(self)
         _current[:] = [d for d in _current if d is not self]
 
     def __getattr__(self, name):
@@ -119,17 +178,17 @@ class Device(_slangpy.Device):
     # >>what it is
 
     @staticmethod
-    def enumerate_adapters(type=DeviceType.automatic):
+    def enumerate_adapters(type: DeviceType = DeviceType.automatic) -> list[AdapterInfo]:
         """enumerate_adapters(type=DeviceType.automatic): what adapters there are, as a list of AdapterInfo."""
         return enumerate_adapters(type)
 
     @property
-    def desc(self):
+    def desc(self) -> DeviceDesc:
         """What the device was made with: a DeviceDesc."""
         return self._desc
 
     @property
-    def info(self):
+    def info(self) -> DeviceInfo:
         """What the device is: a DeviceInfo."""
         i = self._info()
         period, group = i["timestamp_period_ns"], i["max_group_size"]
@@ -151,14 +210,14 @@ class Device(_slangpy.Device):
         return next((a.luid for a in enumerate_adapters(self._desc.type) if a.name == name), [])
 
     @property
-    def features(self):
+    def features(self) -> list[Feature]:
         """The Features that the device has, as a list."""
         i = self._info()
         found = [f for f, bit in _FEATURE_BITS.items() if i["features"] & bit]
         found.append(Feature.software_device if _KINDS[i["type"]] == "cpu" else Feature.hardware_device)
         return sorted(found + [Feature.parameter_block])
 
-    def has_feature(self, feature):
+    def has_feature(self, feature: Feature | str) -> bool:
         """has_feature(feature): whether the device has a Feature, which may be given by its name."""
         try:
             feature = Feature[feature] if isinstance(feature, str) else Feature(feature)
@@ -167,7 +226,7 @@ class Device(_slangpy.Device):
         return feature in self.features
 
     @property
-    def capabilities(self):
+    def capabilities(self) -> list[str]:
         """Names of Slang capabilities that kernels may use, as a list."""
         names = {0x1: "SPV_KHR_16bit_storage", 0x20: "SPV_EXT_shader_atomic_float_add", 0x80: "spvGroupNonUniformBallot",
                  0x100: "SPV_KHR_physical_storage_buffer"}
@@ -178,7 +237,7 @@ class Device(_slangpy.Device):
         return ["spirv_1_5"] + [name for bit, name in names.items() if bits & bit]
 
     @property
-    def supported_shader_model(self):
+    def supported_shader_model(self) -> ShaderModel:
         """The newest shader model whose compute features the device has."""
         bits = self._info()["features"]
         if not bits & 0x80:
@@ -186,7 +245,7 @@ class Device(_slangpy.Device):
         return ShaderModel.sm_6_5 if bits & 0x1 and bits & 0x10 else ShaderModel.sm_6_1
 
     @property
-    def shader_cache_stats(self):
+    def shader_cache_stats(self) -> ShaderCacheStats:
         """The cache of compiled calls: a ShaderCacheStats."""
         s = self.stats()
         return ShaderCacheStats(entry_count=s["plan_count"], hit_count=s["plan_hits"], miss_count=s["plans_built"])
@@ -194,32 +253,32 @@ class Device(_slangpy.Device):
     # >>CUDA: other backends say that they have no context
 
     @property
-    def native_handles(self):
+    def native_handles(self) -> list[NativeHandle]:
         """The CUdevice and the CUcontext of a CUDA device, as a list of NativeHandle; empty for others, whose handles stay inside."""
         if self._info()["backend"] != "cuda":
             return []
         with _ContextScope(self):
             return get_cuda_current_context_native_handles()
 
-    def set_cuda_context_current(self):
+    def set_cuda_context_current(self) -> None:
         """set_cuda_context_current(): make the device's CUDA context this thread's current one, for other libraries; calls of this
         one leave the current context as it is. An error on devices without one."""
         self._check_cuda("set_cuda_context_current")
         self._make_current()
 
-    def cuda_context_scope(self):
+    def cuda_context_scope(self) -> AbstractContextManager[Device]:
         """cuda_context_scope(): for `with`: the device's CUDA context is this thread's current one in the block, and what was current
         before is so again after it, also when the device was closed meanwhile. An error on devices without one."""
         self._check_cuda("cuda_context_scope")
         return _ContextScope(self)
 
-    def sync_to_cuda(self, cuda_stream=0):
+    def sync_to_cuda(self, cuda_stream: _StreamLike = 0) -> None:
         """sync_to_cuda(cuda_stream=0): all further work of this CUDA device begins after what the stream has been given so far by
         others. Does not wait. 0: CUDA's default stream; else as Function.cuda_stream()."""
         self._check_cuda("sync_to_cuda")
         self._wait_stream(cuda_stream)
 
-    def sync_to_device(self, cuda_stream=0):
+    def sync_to_device(self, cuda_stream: _StreamLike = 0) -> None:
         """sync_to_device(cuda_stream=0): what the stream is given from now on begins after all work of this CUDA device so far. Does
         not wait. As sync_to_cuda()."""
         self._check_cuda("sync_to_device")
@@ -231,23 +290,25 @@ class Device(_slangpy.Device):
             raise _slangpy.Error("Device.{}: expected a device of DeviceType.cuda, got DeviceType.{}".format(where, backend))
 
     @property
-    def supports_cuda_interop(self):
+    def supports_cuda_interop(self) -> bool:
         """Whether memory is shared with a CUDA device beside it: never in this version."""
         return False
 
-    def register_shader_hot_reload_callback(self, callback):
+    def register_shader_hot_reload_callback(self, callback: Callable[[ShaderHotReloadEvent], object]) -> None:
         """register_shader_hot_reload_callback(callback): call callback(event), a ShaderHotReloadEvent, after each reload of a module."""
         if not callable(callback):
             raise TypeError("Device.register_shader_hot_reload_callback: argument 'callback': expected a callable, got {!r}".format(
                 type(callback)))
-        _slangpy.Device.register_shader_hot_reload_callback(
+        _slangpy._Device.register_shader_hot_reload_callback(
             self, lambda succeeded, message: callback(ShaderHotReloadEvent(succeeded=succeeded, message=message)))
 
     # >>what it makes
 
-    def create_buffer(self, size=0, element_count=0, struct_size=0, resource_type_layout=None, format=Format.undefined,
-                      memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None,
-                      struct_type=None, desc=None):
+    def create_buffer(
+            self, size: int | BufferDesc = 0, element_count: int = 0, struct_size: int = 0, resource_type_layout: _TypeLike | None = None,
+            format: Format | str = Format.undefined, memory_type: MemoryType = MemoryType.device_local,
+            usage: BufferUsage = BufferUsage.none, default_state: ResourceState | None = None, label: str = "",
+            data: _ArrayLike | None = None, struct_type: _TypeLike | None = None, desc: BufferDesc | Mapping[str, Any] | None = None) -> Buffer:
         """create_buffer(size=0, element_count=0, struct_size=0, resource_type_layout=None, format=Format.undefined,
         memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None, struct_type=None,
         desc=None): a Buffer of `size` bytes, or of `element_count` elements of `struct_size` bytes, of a type (`struct_type`: module.Foo,
@@ -257,18 +318,23 @@ class Device(_slangpy.Device):
         desc = size if isinstance(size, BufferDesc) else desc
         if desc is not None:
             return _buffers.create_buffer(self, **vars(desc if isinstance(desc, BufferDesc) else BufferDesc(desc)))
+        assert not isinstance(size, BufferDesc)
         return _buffers.create_buffer(self, size, element_count, struct_size, resource_type_layout, format, memory_type, usage,
                                       default_state, label, data, struct_type)
 
-    def create_command_encoder(self, queue=CommandQueueType.graphics, label=None, on_record=None):
+    def create_command_encoder(
+            self, queue: CommandQueueType = CommandQueueType.graphics, label: str | None = None,
+            on_record: Callable[[int, int, str], object] | None = None) -> CommandEncoder:
         """create_command_encoder(queue=CommandQueueType.graphics, label=None, on_record=None): a CommandEncoder.
         `on_record`: function(kind, index, name) called after each recorded operation; it must not use the device."""
         from .encoders import CommandEncoder
 
         return CommandEncoder(self, label, on_record)
 
-    def submit_command_buffers(self, command_buffers, wait_fences=(), wait_fence_values=(), signal_fences=(),
-                               signal_fence_values=(), queue=CommandQueueType.graphics, cuda_stream=None):
+    def submit_command_buffers(
+            self, command_buffers: Iterable[CommandBuffer], wait_fences: Sequence[Fence] = (), wait_fence_values: Sequence[int] = (),
+            signal_fences: Sequence[Fence] = (), signal_fence_values: Sequence[int] = (),
+            queue: CommandQueueType = CommandQueueType.graphics, cuda_stream: _StreamLike | None = None) -> int:
         """submit_command_buffers(command_buffers, wait_fences=(), wait_fence_values=(), signal_fences=(), signal_fence_values=(),
         queue=CommandQueueType.graphics, cuda_stream=None): run CommandBuffers in order, after the fences have the values to wait for; gives the
         id to wait for. The fences to signal get their values when it has finished. `cuda_stream`: run them on that stream (an int, a
@@ -278,32 +344,33 @@ class Device(_slangpy.Device):
         with _StreamScope(self, cuda_stream, "submit_command_buffers"):
             return submit(self, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values)
 
-    def submit_command_buffer(self, command_buffer, queue=CommandQueueType.graphics, cuda_stream=None):
+    def submit_command_buffer(
+            self, command_buffer: CommandBuffer, queue: CommandQueueType = CommandQueueType.graphics, cuda_stream: _StreamLike | None = None) -> int:
         """submit_command_buffer(command_buffer, queue=CommandQueueType.graphics, cuda_stream=None): run a CommandBuffer; gives the
         id to wait for. As submit_command_buffers()."""
         return self.submit_command_buffers([command_buffer], queue=queue, cuda_stream=cuda_stream)
 
-    def wait_for_idle(self, queue=CommandQueueType.graphics):
+    def wait_for_idle(self, queue: CommandQueueType = CommandQueueType.graphics) -> None:
         """wait_for_idle(queue=CommandQueueType.graphics): as wait()."""
         self.wait()
 
-    def run_garbage_collection(self):
+    def run_garbage_collection(self) -> None:
         """run_garbage_collection(): give unused memory back to the driver. Waits."""
         self.trim()
 
-    def create_fence(self, initial_value=0, shared=False):
+    def create_fence(self, initial_value: int = 0, shared: bool = False) -> Fence:
         """create_fence(initial_value=0, shared=False): a Fence. Shared ones are an error."""
         from .encoders import Fence
 
         return Fence(self, initial_value, shared)
 
-    def create_query_pool(self, type=QueryType.timestamp, count=1):
+    def create_query_pool(self, type: QueryType = QueryType.timestamp, count: int = 1) -> QueryPool:
         """create_query_pool(type=QueryType.timestamp, count=1): a QueryPool of GPU times."""
         from .encoders import QueryPool
 
         return QueryPool(self, type, count)
 
-    def get_timestamp_calibration(self):
+    def get_timestamp_calibration(self) -> TimestampCalibration:
         """get_timestamp_calibration(): one moment on the GPU's clock and the host's: a TimestampCalibration. Waits."""
         gpu, host = self._calibration()
         return TimestampCalibration(gpu_ns=gpu, host_ns=host)
@@ -311,39 +378,42 @@ class Device(_slangpy.Device):
     # >>programs
 
     @property
-    def slang_session(self):
+    def slang_session(self) -> SlangSession:
         """The device's own SlangSession."""
         return self.create_slang_session()
 
-    def create_slang_session(self, compiler_options=None, add_default_include_paths=True, cache_path=None):
+    def create_slang_session(
+            self, compiler_options: SlangCompilerOptions | Mapping[str, Any] | None = None, add_default_include_paths: bool = True,
+            cache_path: _Path | None = None) -> SlangSession:
         """create_slang_session(compiler_options=None, add_default_include_paths=True, cache_path=None): a SlangSession, whose
         options are for the modules that it loads. Options of the device that it does not give stay."""
         from .programs import SlangSession
 
         return SlangSession(self, compiler_options)
 
-    def load_program(self, module_name, entry_point_names, additional_source=None, link_options=None):
+    def load_program(
+            self, module_name: _Path, entry_point_names: Sequence[str], additional_source: str | None = None, link_options: Any = None) -> ShaderProgram:
         """load_program(module_name, entry_point_names, additional_source=None, link_options=None): a ShaderProgram of a module
         (a path, with or without .slang) and some of its entry points. `additional_source`: Slang text behind the module's."""
         return self.slang_session.load_program(module_name, entry_point_names, additional_source, link_options)
 
-    def link_program(self, modules, entry_points, link_options=None):
+    def link_program(self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint], link_options: Any = None) -> ShaderProgram:
         """link_program(modules, entry_points, link_options=None): a ShaderProgram."""
         return self.slang_session.link_program(modules, entry_points, link_options)
 
-    def create_compute_kernel(self, program):
+    def create_compute_kernel(self, program: ShaderProgram) -> ComputeKernel:
         """create_compute_kernel(program): a ComputeKernel of a ShaderProgram with one entry point."""
         from .programs import ComputeKernel
 
         return ComputeKernel(self, program)
 
-    def create_compute_pipeline(self, program, label=None):
+    def create_compute_pipeline(self, program: ShaderProgram, label: str | None = None) -> ComputePipeline:
         """create_compute_pipeline(program, label=None): a ComputePipeline, for CommandEncoder.begin_compute_pass()."""
         from .programs import ComputePipeline
 
         return ComputePipeline(self, program, label)
 
-    def create_root_shader_object(self, program):
+    def create_root_shader_object(self, program: ShaderProgram) -> ShaderObject:
         """create_root_shader_object(program): a ShaderObject for a program's parameters."""
         from .programs import ShaderObject
 
@@ -352,21 +422,21 @@ class Device(_slangpy.Device):
     # >>compilation
 
     @property
-    def enable_compilation_reports(self):
+    def enable_compilation_reports(self) -> bool:
         """Whether reports are kept of what is loaded and compiled."""
         return self._steps.keep
 
     @enable_compilation_reports.setter
-    def enable_compilation_reports(self, keep):
+    def enable_compilation_reports(self, keep: bool) -> None:
         self._steps.keep = bool(keep)
         _apply_dumps([self])
 
-    def get_compilation_reports(self, name=None):
+    def get_compilation_reports(self, name: str | None = None) -> list[CompilationReport]:
         """get_compilation_reports(name=None): CompilationReports of modules and kernels whose label holds `name`, oldest first.
         Empty without enable_compilation_reports=True."""
         return self._steps.get(name)
 
-    def clear_compilation_reports(self):
+    def clear_compilation_reports(self) -> None:
         """clear_compilation_reports(): forget them."""
         self._steps.clear()
 
@@ -388,9 +458,11 @@ _POSITIONS = ("enable_debug_layers", "adapter_luid", "include_paths", "enable_cu
               "enable_compilation_reports", "existing_device_handles", "bindless_options")
 
 
-def create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_luid=None, include_paths=(),
-                  enable_cuda_interop=False, enable_print=False, enable_hot_reload=True, enable_compilation_reports=False,
-                  existing_device_handles=None, bindless_options=None, **more):
+def create_device(
+        type: DeviceType | str = DeviceType.automatic, enable_debug_layers: bool = False, adapter_luid: Sequence[int] | None = None,
+        include_paths: Sequence[_Path] = (), enable_cuda_interop: bool = False, enable_print: bool = False, enable_hot_reload: bool = True,
+        enable_compilation_reports: bool = False, existing_device_handles: Sequence[NativeHandle] | None = None,
+        bindless_options: Any = None, **more: Unpack[_DeviceMore]) -> Device:
     """create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_luid=None, include_paths=(),
     enable_cuda_interop=False, enable_print=False, enable_hot_reload=True, enable_compilation_reports=False,
     existing_device_handles=None, bindless_options=None, **more): a Device. `adapter_luid`: of enumerate_adapters();
@@ -413,7 +485,7 @@ def create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_
                   bindless_options=bindless_options, **more)
 
 
-def init_device():
+def init_device() -> Device:
     """init_device(): create_device() without arguments."""
     return create_device()
 
@@ -423,92 +495,111 @@ def init_device():
 _current = []
 
 
-def push_current_device(device):
+def push_current_device(device: Device) -> None:
     """push_current_device(device): functions such as slangpy.create_buffer() use it until it is popped or closed."""
-    if not isinstance(device, _slangpy.Device):
+    if not isinstance(device, _slangpy._Device):
         raise TypeError("push_current_device: argument 'device': expected a Device, got {!r}".format(type(device)))
     _current.append(device)
 
 
-def pop_current_device():
+def pop_current_device() -> Device:
     """pop_current_device(): back to the one before; gives the device. An error when none was pushed."""
     if not _current:
         raise _slangpy.Error("pop_current_device: no device was pushed")
     return _current.pop()
 
 
-def current_device():
+def current_device() -> Device:
     """current_device(): the device pushed last. An error when there is none."""
     if not _current:
         raise _slangpy.Error("current_device: there is none; push_current_device(device) sets it")
     return _current[-1]
 
 
-def create_buffer(*args, **kwargs):
+def _as_method(method: Callable[Concatenate[Device, _P], _R]) -> Callable[[Callable[..., _R]], Callable[_P, _R]]:
+    """For type checkers: the function has the parameters of a method of Device."""
+    return lambda function: function
+
+
+@_as_method(Device.create_buffer)
+def create_buffer(*args: Any, **kwargs: Any) -> Buffer:
     """create_buffer(...): Device.create_buffer() of the current device."""
     return current_device().create_buffer(*args, **kwargs)
 
 
-def create_command_encoder(*args, **kwargs):
+@_as_method(Device.create_command_encoder)
+def create_command_encoder(*args: Any, **kwargs: Any) -> CommandEncoder:
     """create_command_encoder(...): Device.create_command_encoder() of the current device."""
     return current_device().create_command_encoder(*args, **kwargs)
 
 
-def create_fence(*args, **kwargs):
+@_as_method(Device.create_fence)
+def create_fence(*args: Any, **kwargs: Any) -> Fence:
     """create_fence(...): Device.create_fence() of the current device."""
     return current_device().create_fence(*args, **kwargs)
 
 
-def create_query_pool(*args, **kwargs):
+@_as_method(Device.create_query_pool)
+def create_query_pool(*args: Any, **kwargs: Any) -> QueryPool:
     """create_query_pool(...): Device.create_query_pool() of the current device."""
     return current_device().create_query_pool(*args, **kwargs)
 
 
-def create_slang_session(*args, **kwargs):
+@_as_method(Device.create_slang_session)
+def create_slang_session(*args: Any, **kwargs: Any) -> SlangSession:
     """create_slang_session(...): Device.create_slang_session() of the current device."""
     return current_device().create_slang_session(*args, **kwargs)
 
 
-def create_compute_kernel(*args, **kwargs):
+@_as_method(Device.create_compute_kernel)
+def create_compute_kernel(*args: Any, **kwargs: Any) -> ComputeKernel:
     """create_compute_kernel(...): Device.create_compute_kernel() of the current device."""
     return current_device().create_compute_kernel(*args, **kwargs)
 
 
-def create_compute_pipeline(*args, **kwargs):
+@_as_method(Device.create_compute_pipeline)
+def create_compute_pipeline(*args: Any, **kwargs: Any) -> ComputePipeline:
     """create_compute_pipeline(...): Device.create_compute_pipeline() of the current device."""
     return current_device().create_compute_pipeline(*args, **kwargs)
 
 
-def load_module(*args, **kwargs):
+@_as_method(Device.load_module)
+def load_module(*args: Any, **kwargs: Any) -> Module:
     """load_module(...): Device.load_module() of the current device."""
     return current_device().load_module(*args, **kwargs)
 
 
-def load_module_from_file(*args, **kwargs):
+@_as_method(Device.load_module_from_file)
+def load_module_from_file(*args: Any, **kwargs: Any) -> Module:
     """load_module_from_file(...): Device.load_module_from_file() of the current device."""
     return current_device().load_module_from_file(*args, **kwargs)
 
 
-def load_module_from_source(*args, **kwargs):
+@_as_method(Device.load_module_from_source)
+def load_module_from_source(*args: Any, **kwargs: Any) -> Module:
     """load_module_from_source(...): Device.load_module_from_source() of the current device."""
     return current_device().load_module_from_source(*args, **kwargs)
 
 
-def load_program(*args, **kwargs):
+@_as_method(Device.load_program)
+def load_program(*args: Any, **kwargs: Any) -> ShaderProgram:
     """load_program(...): Device.load_program() of the current device."""
     return current_device().load_program(*args, **kwargs)
 
 
-def link_program(*args, **kwargs):
+@_as_method(Device.link_program)
+def link_program(*args: Any, **kwargs: Any) -> ShaderProgram:
     """link_program(...): Device.link_program() of the current device."""
     return current_device().link_program(*args, **kwargs)
 
 
-def submit_command_buffer(*args, **kwargs):
+@_as_method(Device.submit_command_buffer)
+def submit_command_buffer(*args: Any, **kwargs: Any) -> int:
     """submit_command_buffer(...): Device.submit_command_buffer() of the current device."""
     return current_device().submit_command_buffer(*args, **kwargs)
 
 
-def submit_command_buffers(*args, **kwargs):
+@_as_method(Device.submit_command_buffers)
+def submit_command_buffers(*args: Any, **kwargs: Any) -> int:
     """submit_command_buffers(...): Device.submit_command_buffers() of the current device."""
     return current_device().submit_command_buffers(*args, **kwargs)

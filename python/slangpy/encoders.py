@@ -1,15 +1,27 @@
 """Command encoders: Python's share of them; fences and query pools."""
+from __future__ import annotations
+
 import time
 
 from . import _slangpy
 from .enums import BufferRange, QueryType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, ClassVar
+
+    from ._slangpy import Tensor, _ArrayLike
+    from .device import Device
+    from .enums import ResourceState
+    from .programs import ComputePassEncoder
 
 __all__ = ["CommandEncoder", "CommandBuffer", "Fence", "QueryPool"]
 
 CommandBuffer = _slangpy.CommandBuffer
 
 
-class CommandEncoder(_slangpy.CommandEncoder):
+class CommandEncoder(_slangpy._CommandEncoder):
     """Records calls, copies and marks: see Device.create_command_encoder(). finish() gives a CommandBuffer, which can be
     submitted any number of times. Contents of tensors are read when the GPU comes to it, numbers and host arrays are taken
     when they are recorded."""
@@ -19,7 +31,8 @@ class CommandEncoder(_slangpy.CommandEncoder):
 
         raise missing("CommandEncoder", name)
 
-    def clear_buffer(self, buffer, range=None, size=-1, offset=0):
+    def clear_buffer(  # type: ignore[override]
+            self, buffer: Tensor, range: BufferRange | Mapping[str, int] | int | None = None, size: int = -1, offset: int = 0) -> None:
         """clear_buffer(buffer, range=None, size=-1, offset=0): set bytes to zero: all, a BufferRange (or a dict of offset and size),
         or `size` bytes from `offset` on (which may be the second argument); -1: to the end."""
         if isinstance(range, int):
@@ -27,14 +40,14 @@ class CommandEncoder(_slangpy.CommandEncoder):
         elif range is not None:
             range = range if isinstance(range, BufferRange) else BufferRange(range)
             offset, size = range.offset, range.size
-        _slangpy.CommandEncoder.clear_buffer(self, buffer, offset, size)
+        _slangpy._CommandEncoder.clear_buffer(self, buffer, offset, size)
 
-    def write_timestamp(self, query_pool, index):
+    def write_timestamp(self, query_pool: QueryPool, index: int) -> None:
         """write_timestamp(query_pool, index): put the GPU's time, when all operations before are done, into a QueryPool."""
         query_pool._check(index, 1, "CommandEncoder.write_timestamp")
         self._queries.append((query_pool, index, self._timestamp()))
 
-    def begin_compute_pass(self):
+    def begin_compute_pass(self) -> ComputePassEncoder:
         """begin_compute_pass(): a ComputePassEncoder, which is ended by end() or a `with` block."""
         from .programs import ComputePassEncoder
 
@@ -42,13 +55,15 @@ class CommandEncoder(_slangpy.CommandEncoder):
             raise _slangpy.Error("CommandEncoder.begin_compute_pass: the command encoder is finished; create another one")
         return ComputePassEncoder(self)
 
-    def set_buffer_state(self, buffer, state):
+    def set_buffer_state(self, buffer: Tensor, state: ResourceState) -> None:
         """set_buffer_state(buffer, state): nothing is recorded, for the library orders work on buffers by itself."""
         if self.is_finished:
             raise _slangpy.Error("CommandEncoder.set_buffer_state: the command encoder is finished; create another one")
 
 
-def submit(device, command_buffers, wait_fences, wait_fence_values, signal_fences, signal_fence_values):
+def submit(
+        device: Device, command_buffers: Iterable[CommandBuffer], wait_fences: Sequence[Fence], wait_fence_values: Sequence[int],
+        signal_fences: Sequence[Fence], signal_fence_values: Sequence[int]) -> int:
     where = "submit_command_buffers"
     command_buffers = list(command_buffers)
     for commands in command_buffers:
@@ -90,15 +105,17 @@ def _fence_pairs(device, fences, values, name, where):
 class Fence:
     """A number that only grows, set by submissions when they have finished, or by signal(): see Device.create_fence()."""
 
-    MAX_VALUE = (1 << 64) - 1
-    TIMEOUT_INFINITE = (1 << 64) - 1
+    device: Device
 
-    def __init__(self, device, initial_value=0, shared=False):
+    MAX_VALUE: ClassVar[int] = (1 << 64) - 1
+    TIMEOUT_INFINITE: ClassVar[int] = (1 << 64) - 1
+
+    def __init__(self, device: Device, initial_value: int = 0, shared: bool = False) -> None:
         if shared:
             raise _slangpy.Error("create_fence: argument 'shared': fences cannot be shared with other APIs")
         self.device = device
         self._reached = self._value(initial_value, "create_fence")
-        self._pending = []  # (value, submit id), both growing
+        self._pending: list[tuple[int, int]] = []  # (value, submit id), both growing
 
     @staticmethod
     def _value(value, where):
@@ -117,18 +134,18 @@ class Fence:
         return value <= (self._pending[-1][0] if self._pending else self._reached)
 
     @property
-    def current_value(self):
+    def current_value(self) -> int:
         """The value now. Never waits."""
         while self._pending and self.device.is_submit_finished(self._pending[0][1]):
             self._reached = self._pending.pop(0)[0]
         return self._reached
 
     @property
-    def signaled_value(self):
+    def signaled_value(self) -> int:
         """The largest value that was asked for so far."""
         return self._pending[-1][0] if self._pending else self._reached
 
-    def signal(self, value=None):
+    def signal(self, value: int | None = None) -> int:
         """signal(value=None): set the value from the host, at once; None: one more than the largest. Gives it."""
         if value is None:
             value = self.signaled_value + 1
@@ -138,7 +155,7 @@ class Fence:
         self._reached = value
         return value
 
-    def wait(self, value=None, timeout_ns=TIMEOUT_INFINITE):
+    def wait(self, value: int | None = None, timeout_ns: int = TIMEOUT_INFINITE) -> None:
         """wait(value=None, timeout_ns=infinite): wait until the value is reached; None: the largest one asked for. An error when
         nothing will bring it there, or when the time is over."""
         value = self.signaled_value if value is None else self._value(value, "Fence.wait")
@@ -164,7 +181,11 @@ class Fence:
 class QueryPool:
     """GPU times, written by CommandEncoder.write_timestamp(): see Device.create_query_pool()."""
 
-    def __init__(self, device, type=QueryType.timestamp, count=1):
+    device: Device
+    type: QueryType
+    count: int
+
+    def __init__(self, device: Device, type: QueryType = QueryType.timestamp, count: int = 1) -> None:
         self.type = QueryType(type)
         if not isinstance(count, int) or count < 1:
             raise ValueError("create_query_pool: argument 'count': expected 1 or more, got {!r}".format(count))
@@ -172,7 +193,7 @@ class QueryPool:
             raise _slangpy.Error("create_query_pool: the device has no timestamps")
         self.device = device
         self.count = count
-        self._written = {}
+        self._written: dict[int, Any] = {}
 
     def _check(self, index, count, where):
         if not isinstance(index, int) or not isinstance(count, int):
@@ -180,15 +201,15 @@ class QueryPool:
         if index < 0 or count < 0 or index + count > self.count:
             raise IndexError("{}: queries {} to {} are beyond the pool's {}".format(where, index, index + count, self.count))
 
-    def reset(self):
+    def reset(self) -> None:
         """reset(): forget all times."""
         self._written.clear()
 
-    def get_result(self, index):
+    def get_result(self, index: int) -> int:
         """get_result(index): a time in ticks of DeviceInfo.timestamp_frequency (ns). Waits for it."""
         return self.get_results(index, 1)[0]
 
-    def get_results(self, index, count):
+    def get_results(self, index: int, count: int) -> list[int]:
         """get_results(index, count): several times, as a list of int. An error when one was not written yet."""
         self._check(index, count, "QueryPool.get_results")
         missing = [i for i in range(index, index + count) if i not in self._written]
@@ -201,11 +222,11 @@ class QueryPool:
                 times[id(commands)] = commands._times()
         return [times[id(self._written[i][0])][self._written[i][1]] for i in range(index, index + count)]
 
-    def get_timestamp_result(self, index):
+    def get_timestamp_result(self, index: int) -> float:
         """get_timestamp_result(index): a time in seconds."""
         return self.get_result(index) * 1e-9
 
-    def get_timestamp_results(self, index, count):
+    def get_timestamp_results(self, index: int, count: int) -> list[float]:
         """get_timestamp_results(index, count): times in seconds, as a list of float."""
         return [t * 1e-9 for t in self.get_results(index, count)]
 

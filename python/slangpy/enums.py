@@ -1,5 +1,18 @@
 """Enums and plain descriptions. Names and members are those of SlangPy."""
+from __future__ import annotations
+
 from enum import Enum, EnumMeta, IntEnum, IntFlag
+
+TYPE_CHECKING = False  # of typing, which is not imported: `import slangpy` stays quick
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from dataclasses import InitVar, field
+    from os import PathLike
+    from typing import Any, ClassVar, dataclass_transform
+
+    from .interop import NativeHandle
+
+    _Path = str | PathLike[str]
 
 __all__ = [
     "DeviceType", "Feature", "ShaderModel", "BufferUsage", "MemoryType", "ResourceState", "CommandQueueType", "QueryType",
@@ -12,14 +25,16 @@ __all__ = [
 class _Members(EnumMeta):
     """Says of a member that there is not which ones there are."""
 
-    def __getattr__(cls, name):
-        hint = ""
-        if not name.startswith("_"):  # which Python asks for itself
-            from .absent import near
+    if not TYPE_CHECKING:  # which knows the members
 
-            members = list(cls.__members__)
-            hint = near(name, members) or ("; its members are " + ", ".join(members) if len(members) <= 12 else "")
-        raise AttributeError("{} has no member '{}'{}".format(cls.__name__, name, hint))
+        def __getattr__(cls, name):
+            hint = ""
+            if not name.startswith("_"):  # which Python asks for itself
+                from .absent import near
+
+                members = list(cls.__members__)
+                hint = near(name, members) or ("; its members are " + ", ".join(members) if len(members) <= 12 else "")
+            raise AttributeError("{} has no member '{}'{}".format(cls.__name__, name, hint))
 
 
 class _IntEnum(IntEnum, metaclass=_Members):
@@ -42,13 +57,31 @@ class DeviceType(_IntEnum):
     cuda = 6
 
 
-# Features of a device: SlangPy's names, of what this library knows about.
-Feature = _IntEnum("Feature", [
-    "hardware_device", "software_device", "parameter_block", "timestamp_query", "realtime_clock", "half", "double_",
-    "int8", "int16", "int64", "atomic_float", "wave_ops", "pointer", "bindless", "ray_tracing", "ray_query",
-    "acceleration_structure", "rasterization", "mesh_shader", "cooperative_vector", "cooperative_matrix", "surface",
-], start=0, module=__name__)
-Feature.__doc__ = "What a device may be able to do: see Device.has_feature()."
+class Feature(_IntEnum):
+    """What a device may be able to do: see Device.has_feature()."""
+
+    hardware_device = 0
+    software_device = 1
+    parameter_block = 2
+    timestamp_query = 3
+    realtime_clock = 4
+    half = 5
+    double_ = 6
+    int8 = 7
+    int16 = 8
+    int64 = 9
+    atomic_float = 10
+    wave_ops = 11
+    pointer = 12
+    bindless = 13
+    ray_tracing = 14
+    ray_query = 15
+    acceleration_structure = 16
+    rasterization = 17
+    mesh_shader = 18
+    cooperative_vector = 19
+    cooperative_matrix = 20
+    surface = 21
 
 
 class ShaderModel(_IntEnum):
@@ -65,11 +98,22 @@ class ShaderModel(_IntEnum):
     sm_6_7 = 67
 
 
-# Types of numbers: as the dtype of tensors, DataType.float32 is "float32".
-DataType = _IntEnum("DataType", [
-    "void", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-], start=0, module=__name__)
-DataType.__doc__ = "Types of numbers, which can be given as the dtype of tensors."
+class DataType(_IntEnum):
+    """Types of numbers, which can be given as the dtype of tensors."""
+
+    void = 0
+    bool = 1
+    int8 = 2
+    int16 = 3
+    int32 = 4
+    int64 = 5
+    uint8 = 6
+    uint16 = 7
+    uint32 = 8
+    uint64 = 9
+    float16 = 10
+    float32 = 11
+    float64 = 12
 
 
 class BufferUsage(_IntFlag):
@@ -98,13 +142,28 @@ class MemoryType(_IntEnum):
     read_back = 2
 
 
-ResourceState = _IntEnum("ResourceState", [
-    "undefined", "general", "vertex_buffer", "index_buffer", "constant_buffer", "stream_output", "shader_resource",
-    "unordered_access", "render_target", "depth_read", "depth_write", "present", "indirect_argument", "copy_source",
-    "copy_destination", "resolve_source", "resolve_destination", "acceleration_structure",
-    "acceleration_structure_build_output",
-], start=0, module=__name__)
-ResourceState.__doc__ = "States of SlangPy's barriers. The library orders work by itself, so none is ever needed."
+class ResourceState(_IntEnum):
+    """States of SlangPy's barriers. The library orders work by itself, so none is ever needed."""
+
+    undefined = 0
+    general = 1
+    vertex_buffer = 2
+    index_buffer = 3
+    constant_buffer = 4
+    stream_output = 5
+    shader_resource = 6
+    unordered_access = 7
+    render_target = 8
+    depth_read = 9
+    depth_write = 10
+    present = 11
+    indirect_argument = 12
+    copy_source = 13
+    copy_destination = 14
+    resolve_source = 15
+    resolve_destination = 16
+    acceleration_structure = 17
+    acceleration_structure_build_output = 18
 
 
 class CommandQueueType(_IntEnum):
@@ -197,29 +256,46 @@ class Format(Enum, metaclass=_Members):
     r64_sint = ("int64_t", "i8", 1)
 
     @property
-    def slang_type(self):
+    def slang_type(self) -> str | None:
         """Slang's name of an element; None for undefined."""
         return self.value and self.value[0]
 
 
-class _Desc:
-    """Plain named values: keywords of the constructor are attributes; unknown ones are errors."""
+if TYPE_CHECKING:
 
-    _fields: dict = {}
+    @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+    class _Fields:
+        pass
+else:
 
-    def __init__(self, values=None, **kwargs):
-        given = dict(values or {}, **kwargs)
-        for name, value in self._fields.items():
-            given_value = given.pop(name, value)
-            setattr(self, name, type(value)(given_value) if type(value) in (list, dict) else given_value)
-        if given:
-            raise TypeError("{}: No parameter named '{}'; there are: {}".format(
-                type(self).__name__, next(iter(given)), ", ".join(self._fields)))
+    class _Fields:
+        pass
 
-    def __repr__(self):
+
+class _Desc(_Fields):
+    """Plain named values: the class's attributes are keywords of the constructor and their defaults; unknown ones are errors."""
+
+    _fields: ClassVar[dict[str, Any]] = {}
+    if TYPE_CHECKING:
+        values: InitVar[Mapping[str, Any] | None] = field(default=None, kw_only=False)
+    else:
+
+        def __init__(self, values=None, **kwargs):
+            given = dict(values or {}, **kwargs)
+            for name, value in self._fields.items():
+                given_value = given.pop(name, value)
+                setattr(self, name, type(value)(given_value) if type(value) in (list, dict) else given_value)
+            if given:
+                raise TypeError("{}: No parameter named '{}'; there are: {}".format(
+                    type(self).__name__, next(iter(given)), ", ".join(self._fields)))
+
+        def __init_subclass__(cls):
+            cls._fields = {name: value for name, value in vars(cls).items() if not name.startswith("_")}
+
+    def __repr__(self) -> str:
         return "{}({})".format(type(self).__name__, ", ".join("{}={!r}".format(n, getattr(self, n)) for n in self._fields))
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(getattr(self, n) == getattr(other, n) for n in self._fields)
 
     __hash__ = None  # type: ignore[assignment]
@@ -228,82 +304,132 @@ class _Desc:
 class SlangCompilerOptions(_Desc):
     """How Slang code is compiled. What the library or its target cannot honour is an error or a logged warning."""
 
-    _fields = {
-        "include_paths": [], "defines": {}, "shader_model": ShaderModel.unknown, "matrix_layout": SlangMatrixLayout.row_major,
-        "enable_warnings": [], "disable_warnings": [], "warnings_as_errors": [], "report_downstream_time": False,
-        "report_perf_benchmark": False, "skip_spirv_validation": False,
-        "floating_point_mode": SlangFloatingPointMode.default, "debug_info": SlangDebugInfoLevel.none,
-        "optimization": SlangOptimizationLevel.default, "downstream_args": [], "dump_intermediates": False,
-        "dump_intermediates_prefix": "", "enable_experimental_features": False,
-    }
+    include_paths: Sequence[_Path] = []
+    defines: dict[str, object] = {}
+    shader_model: ShaderModel = ShaderModel.unknown
+    matrix_layout: SlangMatrixLayout = SlangMatrixLayout.row_major
+    enable_warnings: list[str] = []
+    disable_warnings: list[str] = []
+    warnings_as_errors: list[str] = []
+    report_downstream_time: bool = False
+    report_perf_benchmark: bool = False
+    skip_spirv_validation: bool = False
+    floating_point_mode: SlangFloatingPointMode = SlangFloatingPointMode.default
+    debug_info: SlangDebugInfoLevel = SlangDebugInfoLevel.none
+    optimization: SlangOptimizationLevel = SlangOptimizationLevel.default
+    downstream_args: list[str] = []
+    dump_intermediates: bool = False
+    dump_intermediates_prefix: str = ""
+    enable_experimental_features: bool = False
 
 
 class DeviceDesc(_Desc):
     """What Device() and create_device() take, as one value."""
 
-    _fields = {
-        "type": DeviceType.automatic, "enable_debug_layers": False, "enable_rhi_validation": False, "enable_aftermath": False,
-        "enable_cuda_interop": False, "enable_print": False, "enable_hot_reload": True, "enable_compilation_reports": False,
-        "adapter_luid": None, "compiler_options": None, "include_paths": None, "module_cache_path": None,
-        "shader_cache_path": None, "shader_cache_size": 128 << 20, "existing_device_handles": None,
-        "bindless_options": None, "label": "", "adapter_name": None, "max_plans": 0, "slang_library": None,
-        "print_buffer_size": 0, "check_bounds": False, "log": None, "progress": None, "compile_timeout_s": 0.0,
-    }
+    type: DeviceType = DeviceType.automatic
+    enable_debug_layers: bool = False
+    enable_rhi_validation: bool = False
+    enable_aftermath: bool = False
+    enable_cuda_interop: bool = False
+    enable_print: bool = False
+    enable_hot_reload: bool = True
+    enable_compilation_reports: bool = False
+    adapter_luid: Sequence[int] | None = None
+    compiler_options: SlangCompilerOptions | None = None
+    include_paths: Sequence[_Path] | None = None
+    module_cache_path: _Path | None = None
+    shader_cache_path: _Path | None = None
+    shader_cache_size: int = 128 << 20
+    existing_device_handles: Sequence[NativeHandle] | None = None
+    bindless_options: Any = None
+    label: str = ""
+    adapter_name: str | None = None
+    max_plans: int = 0
+    slang_library: str | None = None
+    print_buffer_size: int = 0
+    check_bounds: bool = False
+    log: Callable[[int, str], object] | None = None
+    progress: Callable[[str, bool], object] | None = None
+    compile_timeout_s: float = 0.0
 
 
 class AdapterInfo(_Desc):
     """An adapter: its name, PCI ids (0 where the driver does not tell them) and luid, to be given to create_device()."""
 
-    _fields = {"name": "", "vendor_id": 0, "device_id": 0, "luid": [], "driver": "", "kind": "", "memory_bytes": 0}
+    name: str = ""
+    vendor_id: int = 0
+    device_id: int = 0
+    luid: list[int] = []
+    driver: str = ""
+    kind: str = ""
+    memory_bytes: int = 0
 
 
 class DeviceLimits(_Desc):
     """The largest sizes that a device can do."""
 
-    _fields = {
-        "max_compute_threads_per_group": 0, "max_compute_thread_group_size": (0, 0, 0),
-        "max_compute_dispatch_thread_groups": (0, 0, 0), "max_structured_buffer_size": 0, "max_push_constants_size": 0,
-    }
+    max_compute_threads_per_group: int = 0
+    max_compute_thread_group_size: tuple[int, int, int] = (0, 0, 0)
+    max_compute_dispatch_thread_groups: tuple[int, int, int] = (0, 0, 0)
+    max_structured_buffer_size: int = 0
+    max_push_constants_size: int = 0
 
 
 class DeviceInfo(_Desc):
     """What a device is. timestamp_frequency: ticks of a QueryPool in a second."""
 
-    _fields = {
-        "type": DeviceType.vulkan, "api_name": "", "adapter_name": "", "adapter_luid": [], "timestamp_frequency": 0,
-        "limits": None, "driver": "", "memory_bytes": 0, "wave_size": 0, "api_version": "",
-    }
+    type: DeviceType = DeviceType.vulkan
+    api_name: str = ""
+    adapter_name: str | None = ""
+    adapter_luid: list[int] = []
+    timestamp_frequency: int = 0
+    limits: DeviceLimits = DeviceLimits()
+    driver: str = ""
+    memory_bytes: int = 0
+    wave_size: int = 0
+    api_version: str = ""
 
 
 class ShaderHotReloadEvent(_Desc):
     """A module was loaded again, or could not be: then `message` says why, and the old code stays."""
 
-    _fields = {"succeeded": True, "message": ""}
+    succeeded: bool = True
+    message: str = ""
 
 
 class BufferRange(_Desc):
     """Bytes of a buffer, from `offset` on; size -1: to its end."""
 
-    _fields = {"offset": 0, "size": -1}
+    offset: int = 0
+    size: int = -1
 
 
 class BufferDesc(_Desc):
     """What Device.create_buffer() takes, as one value."""
 
-    _fields = {
-        "size": 0, "element_count": 0, "struct_size": 0, "resource_type_layout": None, "format": Format.undefined,
-        "memory_type": MemoryType.device_local, "usage": BufferUsage.none, "default_state": None, "label": "", "data": None,
-        "struct_type": None,
-    }
+    size: int = 0
+    element_count: int = 0
+    struct_size: int = 0
+    resource_type_layout: Any = None
+    format: Format = Format.undefined
+    memory_type: MemoryType = MemoryType.device_local
+    usage: BufferUsage = BufferUsage.none
+    default_state: Any = None
+    label: str = ""
+    data: Any = None
+    struct_type: Any = None
 
 
 class ShaderCacheStats(_Desc):
     """The cache of compiled calls: how many are kept, and how often a call was found there or not."""
 
-    _fields = {"entry_count": 0, "hit_count": 0, "miss_count": 0}
+    entry_count: int = 0
+    hit_count: int = 0
+    miss_count: int = 0
 
 
 class TimestampCalibration(_Desc):
     """One moment on two clocks, in ns: the GPU's, as in a QueryPool, and the host's monotonic one."""
 
-    _fields = {"gpu_ns": 0, "host_ns": 0}
+    gpu_ns: int = 0
+    host_ns: int = 0

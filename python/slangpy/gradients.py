@@ -1,5 +1,15 @@
 """Values with gradients: diffPair(), floatDiffPair(), diff_pair(), and NDDifferentiableBuffer."""
+from __future__ import annotations
+
 from . import _slangpy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from typing_extensions import Self
+
+    from ._slangpy import DiffPair, Tensor
 
 __all__ = ["NDDifferentiableBuffer", "diffPair", "diff_pair", "floatDiffPair"]
 
@@ -18,17 +28,17 @@ def _zero_like(value):
     return 0.0
 
 
-def diffPair(p=None, d=None, needs_grad=True):
+def diffPair(p: Any = None, d: Any = None, needs_grad: bool = True) -> DiffPair:
     """diffPair(p=None, d=None, needs_grad=True): a DiffPair of a value and its gradient; without d the gradient is zero."""
     return _slangpy.DiffPair(p, _zero_like(p) if d is None and p is not None else d, needs_grad)
 
 
-def floatDiffPair(p=0.0, d=1.0, needs_grad=True):
+def floatDiffPair(p: float = 0.0, d: float = 1.0, needs_grad: bool = True) -> DiffPair:
     """floatDiffPair(p=0.0, d=1.0, needs_grad=True): a DiffPair of two floats."""
     return _slangpy.DiffPair(float(p), float(d), needs_grad)
 
 
-def diff_pair(primal, grad):
+def diff_pair(primal: Any, grad: Any) -> DiffPair:
     """diff_pair(primal, grad): a DiffPair of two tensors or arrays; grad None: the value is a constant."""
     return _slangpy.DiffPair(primal, grad, grad is not None)
 
@@ -37,10 +47,12 @@ class NDDifferentiableBuffer(_slangpy.NDBuffer):
     """NDDifferentiableBuffer(device, dtype=float, element_count=None, shape=None, requires_grad=True): an NDBuffer with a gradient,
     zero: as NDBuffer(...).with_grads(). Or NDDifferentiableBuffer(array), as NDBuffer(array)."""
 
-    def __new__(cls, *args, requires_grad=True, grad_type=None, grad_usage=None, grad_memory_type=None, **kwargs):
+    def __new__(
+            cls, *args: Any, requires_grad: bool = True, grad_type: Any = None, grad_usage: Any = None, grad_memory_type: Any = None,
+            **kwargs: Any) -> Self:
         return _slangpy._gradient_view(cls, _slangpy.NDBuffer(*args, **kwargs), requires_grad)
 
     @property
-    def primal(self):
+    def primal(self) -> Tensor:
         """The same memory without the gradient."""
         return self.detach()

@@ -1,39 +1,50 @@
 """Lists of instances of a Slang type, in one tensor (InstanceTensor) or a tensor for each field (InstanceList)."""
+from __future__ import annotations
+
 from . import _slangpy
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from ._slangpy import BufferCursor, PackedArg, Shape, Struct, Tensor, _ArrayLike, _ShapeLike
+    from .device import Device
 
 class _Instances:
     """What both share: the struct, its methods as attributes, and the place that a call's `this` has."""
 
-    def __init__(self, struct):
+    def __init__(self, struct: Struct) -> None:
         if not isinstance(struct, _slangpy.Struct):
             raise TypeError("{}: argument 'struct': expected a type of a module, got {!r}".format(type(self).__name__, type(struct)))
         self._struct = struct
-        self._functions = {}
+        self._functions: dict[str, Any] = {}
 
     @property
-    def struct(self):
+    def struct(self) -> Struct:
         """The Slang type of the instances."""
         return self._struct
 
     @property
-    def device(self):
+    def device(self) -> Device:
         """The device of the struct's module."""
         return self._struct.module.device
 
-    def construct(self, *args, **kwargs):
+    def construct(self, *args: Any, **kwargs: Any) -> None:
         """construct(*args, **kwargs): call the struct's constructor for each instance; arguments broadcast as in any call."""
         self._struct["__init"](*args, _result=self.get_this(), **kwargs)
 
-    def pack(self):
+    def pack(self) -> PackedArg:
         """pack(): the instances as a PackedArg, converted once for many calls."""
         return _slangpy.pack(self._struct.module, self.get_this())
 
-    def get_this(self):
+    def get_this(self) -> Any:
         """get_this(): what stands for the instances in a call."""
         raise NotImplementedError
 
-    def update_this(self, value):
+    def update_this(self, value: Any) -> None:
         """update_this(value): after a call that may have changed the instances; tensors have changed in place."""
 
     def _find(self, name):
@@ -50,7 +61,7 @@ class _Instances:
             self._functions[name] = function
         return function
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name.startswith("_repr_") or name in ("_struct", "_functions", "_data"):
             raise AttributeError("{} has no attribute '{}'".format(type(self).__name__, name))
         return self._find(name)
@@ -63,9 +74,9 @@ class InstanceTensor(_Instances):
     `data`: a Tensor of that type and shape, or what Tensor.copy_from_numpy() takes; without it contents are undefined.
     """
 
-    def __init__(self, struct, shape, data=None):
+    def __init__(self, struct: Struct, shape: _ShapeLike, data: Tensor | _ArrayLike | Mapping[str, Any] | None = None) -> None:
         super().__init__(struct)
-        shape = tuple(shape) if not isinstance(shape, int) else (shape,)
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)  # type: ignore[arg-type]
         if isinstance(data, _slangpy.Tensor):
             if tuple(data.shape) != shape:
                 message = "{}: argument 'data': Shape mismatch: expected {}, got {}"
@@ -80,35 +91,35 @@ class InstanceTensor(_Instances):
                 self._tensor.copy_from_numpy(data)
 
     @property
-    def tensor(self):
+    def tensor(self) -> Tensor:
         """The tensor that holds the instances."""
         return self._tensor
 
     @property
-    def shape(self):
+    def shape(self) -> Shape:
         """Sizes of the dimensions."""
         return self._tensor.shape
 
-    def get_this(self):
+    def get_this(self) -> Tensor:
         """get_this(): the tensor."""
         return self._tensor
 
-    def to_numpy(self):
+    def to_numpy(self) -> NDArray[Any]:
         """to_numpy(): the instances as a structured numpy array. Waits."""
         return self._tensor.to_numpy()
 
-    def copy_from_numpy(self, data):
+    def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
         """copy_from_numpy(data): fill all instances, as Tensor.copy_from_numpy()."""
         self._tensor.copy_from_numpy(data)
 
-    def cursor(self, start=0, count=None):
+    def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
         """cursor(start=0, count=None): as Tensor.cursor()."""
         return self._tensor.cursor(start, count)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._tensor)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> InstanceTensor:
         part = self._tensor[index]
         return InstanceTensor(self._struct, part.shape, part)
 
@@ -129,14 +140,14 @@ class InstanceList(_Instances):
     are attributes too; mutating ones write into the fields' tensors. A subclass may add attributes and methods.
     """
 
-    def __init__(self, struct, data=None):
+    def __init__(self, struct: Struct, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(struct)
         self._fields = frozenset(struct.fields)
-        self._data = {}
+        self._data: dict[str, Any] = {}
         if data is not None:
             self.set_data(data)
 
-    def set_data(self, data):
+    def set_data(self, data: Mapping[str, Any]) -> None:
         """set_data(data): replace all fields by those of a dict."""
         for name in data:
             if name not in self._fields:
@@ -145,19 +156,19 @@ class InstanceList(_Instances):
         self._data = dict(data)
 
     @property
-    def data(self):
+    def data(self) -> dict[str, Any]:
         """A dict of the fields as they were given."""
         return dict(self._data)
 
-    def get_this(self):
+    def get_this(self) -> dict[str, Any]:
         """get_this(): a dict of the fields with the struct's name."""
         return dict(self._data, _type=self._struct)
 
-    def update_this(self, value):
+    def update_this(self, value: Any) -> None:
         """update_this(value): takes the numbers that a mutating method has changed; tensors and arrays have changed in place."""
         self._data.update((name, field) for name, field in value.items() if name in self._data)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         data = self.__dict__.get("_data")
         if data is not None and name in data:
             return data[name]
@@ -165,13 +176,13 @@ class InstanceList(_Instances):
             raise AttributeError("{}: field '{}' of {} not specified".format(type(self).__name__, name, self._struct.name))
         return super().__getattr__(name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__.get("_fields", ()) and not hasattr(type(self), name):
             self._data[name] = value
         else:
             super().__setattr__(name, value)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return sorted(set(super().__dir__()) | self._fields)
 
     def __repr__(self):

@@ -1,25 +1,53 @@
 """Sharing CUDA's contexts and streams with other libraries: native handles, current contexts, devices for torch."""
+from __future__ import annotations
+
 import sys
 from enum import IntEnum
 
 from . import _slangpy
 from .enums import DeviceType
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol, TypeAlias, Unpack
+
+    from .device import Device, _DeviceOptions
+
+    class _HasStream(Protocol):
+        @property
+        def cuda_stream(self) -> int: ...
+
+    class _HasStreamProtocol(Protocol):
+        def __cuda_stream__(self) -> tuple[int, int]: ...
+
+    _StreamLike: TypeAlias = "int | NativeHandle | _HasStream | _HasStreamProtocol"
+
 __all__ = ["NativeHandle", "NativeHandleType", "get_cuda_current_context_native_handles", "create_torch_device"]
 
-NativeHandleType = IntEnum("NativeHandleType", [
-    "unknown", "VkInstance", "VkPhysicalDevice", "VkDevice", "CUdevice", "CUdeviceptr", "CUstream", "CUcontext",
-], start=0, module=__name__)
-NativeHandleType.__doc__ = "What a NativeHandle is a handle of: the name of its type in its API."
+
+class NativeHandleType(IntEnum):
+    """What a NativeHandle is a handle of: the name of its type in its API."""
+
+    unknown = 0
+    VkInstance = 1
+    VkPhysicalDevice = 2
+    VkDevice = 3
+    CUdevice = 4
+    CUdeviceptr = 5
+    CUstream = 6
+    CUcontext = 7
 
 
 class NativeHandle:
     """NativeHandle(type=NativeHandleType.unknown, value=0): a handle of another API, such as a CUcontext or CUstream, as an int.
     Without a type it stands for none. It owns nothing."""
 
+    type: NativeHandleType
+    value: int
+
     __slots__ = ("type", "value")
 
-    def __init__(self, type=NativeHandleType.unknown, value=0):
+    def __init__(self, type: NativeHandleType | str = NativeHandleType.unknown, value: int = 0) -> None:
         try:
             self.type = NativeHandleType[type] if isinstance(type, str) else NativeHandleType(type)
         except (KeyError, ValueError):
@@ -31,31 +59,31 @@ class NativeHandle:
         self.value = value
 
     @staticmethod
-    def from_cuda_stream(stream):
+    def from_cuda_stream(stream: int | _HasStream) -> NativeHandle:
         """from_cuda_stream(stream): the handle of a CUDA stream, given as an int or an object with cuda_stream, as torch's streams."""
         return NativeHandle(NativeHandleType.CUstream, stream if isinstance(stream, int) else stream.cuda_stream)
 
     @property
-    def cuda_stream(self):
+    def cuda_stream(self) -> int:
         """The value of a CUstream; an AttributeError for other types."""
         if self.type != NativeHandleType.CUstream:
             raise AttributeError("{!r} is no CUstream".format(self))
         return self.value
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.type != NativeHandleType.unknown
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return type(other) is NativeHandle and (self.type, self.value) == (other.type, other.value)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self.type, self.value))
 
     def __repr__(self):
         return "NativeHandle(type={}, value={:#x})".format(self.type.name, self.value)
 
 
-def get_cuda_current_context_native_handles():
+def get_cuda_current_context_native_handles() -> list[NativeHandle]:
     """get_cuda_current_context_native_handles(): the CUdevice and the CUcontext that are current on this thread, as a list of
     NativeHandle for create_device(existing_device_handles=...). An error where none is current, or without a CUDA driver."""
     context, adapter = _slangpy._cuda_get_current()
@@ -186,7 +214,7 @@ def _library_of(type):
     return None, None
 
 
-def create_torch_device(type=DeviceType.automatic, torch_device=None, **more):
+def create_torch_device(type: DeviceType | str = DeviceType.automatic, torch_device: Any = None, **more: Unpack[_DeviceOptions]) -> Device:
     """create_torch_device(type=DeviceType.automatic, torch_device=None, **more): a CUDA Device for use beside torch. It is in the
     context that torch has on `torch_device` (torch.device, "cuda:1", a number; None: torch's current one), and all that a thread does
     with it goes to torch's current stream of that thread, so that neither side waits for the other. `more`: keywords of

@@ -1,9 +1,21 @@
 """Loggers: where messages of devices and programs go. The default one writes to the standard error stream."""
+from __future__ import annotations
+
 import sys
 import threading
 
 from . import _slangpy
 from .enums import LogFrequency, LogLevel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import Protocol, TypeVar
+
+    class _Output(Protocol):
+        def write(self, level: LogLevel, name: str, msg: str, /) -> object: ...
+
+    _O = TypeVar("_O", bound=_Output)
 
 __all__ = [
     "Logger", "LoggerOutput", "ConsoleLoggerOutput", "FileLoggerOutput", "log", "log_debug", "log_info", "log_warn", "log_error",
@@ -16,7 +28,7 @@ _COLORS = {LogLevel.debug: "\033[2m", LogLevel.warn: "\033[33m", LogLevel.error:
 class LoggerOutput:
     """Base of outputs: a subclass overrides write()."""
 
-    def write(self, level, name, msg):
+    def write(self, level: LogLevel, name: str, msg: str) -> None:
         """write(level, name, msg): take one message. `level`: LogLevel, `name`: the logger's, `msg`: text without a newline."""
         raise NotImplementedError("LoggerOutput.write: a subclass must override it")
 
@@ -29,10 +41,12 @@ class ConsoleLoggerOutput(LoggerOutput):
     """ConsoleLoggerOutput(colored=True): writes to sys.stderr as it is then, so that in Jupyter it is the cell's. Colors are for
     terminals only."""
 
-    def __init__(self, colored=True):
+    colored: bool
+
+    def __init__(self, colored: bool = True) -> None:
         self.colored = bool(colored)
 
-    def write(self, level, name, msg):
+    def write(self, level: LogLevel, name: str, msg: str) -> None:
         stream = sys.stderr
         if stream is None:
             return
@@ -45,15 +59,17 @@ class ConsoleLoggerOutput(LoggerOutput):
 class FileLoggerOutput(LoggerOutput):
     """FileLoggerOutput(path): writes to a file, which is begun anew, a line or more a message."""
 
-    def __init__(self, path):
+    path: str | PathLike[str]
+
+    def __init__(self, path: str | PathLike[str]) -> None:
         self.path = path
         self._file = open(path, "w", encoding="utf-8")
 
-    def write(self, level, name, msg):
+    def write(self, level: LogLevel, name: str, msg: str) -> None:
         self._file.write(_line(level, name, msg))
         self._file.flush()
 
-    def close(self):
+    def close(self) -> None:
         """close(): close the file; later messages are errors."""
         self._file.close()
 
@@ -61,28 +77,30 @@ class FileLoggerOutput(LoggerOutput):
 class Logger:
     """Logger(level=LogLevel.info, name="", use_default_outputs=True): messages of at least `level` go to all outputs."""
 
-    def __init__(self, level=LogLevel.info, name="", use_default_outputs=True):
+    name: str
+
+    def __init__(self, level: LogLevel = LogLevel.info, name: str = "", use_default_outputs: bool = True) -> None:
         self._level = LogLevel(level)
         self.name = str(name)
-        self._outputs = [ConsoleLoggerOutput()] if use_default_outputs else []
-        self._seen = set()
+        self._outputs: list[_Output] = [ConsoleLoggerOutput()] if use_default_outputs else []
+        self._seen: set[tuple[LogLevel, str]] = set()
         self._lock = threading.RLock()
 
     @staticmethod
-    def get():
+    def get() -> Logger:
         """get(): the default logger, which messages of devices go to."""
         return _default
 
     @property
-    def level(self):
+    def level(self) -> LogLevel:
         """Least severe level that is told."""
         return self._level
 
     @level.setter
-    def level(self, level):
+    def level(self, level: LogLevel) -> None:
         self._level = LogLevel(level)
 
-    def add_output(self, output):
+    def add_output(self, output: _O) -> _O:
         """add_output(output): a LoggerOutput, or any object with write(level, name, msg)."""
         if not callable(getattr(output, "write", None)):
             raise TypeError("Logger.add_output: expected an object with write(level, name, msg), got {!r}".format(type(output)))
@@ -91,30 +109,30 @@ class Logger:
                 self._outputs.append(output)
         return output
 
-    def add_console_output(self, colored=True):
+    def add_console_output(self, colored: bool = True) -> ConsoleLoggerOutput:
         """add_console_output(colored=True): gives the new output."""
         return self.add_output(ConsoleLoggerOutput(colored))
 
-    def add_file_output(self, path):
+    def add_file_output(self, path: str | PathLike[str]) -> FileLoggerOutput:
         """add_file_output(path): gives the new output."""
         return self.add_output(FileLoggerOutput(path))
 
-    def use_same_outputs(self, other):
+    def use_same_outputs(self, other: Logger) -> None:
         """use_same_outputs(other): take another logger's outputs instead of the own ones."""
         with self._lock:
             self._outputs = list(other._outputs)
 
-    def remove_output(self, output):
+    def remove_output(self, output: _Output) -> None:
         """remove_output(output): ValueError when it is not there."""
         with self._lock:
             self._outputs.remove(output)
 
-    def remove_all_outputs(self):
+    def remove_all_outputs(self) -> None:
         """remove_all_outputs(): the logger is silent then."""
         with self._lock:
             self._outputs.clear()
 
-    def log(self, level, msg, frequency=LogFrequency.always):
+    def log(self, level: LogLevel, msg: str, frequency: LogFrequency = LogFrequency.always) -> None:
         """log(level, msg, frequency=LogFrequency.always): tell a message; with `once`, only if this text was not told before."""
         level = LogLevel(level)
         if level < self._level or level == LogLevel.none:
@@ -128,36 +146,104 @@ class Logger:
         for output in outputs:
             output.write(level, self.name, msg)
 
+    def debug(self, msg: str) -> None:
+        """debug(msg): log a message of level debug."""
+        self.log(LogLevel.debug, msg)
+
+    def info(self, msg: str) -> None:
+        """info(msg): log a message of level info."""
+        self.log(LogLevel.info, msg)
+
+    def warn(self, msg: str) -> None:
+        """warn(msg): log a message of level warn."""
+        self.log(LogLevel.warn, msg)
+
+    def error(self, msg: str) -> None:
+        """error(msg): log a message of level error."""
+        self.log(LogLevel.error, msg)
+
+    def fatal(self, msg: str) -> None:
+        """fatal(msg): log a message of level fatal."""
+        self.log(LogLevel.fatal, msg)
+
+    def debug_once(self, msg: str) -> None:
+        """debug_once(msg): the same, but each text only once."""
+        self.log(LogLevel.debug, msg, LogFrequency.once)
+
+    def info_once(self, msg: str) -> None:
+        """info_once(msg): the same, but each text only once."""
+        self.log(LogLevel.info, msg, LogFrequency.once)
+
+    def warn_once(self, msg: str) -> None:
+        """warn_once(msg): the same, but each text only once."""
+        self.log(LogLevel.warn, msg, LogFrequency.once)
+
+    def error_once(self, msg: str) -> None:
+        """error_once(msg): the same, but each text only once."""
+        self.log(LogLevel.error, msg, LogFrequency.once)
+
+    def fatal_once(self, msg: str) -> None:
+        """fatal_once(msg): the same, but each text only once."""
+        self.log(LogLevel.fatal, msg, LogFrequency.once)
+
     def __repr__(self):
         return "<slangpy.Logger '{}', level {}, {} outputs>".format(self.name, self._level.name, len(self._outputs))
 
 
-def log(level, msg, frequency=LogFrequency.always):
+def log(level: LogLevel, msg: str, frequency: LogFrequency = LogFrequency.always) -> None:
     """log(level, msg, frequency=LogFrequency.always): log a message to the default logger."""
     Logger.get().log(level, msg, frequency)
 
 
-def _level_functions(name, frequency, suffix, doc):
-    """Logger.debug() and log_debug(), and so on, for one level."""
-    level = LogLevel[name]
-
-    def method(self, msg):
-        self.log(level, msg, frequency)
-
-    def function(msg):
-        Logger.get().log(level, msg, frequency)
-
-    method.__name__, function.__name__ = name + suffix, "log_" + name + suffix
-    method.__qualname__, function.__qualname__ = "Logger." + method.__name__, function.__name__
-    method.__doc__ = "{}(msg): {}".format(method.__name__, doc.format(name, ""))
-    function.__doc__ = "{}(msg): {}".format(function.__name__, doc.format(name, " to the default logger"))
-    setattr(Logger, method.__name__, method)
-    globals()[function.__name__] = function
+def log_debug(msg: str) -> None:
+    """log_debug(msg): log a message of level debug to the default logger."""
+    Logger.get().log(LogLevel.debug, msg)
 
 
-for _name in ("debug", "info", "warn", "error", "fatal"):
-    _level_functions(_name, LogFrequency.always, "", "log a message of level {}{}.")
-    _level_functions(_name, LogFrequency.once, "_once", "the same, but each text only once.")
+def log_info(msg: str) -> None:
+    """log_info(msg): log a message of level info to the default logger."""
+    Logger.get().log(LogLevel.info, msg)
+
+
+def log_warn(msg: str) -> None:
+    """log_warn(msg): log a message of level warn to the default logger."""
+    Logger.get().log(LogLevel.warn, msg)
+
+
+def log_error(msg: str) -> None:
+    """log_error(msg): log a message of level error to the default logger."""
+    Logger.get().log(LogLevel.error, msg)
+
+
+def log_fatal(msg: str) -> None:
+    """log_fatal(msg): log a message of level fatal to the default logger."""
+    Logger.get().log(LogLevel.fatal, msg)
+
+
+def log_debug_once(msg: str) -> None:
+    """log_debug_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.debug, msg, LogFrequency.once)
+
+
+def log_info_once(msg: str) -> None:
+    """log_info_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.info, msg, LogFrequency.once)
+
+
+def log_warn_once(msg: str) -> None:
+    """log_warn_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.warn, msg, LogFrequency.once)
+
+
+def log_error_once(msg: str) -> None:
+    """log_error_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.error, msg, LogFrequency.once)
+
+
+def log_fatal_once(msg: str) -> None:
+    """log_fatal_once(msg): the same, but each text only once."""
+    Logger.get().log(LogLevel.fatal, msg, LogFrequency.once)
+
 
 _default = Logger()
 

@@ -1,12 +1,27 @@
 """Profiling: named spans of a program on the host and, on request, on the GPU, written as traces for Perfetto and Chrome."""
+from __future__ import annotations
+
 import functools
 import os
 import threading
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+    from typing import Any, ParamSpec, TypeVar, overload
+
+    from typing_extensions import Self
+
+    from .device import Device
+
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R")
+
 __all__ = ["Profiler", "ProfileZone", "profile_zone", "profile_function", "profile_frame"]
 
-_active = []
+_active: list[Profiler] = []
 _threads = threading.local()
 
 
@@ -14,24 +29,33 @@ class ProfileZone:
     """A span of time: name, category ('zone', 'function', 'frame'), thread_id, depth in its thread, start_ns and end_ns on the
     host's monotonic clock, and gpu_start_ns and gpu_end_ns on the same clock, or None without a device."""
 
+    name: str
+    category: str
+    thread_id: int
+    depth: int
+    start_ns: int
+    end_ns: int
+    gpu_start_ns: int | None
+    gpu_end_ns: int | None
+
     __slots__ = ("name", "category", "thread_id", "depth", "start_ns", "end_ns", "gpu_start_ns", "gpu_end_ns", "_device", "_stamps")
 
-    def __init__(self, name, category, device):
+    def __init__(self, name: str, category: str, device: Device | None) -> None:
         self.name, self.category, self._device = name, category, device
         self.thread_id = threading.get_ident()
         self.start_ns = self.end_ns = self.depth = 0
         self.gpu_start_ns = self.gpu_end_ns = None
-        self._stamps = []
+        self._stamps: list[Any] = []
 
     @property
-    def duration(self):
+    def duration(self) -> float:
         """Seconds on the host."""
         return (self.end_ns - self.start_ns) * 1e-9
 
     @property
-    def gpu_duration(self):
+    def gpu_duration(self) -> float | None:
         """Seconds on the GPU, from when all earlier work was done until all of the zone's was; None without a device."""
-        return None if self.gpu_start_ns is None else (self.gpu_end_ns - self.gpu_start_ns) * 1e-9
+        return None if self.gpu_start_ns is None or self.gpu_end_ns is None else (self.gpu_end_ns - self.gpu_start_ns) * 1e-9
 
     def _stamp(self):
         encoder = self._device.create_command_encoder()
@@ -52,35 +76,35 @@ class ProfileZone:
 class Profiler:
     """Profiler(): collects the zones of all threads between start() and stop(), or within `with profiler:`."""
 
-    def __init__(self):
-        self._zones = []
+    def __init__(self) -> None:
+        self._zones: list[ProfileZone] = []
         self._lock = threading.Lock()
 
-    def start(self):
+    def start(self) -> Self:
         """start(): collect zones from now on. An error when it does already."""
         if self in _active:
             raise RuntimeError("Profiler.start: it has been started already")
         _active.append(self)
         return self
 
-    def stop(self):
+    def stop(self) -> None:
         """stop(): collect no more. An error when it was not started."""
         if self not in _active:
             raise RuntimeError("Profiler.stop: it was not started")
         _active.remove(self)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.stop()
 
     @property
-    def is_running(self):
+    def is_running(self) -> bool:
         """Whether it collects now."""
         return self in _active
 
-    def reset(self):
+    def reset(self) -> None:
         """reset(): forget all zones."""
         with self._lock:
             self._zones = []
@@ -90,13 +114,13 @@ class Profiler:
             self._zones.append(zone)
 
     @property
-    def zones(self):
+    def zones(self) -> list[ProfileZone]:
         """The zones that have ended, as a list of ProfileZone in the order in which they began. Waits for GPU times."""
         with self._lock:
             zones = sorted(self._zones, key=lambda z: (z.start_ns, -z.end_ns))
         offsets = {}
         for zone in zones:
-            if zone._stamps:
+            if zone._stamps and zone._device is not None:
                 device = zone._device
                 if device not in offsets:
                     moment = device.get_timestamp_calibration()
@@ -104,9 +128,9 @@ class Profiler:
                 zone._resolve(offsets[device])
         return zones
 
-    def summary(self):
+    def summary(self) -> dict[str, dict[str, float]]:
         """summary(): {name: dict of count, total, mean, min, max and gpu_total in seconds}, in the order of first appearance."""
-        table = {}
+        table: dict[str, dict[str, float]] = {}
         for zone in self.zones:
             row = table.setdefault(zone.name, {"count": 0, "total": 0.0, "min": float("inf"), "max": 0.0, "gpu_total": 0.0})
             row["count"] += 1
@@ -118,7 +142,7 @@ class Profiler:
             row["mean"] = row["total"] / row["count"]
         return table
 
-    def report(self):
+    def report(self) -> str:
         """report(): the summary as text, times in ms."""
         lines = ["{:<32} {:>8} {:>12} {:>12} {:>12}".format("zone", "count", "total", "mean", "GPU total")]
         for name, row in self.summary().items():
@@ -126,21 +150,21 @@ class Profiler:
                 name, row["count"], 1e3 * row["total"], 1e3 * row["mean"], 1e3 * row["gpu_total"]))
         return "\n".join(lines)
 
-    def to_trace(self):
+    def to_trace(self) -> dict[str, Any]:
         """to_trace(): the zones as a dict in the trace event format, which Perfetto and chrome://tracing open."""
         process, events = os.getpid(), []
         for zone in self.zones:
             event = {"name": zone.name, "cat": zone.category, "ph": "X", "pid": process, "tid": zone.thread_id,
                      "ts": zone.start_ns / 1e3, "dur": (zone.end_ns - zone.start_ns) / 1e3}
             events.append(event)
-            if zone.gpu_start_ns is not None:
+            if zone.gpu_start_ns is not None and zone.gpu_end_ns is not None:
                 events.append(dict(event, tid=0, cat="gpu", ts=zone.gpu_start_ns / 1e3,
                                    dur=(zone.gpu_end_ns - zone.gpu_start_ns) / 1e3))
         if any(e["cat"] == "gpu" for e in events):
             events.append({"name": "thread_name", "ph": "M", "pid": process, "tid": 0, "args": {"name": "GPU"}})
         return {"traceEvents": events, "displayTimeUnit": "ms"}
 
-    def write_trace(self, path):
+    def write_trace(self, path: str | PathLike[str]) -> None:
         """write_trace(path): the zones as a JSON file for ui.perfetto.dev and chrome://tracing."""
         import json
 
@@ -162,12 +186,16 @@ class profile_zone:
     """profile_zone(name, device=None): `with profile_zone("step"):` or @profile_zone("step"): a span for the running profilers; with
     a device, also the GPU's time of the work that is made inside. Costs nothing to speak of while no profiler runs."""
 
+    name: str
+    device: Device | None
+
     _category = "zone"
 
-    def __init__(self, name, device=None):
-        self.name, self.device, self._open = str(name), device, []
+    def __init__(self, name: str, device: Device | None = None) -> None:
+        self.name, self.device = str(name), device
+        self._open: list[tuple[int, ProfileZone | None]] = []
 
-    def __enter__(self):
+    def __enter__(self) -> ProfileZone | None:
         zone = None
         if _active:
             zone = ProfileZone(self.name, self._category, self.device)
@@ -179,7 +207,7 @@ class profile_zone:
         self._open.append((threading.get_ident(), zone))
         return zone
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         zone = self._take()
         if zone is None:
             return
@@ -197,7 +225,7 @@ class profile_zone:
         self._open.remove(entry)
         return entry[1]
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
             with self:
@@ -211,7 +239,7 @@ class profile_frame(profile_zone):
 
     _category = "frame"
 
-    def __init__(self, name="frame", device=None):
+    def __init__(self, name: str = "frame", device: Device | None = None) -> None:
         super().__init__(name, device)
 
 
@@ -219,7 +247,17 @@ class _function_zone(profile_zone):
     _category = "function"
 
 
-def profile_function(function=None, *, name=None, device=None):
+if TYPE_CHECKING:
+
+    @overload
+    def profile_function(function: Callable[_P, _R], *, name: str | None = None, device: Device | None = None) -> Callable[_P, _R]: ...
+    @overload
+    def profile_function(
+        function: None = None, *, name: str | None = None, device: Device | None = None
+    ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...
+
+
+def profile_function(function: Any = None, *, name: str | None = None, device: Device | None = None) -> Any:
     """profile_function(function=None, *, name=None, device=None): @profile_function or @profile_function(name="step"): a zone for
     each call, named after the function."""
     if function is None:

@@ -1,10 +1,27 @@
 """Programs built by hand: sessions, entry points, kernels, pipelines, shader objects. Each is a thin view of a Module."""
+from __future__ import annotations
+
 import os
 
 from . import _slangpy
 from .device import _check_options
 from .enums import CommandQueueType
 from .interop import _StreamScope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
+    from typing import Any
+
+    from typing_extensions import Self
+
+    from ._slangpy import EntryPointLayout, Function, Module, ProgramLayout, Struct, TypeReflection, _ShapeLike
+    from .device import Device
+    from .encoders import CommandEncoder, QueryPool
+    from .enums import CommandQueueType, SlangCompilerOptions
+    from .interop import _StreamLike
+    from .reflection import ShaderStage
 
 __all__ = [
     "SlangSession", "SlangModule", "SlangEntryPoint", "ShaderProgram", "ShaderObject", "ShaderCursor", "ComputeKernel",
@@ -18,23 +35,28 @@ ShaderCursor = _slangpy.ShaderCursor
 class SlangSession:
     """Loads modules with options of its own: see Device.create_slang_session()."""
 
-    def __init__(self, device, compiler_options=None):
+    device: Device
+    desc: SlangCompilerOptions | None
+
+    def __init__(self, device: Device, compiler_options: SlangCompilerOptions | Mapping[str, Any] | None = None) -> None:
         self.device = device
         self.desc = _check_options(compiler_options) if compiler_options else None
 
-    def load_module(self, module_name):
+    def load_module(self, module_name: str | PathLike[str]) -> Module:
         """load_module(module_name): a module by its path, with or without .slang; relative ones are searched in the include paths."""
         return self.device.load_module(os.fspath(module_name), self.desc)
 
-    def load_module_from_source(self, module_name, source, path=None):
+    def load_module_from_source(self, module_name: str, source: str, path: str | PathLike[str] | None = None) -> Module:
         """load_module_from_source(module_name, source, path=None): a module from Slang text."""
         return self.device.load_module_from_source(module_name, source, self.desc)
 
-    def link_program(self, modules, entry_points, link_options=None):
+    def link_program(self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint], link_options: Any = None) -> ShaderProgram:
         """link_program(modules, entry_points, link_options=None): a ShaderProgram."""
         return ShaderProgram(modules, entry_points)
 
-    def load_program(self, module_name, entry_point_names, additional_source=None, link_options=None):
+    def load_program(
+            self, module_name: str | PathLike[str], entry_point_names: Sequence[str], additional_source: str | None = None,
+            link_options: Any = None) -> ShaderProgram:
         """load_program(module_name, entry_point_names, additional_source=None, link_options=None): load a module, and take some of
         its entry points. `additional_source`: Slang text that is compiled behind the module's own."""
         if isinstance(entry_point_names, str):
@@ -58,32 +80,36 @@ class SlangSession:
 class SlangEntryPoint:
     """A function of a module that can be dispatched: see Module.entry_point()."""
 
-    def __init__(self, module, function, name=None):
+    module: Module
+    function: Function
+    name: str
+
+    def __init__(self, module: Module, function: Function, name: str | None = None) -> None:
         self.module = module
         self.function = function
         self.name = name or function.name
 
     @property
-    def stage(self):
+    def stage(self) -> ShaderStage:
         """Its ShaderStage; none for a plain function."""
         from .reflection import ShaderStage
 
         return self.layout.stage if self.layout else ShaderStage.none
 
     @property
-    def layout(self):
+    def layout(self) -> EntryPointLayout | None:
         """Its EntryPointLayout; None for a plain function."""
         return next((e for e in self.module.layout.entry_points if e.name == self.function.name), None)
 
-    def with_name(self, name):
+    def with_name(self, name: str) -> SlangEntryPoint:
         """with_name(name): the same under another name."""
         return SlangEntryPoint(self.module, self.function, name)
 
-    def rename(self, name):
+    def rename(self, name: str) -> SlangEntryPoint:
         """rename(name): as with_name."""
         return self.with_name(name)
 
-    def specialize(self, specialization_args):
+    def specialize(self, specialization_args: Iterable[str | int | Struct | TypeReflection]) -> SlangEntryPoint:
         """specialize(specialization_args): a generic one with its arguments: names of types, or numbers."""
         arguments = ", ".join(str(getattr(a, "name", a)) for a in specialization_args)
         full = "{}<{}>".format(self.function.name.split("<")[0], arguments)
@@ -109,9 +135,10 @@ def _session(self):
     return self.device.slang_session
 
 
-_slangpy.Module.entry_point = _entry_point
-_slangpy.Module.entry_points = property(_entry_points)
-_slangpy.Module.session = property(_session)
+# The stub of the C module declares these.
+_slangpy.Module.entry_point = _entry_point  # type: ignore[method-assign]
+_slangpy.Module.entry_points = property(_entry_points)  # type: ignore[method-assign, assignment]
+_slangpy.Module.session = property(_session)  # type: ignore[method-assign, assignment]
 
 
 def _function_missing(self, name):
@@ -120,13 +147,16 @@ def _function_missing(self, name):
     raise missing("Function", name)
 
 
-_slangpy.Function.__getattr__ = _function_missing
+_slangpy.Function.__getattr__ = _function_missing  # type: ignore[attr-defined]
 
 
 class ShaderProgram:
     """Modules and entry points: what kernels and pipelines are made of."""
 
-    def __init__(self, modules, entry_points):
+    modules: list[Module]
+    entry_points: list[SlangEntryPoint]
+
+    def __init__(self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint]) -> None:
         self.modules, self.entry_points = list(modules), list(entry_points)
         for module in self.modules:
             if not isinstance(module, _slangpy.Module):
@@ -136,7 +166,7 @@ class ShaderProgram:
                 raise TypeError("link_program: argument 'entry_points': expected SlangEntryPoints, got {!r}".format(type(entry)))
 
     @property
-    def layout(self):
+    def layout(self) -> ProgramLayout:
         """Reflection of the first module: a ProgramLayout."""
         return self.modules[0].layout
 
@@ -154,30 +184,36 @@ class ShaderProgram:
 class ComputeKernel:
     """A program with one entry point, to be dispatched: see Device.create_compute_kernel()."""
 
-    def __init__(self, device, program):
+    device: Device
+    program: ShaderProgram
+
+    def __init__(self, device: Device, program: ShaderProgram) -> None:
         entry = ShaderProgram._only(program, "create_compute_kernel")
         if entry.module.device is not device:
             raise ValueError("create_compute_kernel: argument 'program': it belongs to another device")
         self.device, self.program, self._function = device, program, entry.function
 
     @property
-    def pipeline(self):
+    def pipeline(self) -> ComputePipeline:
         """The ComputePipeline of the program."""
         return ComputePipeline(self.device, self.program)
 
-    def dispatch(self, thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None,
-                 query_pool=None, query_index_before=0, query_index_after=0, **kwargs):
+    def dispatch(
+            self, thread_count: _ShapeLike, vars: Mapping[str, Any] | None = None, command_encoder: CommandEncoder | None = None,
+            queue: CommandQueueType = CommandQueueType.graphics, cuda_stream: _StreamLike | None = None,
+            query_pool: QueryPool | None = None, query_index_before: int = 0, query_index_after: int = 0, **kwargs: Any) -> None:
         """dispatch(thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None,
         query_pool=None, query_index_before=0, query_index_after=0, **kwargs): run in at least [x, y, z] threads (whole groups).
         `vars`: global shader parameters by name or path; `kwargs`: the entry point's parameters. With a command encoder it is
         recorded; with a QueryPool, GPU times before and after are written. `cuda_stream`: run it on that stream, as Function.cuda_stream()."""
         encoder = command_encoder
-        if query_pool is not None:
-            encoder = command_encoder or self.device.create_command_encoder()
+        if encoder is None and query_pool is not None:
+            encoder = self.device.create_command_encoder()
+        if encoder is not None and query_pool is not None:
             encoder.write_timestamp(query_pool, query_index_before)
         with _StreamScope(self.device, cuda_stream, "ComputeKernel.dispatch"):
             self._function.dispatch(thread_count, vars=vars, command_encoder=encoder, **kwargs)
-            if query_pool is not None:
+            if encoder is not None and query_pool is not None:
                 encoder.write_timestamp(query_pool, query_index_after)
                 if command_encoder is None:
                     self.device.submit_command_buffer(encoder.finish())
@@ -189,17 +225,22 @@ class ComputeKernel:
 class ComputePipeline:
     """A program with one entry point, for ComputePassEncoder.bind_pipeline()."""
 
-    def __init__(self, device, program, label=None):
+    device: Device
+    program: ShaderProgram
+    label: str | None
+    entry_point: SlangEntryPoint
+
+    def __init__(self, device: Device, program: ShaderProgram, label: str | None = None) -> None:
         self.entry_point = ShaderProgram._only(program, "create_compute_pipeline")
         if self.entry_point.module.device is not device:
             raise ValueError("create_compute_pipeline: argument 'program': it belongs to another device")
         self.device, self.program, self.label = device, program, label
 
     @property
-    def thread_group_size(self):
+    def thread_group_size(self) -> tuple[int, int, int]:
         """Threads of a group: [numthreads] as (x, y, z); (64, 1, 1) for a plain function."""
         layout = self.entry_point.layout
-        return tuple(layout.compute_thread_group_size) if layout else (64, 1, 1)
+        return layout.compute_thread_group_size if layout else (64, 1, 1)
 
     def __repr__(self):
         return "<slangpy.ComputePipeline {}>".format(self.entry_point.name)
@@ -209,7 +250,10 @@ class ShaderObject:
     """Values for a program's parameters. ShaderCursor(object) sets them: globals by name, those of an entry point below the entry
     point's name."""
 
-    def __init__(self, program):
+    program: ShaderProgram
+    values: dict[str, Any]
+
+    def __init__(self, program: ShaderProgram) -> None:
         if not isinstance(program, ShaderProgram):
             raise TypeError("create_root_shader_object: argument 'program': expected a ShaderProgram, got {!r}".format(type(program)))
         self.program = program
@@ -236,40 +280,43 @@ class ShaderObject:
 class ComputePassEncoder:
     """Records dispatches of pipelines: see CommandEncoder.begin_compute_pass()."""
 
-    def __init__(self, encoder):
-        self._encoder, self._pipeline, self._object = encoder, None, None
+    def __init__(self, encoder: CommandEncoder) -> None:
+        self._encoder: CommandEncoder | None = encoder
+        self._pipeline: ComputePipeline | None = None
+        self._object: ShaderObject | None = None
 
     def _check(self, where):
         if self._encoder is None:
             raise _slangpy.Error("ComputePassEncoder.{}: the pass has ended".format(where))
 
-    def bind_pipeline(self, pipeline, root_object=None):
+    def bind_pipeline(self, pipeline: ComputePipeline, root_object: ShaderObject | None = None) -> ShaderObject:
         """bind_pipeline(pipeline, root_object=None): what dispatch() runs. Gives the ShaderObject of its parameters."""
         self._check("bind_pipeline")
         if not isinstance(pipeline, ComputePipeline):
             raise TypeError("bind_pipeline: argument 'pipeline': expected a ComputePipeline, got {!r}".format(type(pipeline)))
         if root_object is not None and not isinstance(root_object, ShaderObject):
             raise TypeError("bind_pipeline: argument 'root_object': expected a ShaderObject, got {!r}".format(type(root_object)))
-        self._pipeline, self._object = pipeline, root_object or ShaderObject(pipeline.program)
-        return self._object
+        values = root_object or ShaderObject(pipeline.program)
+        self._pipeline, self._object = pipeline, values
+        return values
 
-    def dispatch(self, thread_count):
+    def dispatch(self, thread_count: _ShapeLike) -> None:
         """dispatch(thread_count): record a dispatch of at least [x, y, z] threads, with the parameters as they are now."""
         self._check("dispatch")
-        if self._pipeline is None:
+        if self._pipeline is None or self._object is None:
             raise _slangpy.Error("ComputePassEncoder.dispatch: no pipeline is bound; see bind_pipeline()")
         entry = self._pipeline.entry_point
         variables, own = self._object._split(entry.name)
         entry.function.dispatch(thread_count, vars=variables, command_encoder=self._encoder, **own)
 
-    def end(self):
+    def end(self) -> None:
         """end(): end the pass."""
         self._check("end")
         self._encoder = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         if self._encoder is not None:
             self.end()

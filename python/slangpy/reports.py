@@ -1,8 +1,14 @@
 """What was compiled and how long it took; generated kernels in files or printed."""
+from __future__ import annotations
+
 import os
 import time
 
 from .logger import log_warn_once
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from os import PathLike
 
 __all__ = [
     "CompilationReport", "set_dump_generated_shaders", "set_print_generated_shaders", "set_dump_slang_intermediates",
@@ -12,13 +18,19 @@ __all__ = [
 class CompilationReport:
     """A module or kernel that was compiled. Times in seconds; 0 for steps that it did not need."""
 
-    def __init__(self, label, kind):
+    label: str
+    kind: str
+    load_time: float
+    compile_time: float
+    create_pipeline_time: float
+
+    def __init__(self, label: str, kind: str) -> None:
         self.label = label
         self.kind = kind
         self.load_time = self.compile_time = self.create_pipeline_time = 0.0
 
     @property
-    def create_time(self):
+    def create_time(self) -> float:
         """All of its steps together."""
         return self.load_time + self.compile_time + self.create_pipeline_time
 
@@ -117,21 +129,21 @@ def _set(name, value):
     _apply_dumps(list(_devices))
 
 
-def set_dump_generated_shaders(value, directory=".temp"):
+def set_dump_generated_shaders(value: bool, directory: str | PathLike[str] = ".temp") -> None:
     """set_dump_generated_shaders(value, directory=".temp"): write kernels that are generated from now on, of all devices, to
     files NAME.slang and NAME.spv. The environment's SLANGPY_DUMP_GENERATED_SHADERS=1 does so from the start."""
     _Settings.directory = os.fspath(directory)
     _set("dump", bool(value))
 
 
-def set_dump_slang_intermediates(value, directory=".temp"):
+def set_dump_slang_intermediates(value: bool, directory: str | PathLike[str] = ".temp") -> None:
     """set_dump_slang_intermediates(value, directory=".temp"): the same, for what the compiler makes of them: NAME.spv. The
     environment: SLANGPY_DUMP_SLANG_INTERMEDIATES=1."""
     _Settings.directory = os.fspath(directory)
     _set("intermediates", bool(value))
 
 
-def set_print_generated_shaders(value):
+def set_print_generated_shaders(value: bool) -> None:
     """set_print_generated_shaders(value): print kernels that are generated from now on to the standard output. The environment:
     SLANGPY_PRINT_GENERATED_SHADERS=1."""
     _set("prints", bool(value))

@@ -24,7 +24,7 @@ def storage(tensor):
 
 def to_torch(tensor):
     try:
-        import torch
+        import torch  # type: ignore[import-not-found]
     except ImportError as error:
         raise ImportError("to_torch: this needs PyTorch, which is not installed: pip install torch") from error
     return torch.from_dlpack(tensor)
@@ -32,7 +32,7 @@ def to_torch(tensor):
 
 def load_from_image(cls, device, path, flip_y=False, linearize=False, scale=1.0, offset=0.0, grayscale=False):
     try:
-        from PIL import Image
+        from PIL import Image  # type: ignore[import-not-found]
     except ImportError as error:
         raise ImportError("load_from_image: this needs Pillow, which is not installed: pip install pillow") from error
     import numpy as np

@@ -265,21 +265,22 @@ def interrupted(script, told, after):
         p.kill()
 
 
-def test_interrupt():
-    """Ctrl-C ends a long wait; the device can be used after it."""
+@pytest.mark.parametrize("waits", ["d.wait()", "x.to_numpy()", "str(x)", "x.cursor()[0].read()"])
+def test_interrupt(waits):
+    """Ctrl-C ends a long wait, also that of a read; the device can be used after it."""
     code, out, err, took = interrupted(slow_work(0.1) + """
         try:
             for turn in range(8):  # a machine that was busy before may be done sooner
                 for _ in range(int(3 / took) + 1): m.slow(x, n, _result=x)
                 if turn == 0: print("waiting", flush=True)
                 start = time.monotonic()
-                d.wait()
+                %s
             print("waited")
         except KeyboardInterrupt:
             print("interrupted after", time.monotonic() - start)
-        d.wait()
+        assert x.to_numpy().shape == (100000,)
         print(m.slow(0.0, 0))
-    """, "waiting", 0.3)
+    """ % waits, "waiting", 0.3)
     assert out.startswith("interrupted after") and float(out.split()[2]) < 1.5 and out.endswith("\n0.0\n"), out + err
     assert code == 0
 

@@ -13,6 +13,12 @@ extern "C" {
 // The library's version as one number: major * 10000 + minor * 100 + patch.
 #define SPY_VERSION 100
 
+// Stands before each public function. A program that puts the library into a DLL or a shared library of its own defines it
+// before it includes the headers (guide 2 says how); else it is empty.
+#ifndef SPY_API
+#define SPY_API
+#endif
+
 // >>status
 
 // Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
@@ -39,6 +45,7 @@ extern "C" {
     X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
     X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
 
+// What a function returns: SPY_OK, or why it failed. The list above has each with its text.
 typedef enum spy_status {
 #define SPYI_STATUS_ENUM(name, value, text) name = value,
     SPY_STATUS_LIST(SPYI_STATUS_ENUM)
@@ -47,7 +54,7 @@ typedef enum spy_status {
 } spy_status;
 
 // The text of a status, e.g. "shapes do not fit". Threads: any.
-const char *spy_status_text(spy_status status);
+SPY_API const char *spy_status_text(spy_status status);
 
 // An error: its code and its whole text. `message` is "" when code is SPY_OK; it stays valid until the next
 // spy_take_error() on the same device (for a NULL device: by the same thread) or the device's release.
@@ -58,12 +65,13 @@ typedef struct spy_error {
 
 // >>log
 
+// How severe a message is, and from which severity on a device's log is told.
 typedef enum spy_log_level {
-    SPY_LOG_DEFAULT = 0, // as SPY_LOG_WARNING when used as a threshold
-    SPY_LOG_ERROR,
-    SPY_LOG_WARNING,
-    SPY_LOG_INFO,
-    SPY_LOG_DEBUG
+    SPY_LOG_LEVEL_DEFAULT = 0, // as SPY_LOG_LEVEL_WARNING when used as a threshold
+    SPY_LOG_LEVEL_ERROR,
+    SPY_LOG_LEVEL_WARNING,
+    SPY_LOG_LEVEL_INFO,
+    SPY_LOG_LEVEL_DEBUG
 } spy_log_level;
 
 // Called for each message at or above the threshold. `message` is one text without a final newline, valid
@@ -71,6 +79,7 @@ typedef enum spy_log_level {
 // library that compile (spy_prepare, spy_poll_reload); it must not use the device (SPY_ERROR_BUSY).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
+// Who is told of messages.
 typedef struct spy_log {
     spy_log_func func;   // NULL: silent
     void *user_data;     // handed to func
@@ -78,22 +87,24 @@ typedef struct spy_log {
 } spy_log;
 
 // A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
-void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
+SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
 // A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
+// Who is told of slow steps.
 typedef struct spy_progress {
     spy_progress_func func; // NULL: none
     void *user_data;
 } spy_progress;
 
-// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the GPU and waits for
-// other threads' calls. For
+// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the
+// GPU (those that last longer than some 50 us), large copies to host memory, and waits for other threads' calls. For
 // programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
 // is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
+// Who is told of waits.
 typedef struct spy_blocking {
     spy_blocking_func func; // NULL: none
     void *user_data;
@@ -101,12 +112,13 @@ typedef struct spy_blocking {
 
 // Asked about every 50 ms, on the thread that waits, while the library waits for the Slang compiler or for the driver's
 // (vkCreateComputePipelines, NVRTC, cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host
-// memory (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
+// memory and while a read waits for the work that writes what it reads (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
 // SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself (see
 // spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a Ctrl-C or
 // a button. `func` must not call the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
 
+// Who is asked whether to leave a wait.
 typedef struct spy_interrupt {
     spy_interrupt_func func; // NULL: none
     void *user_data;
@@ -128,31 +140,33 @@ typedef struct spy_allocator {
 // A scalar element type. Host layout is C's: bool 1 byte, float16 2 bytes (IEEE 754 half).
 typedef enum spy_dtype {
     SPY_DTYPE_DEFAULT = 0, // float32
-    SPY_BOOL,
-    SPY_INT8,
-    SPY_UINT8,
-    SPY_INT16,
-    SPY_UINT16,
-    SPY_INT32,
-    SPY_UINT32,
-    SPY_INT64,
-    SPY_UINT64,
-    SPY_FLOAT16,
-    SPY_FLOAT32,
-    SPY_FLOAT64,
+    SPY_DTYPE_BOOL,
+    SPY_DTYPE_INT8,
+    SPY_DTYPE_UINT8,
+    SPY_DTYPE_INT16,
+    SPY_DTYPE_UINT16,
+    SPY_DTYPE_INT32,
+    SPY_DTYPE_UINT32,
+    SPY_DTYPE_INT64,
+    SPY_DTYPE_UINT64,
+    SPY_DTYPE_FLOAT16,
+    SPY_DTYPE_FLOAT32,
+    SPY_DTYPE_FLOAT64,
     SPY_DTYPE_COUNT
 } spy_dtype;
 
 // Host size of a scalar in bytes; 0 for an unknown dtype. Threads: any.
-size_t spy_dtype_size_bytes(spy_dtype dtype);
+SPY_API size_t spy_dtype_size_bytes(spy_dtype dtype);
 // Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
-const char *spy_dtype_name(spy_dtype dtype);
+SPY_API const char *spy_dtype_name(spy_dtype dtype);
 
 // Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
 // SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
 // Threads: any.
-spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count);
+SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
+                                       size_t count);
 
+// Dimensions that a tensor, a host array or a call has at most.
 #define SPY_MAX_RANK 8
 
 // A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for

@@ -13,9 +13,6 @@ extern "C" {
 typedef struct spy_arg spy_arg;
 struct spy_result;
 
-#define SPY_MAP_WHOLE 255u
-#define SPY_MAP_VALUE 254u
-
 // A list of arguments; see SPY_ARGS.
 typedef struct spy_args {
     const spy_arg *items;
@@ -24,19 +21,19 @@ typedef struct spy_args {
 
 // What an argument is. Filled by the spy_arg_*, spy_out_* and spy_inout_* functions below.
 typedef enum spy_arg_kind {
-    SPY_ARG_NONE = 0,
-    SPY_ARG_BOOL,    // value.u
-    SPY_ARG_INT,     // value.i
-    SPY_ARG_UINT,    // value.u
-    SPY_ARG_FLOAT,   // value.f
-    SPY_ARG_TENSOR,  // value.tensor
-    SPY_ARG_ARRAY,   // host array of scalars: dtype, shape, pointer
-    SPY_ARG_DATA,    // host bytes of one value in C's layout
-    SPY_ARG_STRUCT,  // named fields
-    SPY_ARG_NEW,     // a new tensor is made for an output
-    SPY_ARG_CUSTOM,  // what `custom` says: generators and their like
-    SPY_ARG_RESULT,  // an output of whatever kind: value.result
-    SPY_ARG_PAIR     // fields[0] a value, fields[1] its gradient
+    SPY_ARG_KIND_NONE = 0,
+    SPY_ARG_KIND_BOOL,    // value.u
+    SPY_ARG_KIND_INT,     // value.i
+    SPY_ARG_KIND_UINT,    // value.u
+    SPY_ARG_KIND_FLOAT,   // value.f
+    SPY_ARG_KIND_TENSOR,  // value.tensor
+    SPY_ARG_KIND_ARRAY,   // host array of scalars: dtype, shape, pointer
+    SPY_ARG_KIND_DATA,    // host bytes of one value in C's layout
+    SPY_ARG_KIND_STRUCT,  // named fields
+    SPY_ARG_KIND_NEW,     // a new tensor is made for an output
+    SPY_ARG_KIND_CUSTOM,  // generators and their like
+    SPY_ARG_KIND_RESULT,  // an output of whatever kind: value.result
+    SPY_ARG_KIND_PAIR     // fields[0] a value, fields[1] its gradient
 } spy_arg_kind;
 
 // Which way data goes between the host memory of the argument and the call.
@@ -48,17 +45,17 @@ typedef enum spy_direction {
     SPY_DIRECTION_IN   // of tensors, which else go both ways: never written; what would write them is an error
 } spy_direction;
 
-// One argument. Plain data that lives only during the call.
+// One argument. Plain data that lives only during the call. The functions below fill all of it; members that begin with '_' are
+// private: what they hold may change from release to release.
 struct spy_arg {
     const char *name;          // parameter's or field's name; NULL: by position
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // of scalars and host arrays
-    uint32_t map_count;        // explicit mapping: entries in map; 0: none; SPY_MAP_WHOLE: one of no entries;
-                               // SPY_MAP_VALUE: see spy_map_value()
-    int8_t map[SPY_MAX_RANK];  // kernel dimension of each mapped argument dimension
+    uint32_t _map_count;       // of spy_map() and spy_map_value(): 0: no mapping is given
+    int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
     const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
-    const struct spyi_value_kind *custom; // SPY_ARG_CUSTOM: what kind of value it is
+    const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
     union {
         int64_t i;
         uint64_t u;
@@ -71,7 +68,7 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_CUSTOM: the kind's own
+    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_KIND_CUSTOM: the kind's own
 };
 
 // SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
@@ -141,46 +138,47 @@ extern "C" {
 #endif
 
 // Scalars. A number takes the parameter's type: one that does not fit (300 for uint8_t, 2.5 for int) is an error.
-spy_arg spy_arg_bool(const char *name, bool value);
-spy_arg spy_arg_i32(const char *name, int32_t value);
-spy_arg spy_arg_u32(const char *name, uint32_t value);
-spy_arg spy_arg_i64(const char *name, int64_t value);
-spy_arg spy_arg_u64(const char *name, uint64_t value);
-spy_arg spy_arg_f32(const char *name, float value);
-spy_arg spy_arg_f64(const char *name, double value);
+SPY_API spy_arg spy_arg_bool(const char *name, bool value);
+SPY_API spy_arg spy_arg_i32(const char *name, int32_t value);
+SPY_API spy_arg spy_arg_u32(const char *name, uint32_t value);
+SPY_API spy_arg spy_arg_i64(const char *name, int64_t value);
+SPY_API spy_arg spy_arg_u64(const char *name, uint64_t value);
+SPY_API spy_arg spy_arg_f32(const char *name, float value);
+SPY_API spy_arg spy_arg_f64(const char *name, double value);
 
 // Device arrays. Dimensions beyond those that the parameter's type takes are run over by the kernel.
-spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
+SPY_API spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
 
 // A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the others are run
 // over. It is read during the call. float64 data for a float parameter is converted.
-spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data);
-// A short vector: spy_arg_f32n("v", 3, (float[]){ 1, 2, 3 }) for a float3 or float[3].
-spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values);
-spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values);
+SPY_API spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype);
+// A short vector: spy_arg_f32n("v", (float[]){ 1, 2, 3 }, 3) for a float3 or float[3].
+SPY_API spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count);
+SPY_API spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count);
 
 // A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
-spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
+SPY_API spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
 // A struct given field by field; each field is any argument, tensors and further structs included. All fields must
 // be given. A vector, too, by x, y, z and w. The list must stay alive until the call.
-spy_arg spy_arg_struct(const char *name, spy_args fields);
+SPY_API spy_arg spy_arg_struct(const char *name, spy_args fields);
 
 // Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
 // "_result" the return value is dropped.
-spy_arg spy_out_bool(const char *name, bool *value);
-spy_arg spy_out_i32(const char *name, int32_t *value);
-spy_arg spy_out_u32(const char *name, uint32_t *value);
-spy_arg spy_out_i64(const char *name, int64_t *value);
-spy_arg spy_out_u64(const char *name, uint64_t *value);
-spy_arg spy_out_f32(const char *name, float *value);
-spy_arg spy_out_f64(const char *name, double *value);
+SPY_API spy_arg spy_out_bool(const char *name, bool *value);
+SPY_API spy_arg spy_out_i32(const char *name, int32_t *value);
+SPY_API spy_arg spy_out_u32(const char *name, uint32_t *value);
+SPY_API spy_arg spy_out_i64(const char *name, int64_t *value);
+SPY_API spy_arg spy_out_u64(const char *name, uint64_t *value);
+SPY_API spy_arg spy_out_f32(const char *name, float *value);
+SPY_API spy_arg spy_out_f64(const char *name, double *value);
 // A vector, matrix or array (SPY_SHAPE(3) for a float3), or those of all elements of the call (SPY_SHAPE(100, 3)).
-spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
+SPY_API spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
 // One value of any type in C's layout: a struct, but also a half (2 bytes) or uint8_t, which have no function above.
-spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
+SPY_API spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
 // A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
-spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
+SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
+// Bytes of a value that spy_result holds at most.
 #define SPY_RESULT_BYTES 256
 
 // A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
@@ -197,32 +195,32 @@ typedef struct spy_result {
 
 // "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
 // the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
-spy_arg spy_out_result(const char *name, spy_result *result);
+SPY_API spy_arg spy_out_result(const char *name, spy_result *result);
 // An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
 // the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
-spy_arg spy_inout_result(const char *name, spy_result *result);
+SPY_API spy_arg spy_inout_result(const char *name, spy_result *result);
 
 // Values that go in and come back, for inout parameters. The call waits.
-spy_arg spy_inout_bool(const char *name, bool *value);
-spy_arg spy_inout_i32(const char *name, int32_t *value);
-spy_arg spy_inout_u32(const char *name, uint32_t *value);
-spy_arg spy_inout_i64(const char *name, int64_t *value);
-spy_arg spy_inout_u64(const char *name, uint64_t *value);
-spy_arg spy_inout_f32(const char *name, float *value);
-spy_arg spy_inout_f64(const char *name, double *value);
-spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data);
-spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
+SPY_API spy_arg spy_inout_bool(const char *name, bool *value);
+SPY_API spy_arg spy_inout_i32(const char *name, int32_t *value);
+SPY_API spy_arg spy_inout_u32(const char *name, uint32_t *value);
+SPY_API spy_arg spy_inout_i64(const char *name, int64_t *value);
+SPY_API spy_arg spy_inout_u64(const char *name, uint64_t *value);
+SPY_API spy_arg spy_inout_f32(const char *name, float *value);
+SPY_API spy_arg spy_inout_f64(const char *name, double *value);
+SPY_API spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
+SPY_API spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
 // dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
 // No dimensions (all zero): none is run over, the whole argument is one value.
-spy_arg spy_map(spy_arg arg, spy_dims dims);
+SPY_API spy_arg spy_map(spy_arg arg, spy_dims dims);
 // `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
 // over as any array is: two of 3 floats for f(float, float) make 3 calls.
-spy_arg spy_map_value(spy_arg arg);
+SPY_API spy_arg spy_map_value(spy_arg arg);
 // Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
 // A struct given by fields is looked up by this name.
-spy_arg spy_cast(spy_arg arg, const char *type);
+SPY_API spy_arg spy_cast(spy_arg arg, const char *type);
 
 // >>packed arguments
 
@@ -230,10 +228,12 @@ typedef struct spy_packed spy_packed;
 
 // A copy of an argument with all that it points to (host data, fields, names; tensors are retained), to be given to many
 // calls without building it again. NULL on failure: outputs and grids cannot be packed. Released by the caller.
-spy_packed *spy_pack(spy_device *device, spy_arg arg);
-spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
-// Before the device goes. NULL is ignored.
-void spy_release_packed(spy_packed *packed);
+SPY_API spy_packed *spy_pack(spy_device *device, spy_arg arg);
+SPY_API spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
+// One more holder of the copy, which then needs one more release. Threads: any.
+SPY_API void spy_retain_packed(spy_packed *packed);
+// Before the device is released. Threads: any. NULL is ignored.
+SPY_API void spy_release_packed(spy_packed *packed);
 
 // >>calling
 
@@ -241,16 +241,16 @@ void spy_release_packed(spy_packed *packed);
 // of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
 // Errors found before the launch leave every output as it was.
 // Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
-spy_status spy_call(spy_function *function, spy_args args);
+SPY_API spy_status spy_call(spy_function *function, spy_args args);
 
 // What a write_globals hook sets values in.
 typedef struct spy_globals spy_globals;
 
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
-    SPY_CALL_DEFAULT = 0,  // the function
-    SPY_CALL_BACKWARD,     // as spy_call_backward()
-    SPY_CALL_FORWARD_DIFF  // as spy_call_forward_diff()
+    SPY_CALL_MODE_DEFAULT = 0,  // the function
+    SPY_CALL_MODE_BACKWARD,     // spy_call_backward() is short for it
+    SPY_CALL_MODE_FORWARD_DIFF  // spy_call_forward_diff() is short for it
 } spy_call_mode;
 
 // How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
@@ -276,15 +276,16 @@ typedef struct spy_call_options {
 
 // As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
 // append_to belong to the kind of call: other ones bind and compile again.
-spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
+SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
 // last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
 // may be called meanwhile. Threads: the hook's.
-spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
+SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
 
 // >>dispatching
 
+// Sizes or numbers in three dimensions.
 typedef struct spy_uint3 {
     uint32_t x, y, z;
 } spy_uint3;
@@ -302,29 +303,31 @@ typedef struct spy_uint3 {
 // For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
 // spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
 // thread_count must have one dimension.
-spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args, const spy_call_options *options);
+SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
+                                const spy_call_options *options);
 
 // As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
 // `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
 // groups run, of plain functions too.
-spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index, spy_args args,
-                                 const spy_call_options *options);
+SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
+                                         spy_args args, const spy_call_options *options);
 
 // As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
 // is SPY_ERROR_INVALID_ARGUMENT.
-spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
-                         uint64_t *gpu_time_ns);
+SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
+                                 uint64_t *gpu_time_ns);
 
 // What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
 // variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
 // without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
-size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
-                        size_t capacity);
+SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options,
+                                char *text, size_t capacity);
 
 // >>prepared calls
 
 typedef struct spy_prepared spy_prepared;
 
+// How a call is prepared.
 typedef struct spy_prepare_desc {
     bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
     const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
@@ -335,18 +338,20 @@ typedef struct spy_prepare_desc {
 
 // Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
 // not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
-spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
+SPY_API spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
 // SPY_OK: calls run the module's code of today, without compiling. SPY_ERROR_NOT_READY: that is still being compiled, for the
 // first time or after a reload. Else: why it failed. Never waits.
-spy_status spy_prepared_ready(spy_prepared *prepared);
+SPY_API spy_status spy_prepared_ready(spy_prepared *prepared);
 // Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
 // ones are an error.
 // Waits for an unfinished first compilation, without keeping the device. When the module was reloaded since, the old kernel
 // runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
 // that need another variant of it, waits for the new one, which is made for these arguments.
-spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+SPY_API spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
+// One more holder of the prepared call, which then needs one more release. Threads: any.
+SPY_API void spy_retain_prepared(spy_prepared *prepared);
 // Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
-void spy_release_prepared(spy_prepared *prepared);
+SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 // The backend for spy_device_desc.backend. Not built yet: creating a device with it is an error that says so.
-const spy_backend *spy_d3d12_backend(void);
+SPY_API const spy_backend *spy_d3d12_backend(void);
 
 #ifdef __cplusplus
 }

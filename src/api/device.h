@@ -12,11 +12,12 @@ typedef struct spy_device spy_device;
 struct spy_module;                       // in module.h
 typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
+// What a GPU is; in a desc, which ones will do.
 typedef enum spy_adapter_type {
-    SPY_ADAPTER_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
-    SPY_ADAPTER_DISCRETE,
-    SPY_ADAPTER_INTEGRATED,
-    SPY_ADAPTER_CPU // a software device such as Mesa's lavapipe
+    SPY_ADAPTER_TYPE_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
+    SPY_ADAPTER_TYPE_DISCRETE,
+    SPY_ADAPTER_TYPE_INTEGRATED,
+    SPY_ADAPTER_TYPE_CPU // a software device such as Mesa's lavapipe
 } spy_adapter_type;
 
 // A file's contents, as spy_file_hook.open gives them.
@@ -49,6 +50,7 @@ typedef struct spy_reload_hook {
     void *user_data;
 } spy_reload_hook;
 
+// How to make a device. All but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: which API drives the GPU
     const void *backend_desc; // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
@@ -86,64 +88,72 @@ typedef struct spy_device_desc {
 
 // Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
-spy_device *spy_create_device(const spy_device_desc *desc);
+SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
-// Release the device and everything that was made from it, in whatever order the program left that; waits for its work. NULL
-// is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
+// One more holder of the device, which then needs one more release: for parts of a program that share a device and end in any
+// order. Threads: any.
+SPY_API void spy_retain_device(spy_device *device);
+
+// The last release ends the device and everything that was made from it, in whatever order the program left that; it waits for
+// its work. NULL is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
 // calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
 // to release itself it releases before. Does not wait for a driver's compiler that a call has left (desc.interrupt,
 // desc.compile_timeout_s), but where the driver's objects or the host memory are the program's: with desc.allocator, and on
 // an engine's VkInstance or VkDevice, a CUDA context or stream that the program has given.
 // Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
-void spy_release_device(spy_device *device);
+SPY_API void spy_release_device(spy_device *device);
 
 // The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
 // released objects, failed device creations, SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of
 // a fork. Threads: any.
-spy_error spy_take_error(spy_device *device);
+SPY_API spy_error spy_take_error(spy_device *device);
 
 // A point in the device's order of work. 0: before everything.
 typedef uint64_t spy_submit_id;
 
 // Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: any.
-spy_submit_id spy_flush(spy_device *device);
+SPY_API spy_submit_id spy_flush(spy_device *device);
 // Submit and wait for all work. Threads: any.
-spy_status spy_wait(spy_device *device);
+SPY_API spy_status spy_wait(spy_device *device);
 // Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
-spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
+SPY_API spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
 // Whether the work up to `id` has finished. Never waits.
-bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
+SPY_API bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
 // Call `func` when the device is released, before its objects go. Threads: any.
-spy_status spy_add_close_callback(spy_device *device, void (*func)(spy_device *device, void *user_data),
-                                  void *user_data);
+SPY_API spy_status spy_add_close_callback(spy_device *device,
+                                          void (*func)(spy_device *device, void *user_data), void *user_data);
 
 // Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
-spy_status spy_trim(spy_device *device);
+SPY_API spy_status spy_trim(spy_device *device);
 
 // Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
 // Errors: SPY_ERROR_IO when it does not exist.
 // Threads: any.
-spy_status spy_set_dump_directory(spy_device *device, const char *directory);
+SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: element types that kernels may use, and atomics.
-#define SPY_FEATURE_FLOAT16 0x1u
-#define SPY_FEATURE_FLOAT64 0x2u
-#define SPY_FEATURE_INT8 0x4u
-#define SPY_FEATURE_INT16 0x8u
-#define SPY_FEATURE_INT64 0x10u
-#define SPY_FEATURE_ATOMIC_FLOAT32_ADD 0x20u
-#define SPY_FEATURE_TIMESTAMPS 0x40u
-#define SPY_FEATURE_SUBGROUPS 0x80u
-#define SPY_FEATURE_POINTERS 0x100u
+// Bits of spy_device_info.features: what kernels may use on the device.
+typedef enum spy_feature {
+    SPY_FEATURE_NONE = 0,
+    SPY_FEATURE_FLOAT16 = 1 << 0, // element types
+    SPY_FEATURE_FLOAT64 = 1 << 1,
+    SPY_FEATURE_INT8 = 1 << 2,
+    SPY_FEATURE_INT16 = 1 << 3,
+    SPY_FEATURE_INT64 = 1 << 4,
+    SPY_FEATURE_ATOMIC_FLOAT32_ADD = 1 << 5,
+    SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(), spy_time_call()
+    SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic of a wave's lanes
+    SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function takes whole
+} spy_feature;
 
+// What a device or an adapter is.
 typedef struct spy_device_info {
     const char *backend;             // "vulkan", "null"
     char name[256];                  // the adapter's name
     char driver[256];                // driver name and version
     spy_adapter_type type;           // never DEFAULT
     uint32_t api_version;            // the backend's own encoding
-    uint32_t features;               // SPY_FEATURE_*
+    uint32_t features;               // bits of spy_feature
     uint32_t subgroup_size;          // lanes of a wave
     uint32_t max_group_size;         // threads in a group
     uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded
@@ -154,11 +164,11 @@ typedef struct spy_device_info {
 } spy_device_info;
 
 // What the device is. NULL device: all zero. Threads: any.
-spy_device_info spy_get_device_info(const spy_device *device);
+SPY_API spy_device_info spy_get_device_info(const spy_device *device);
 
 // List the adapters of a backend: fills at most `capacity` entries of `infos` (may be NULL) and returns how many
 // there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
-size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
+SPY_API size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
 
 // Counts since the device was made, for tests and tuning. Threads: any.
 typedef struct spy_device_stats {
@@ -179,7 +189,8 @@ typedef struct spy_device_stats {
     uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
 } spy_device_stats;
 
-spy_device_stats spy_get_device_stats(spy_device *device);
+// What the device has counted so far. NULL device: all zero. Threads: any.
+SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
 // One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
 // (CLOCK_MONOTONIC, QueryPerformanceCounter).
@@ -190,7 +201,7 @@ typedef struct spy_calibration {
 
 // Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
 // without SPY_FEATURE_TIMESTAMPS. Threads: any.
-spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
+SPY_API spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
 }

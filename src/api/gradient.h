@@ -16,19 +16,20 @@ extern "C" {
 
 // The gradient tensor: the one that with_grad made, or grad_out, or grad_in. NULL when there is none, without an error.
 // Borrowed: lives as long as `tensor`. Threads: any.
-spy_tensor *spy_tensor_grad(spy_tensor *tensor);
+SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // The gradient that calls read: of their outputs going backward, of their inputs in forward mode. NULL: none. Borrowed.
-spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
+SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
 // The gradient that backward calls add to, and that forward mode writes. NULL: none. Borrowed.
-spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
+SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Set all gradients of a tensor to zero. Threads: any.
-spy_status spy_tensor_zero_grad(spy_tensor *tensor);
+SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
 // The same elements without gradients: a view, released by the caller. NULL on failure.
-spy_tensor *spy_create_detached(spy_tensor *tensor);
+SPY_API spy_tensor *spy_create_detached(spy_tensor *tensor);
 // The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
 // grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
 // `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: any.
-spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out, spy_module *module);
+SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
+                                        spy_module *module);
 
 // >>a value and its gradient, given one by one
 // pair.items[0] is the value, pair.items[1] its gradient; their names do not matter. Any kind of value that the parameter
@@ -41,7 +42,7 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 // struct that is given by its fields, and the T of a generic function comes from the value.
 // spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
 // spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
-spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
+SPY_API spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 
 // >>calls
 
@@ -54,13 +55,13 @@ spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 // Errors found before the launch leave every gradient as it was. Threads: as spy_call().
 // Cost: as spy_call(), and one more dispatch for each further way in which inputs are broadcast; sums of half and double,
 // and those of spy_call_options.deterministic, take a second dispatch when they are large.
-spy_status spy_call_backward(spy_function *function, spy_args args);
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_BACKWARD, which takes further options.
+SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 
 // Forward mode: takes the arguments of spy_call(), reads the gradients of the inputs (tangents), and writes the outputs and
 // their gradients: the derivative in that direction. An input without a gradient is a constant. Threads: as spy_call().
-spy_status spy_call_forward_diff(spy_function *function, spy_args args);
-
-// With other options: spy_call_with() and spy_call_options.mode.
+// Short for spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
+SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 #ifdef __cplusplus
 }

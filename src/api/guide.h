@@ -61,12 +61,25 @@
 // implementation shares its file after all, a volk.h after our headers needs VK_NO_PROTOTYPES before them, as it
 // does after any vulkan.h.
 //
+// To export the functions from a DLL or shared library of yours, define SPY_API before the headers: in the
+// file with the implementation as __declspec(dllexport), in the files that use the DLL as __declspec(dllimport);
+// with gcc and clang as __attribute__((visibility("default"))), and compile with -fvisibility=hidden. It then
+// exports the public functions and nothing else of the library. Headers of different releases do not compile
+// together.
+//
 // C++17 programs may use slangpy.hpp on top: handles that release themselves, arguments from C++ values.
 //
 // Each backend's header includes slangpy.h. Public names begin with spy_ and SPY_; what begins with spyi_ is
 // private. Ownership: what create_*, load_*, spy_prepare and spy_out_tensor give is released by the caller,
 // before the device, or goes with it; what find_* gives is borrowed and lives as long as its module. Calls keep the memory
 // that they use: a tensor may be released right after the call.
+//
+// Names follow rules: the values of an enum begin with the enum's name (spy_dtype: SPY_DTYPE_FLOAT32; SPY_OK and
+// SPY_ERROR_* of spy_status are the one exception), and 0 is the default. Memory is given as a pointer, then how
+// much, then of which type: spy_tensor_read(t, data, size), spy_arg_array("a", data, shape, dtype). Functions that
+// write into the caller's memory work like snprintf. Members of structs that begin with '_' are private. Every
+// object that has a spy_release_* has a spy_retain_*, but cursors, which are values, and resolutions, which are
+// plain memory. tools/api_json writes all declarations as JSON, for bindings to other languages.
 //
 // SPY_ARGS is for the call that it stands in. To keep a list, name the array: `const spy_arg items[] = {...};
 // spy_args args = { items, 3 };`. SPY_ARGS in C is a compound literal, good until the end of the block that it
@@ -530,7 +543,7 @@
 // Work goes to one stream in order, the device's own or spy_cuda_desc.stream. Launches reach the GPU at once: spy_flush
 // only gives the work so far a number. spy_cuda_wait_stream and spy_cuda_signal_stream order it with the streams of other
 // libraries, while the host goes on. A kernel that comes back is launched as a CUDA graph of one node, which takes half of
-// a launch's time; profilers list it as a graph then, and by its name with spy_cuda_desc.plain_launches. A kernel that
+// a launch's time; profilers list it as a graph then, and by its name with spy_cuda_desc.direct_launches. A kernel that
 // faults loses the device, and with it CUDA for the rest of the process, in whatever context: that is the driver's rule. A
 // process that is started anew has it again.
 //

@@ -11,6 +11,7 @@ extern "C" {
 typedef struct spy_module spy_module;
 typedef struct spy_function spy_function;
 
+// A preprocessor macro.
 typedef struct spy_define {
     const char *name;
     const char *value; // NULL: "1"
@@ -38,6 +39,7 @@ typedef enum spy_debug_info {
     SPY_DEBUG_INFO_FULL   // variables and the sources too
 } spy_debug_info;
 
+// How exactly floating-point code is kept.
 typedef enum spy_float_mode {
     SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
     SPY_FLOAT_MODE_PRECISE,     // it may not. To drivers Slang before 2026.14 cannot say so: SPY_ERROR_UNSUPPORTED
@@ -56,6 +58,7 @@ typedef struct spy_compile_options {
     bool experimental_features; // of the language
 } spy_compile_options;
 
+// Where a module comes from and how it is compiled. One of path, source and precompiled is needed.
 typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
                                        // When it is relative and not there, the include paths are searched for it
@@ -86,19 +89,20 @@ typedef struct spy_module_desc {
 // A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
 // Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
-spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
-// Both before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
-// at any time. NULL is ignored by the second.
-void spy_retain_module(spy_module *module);
-void spy_release_module(spy_module *module);
+SPY_API spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
+// One more holder of the module, which then needs one more release. Threads: any.
+SPY_API void spy_retain_module(spy_module *module);
+// Before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
+// at any time. NULL is ignored.
+SPY_API void spy_release_module(spy_module *module);
 
 // Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
 // version take in place of its source. It holds this module alone: what it imports stays needed.
 // SPY_ERROR_IO: `path` cannot be written. Threads: any.
-spy_status spy_save_module(spy_module *module, const char *path);
-// The same into memory: writes at most `capacity` bytes to `data` (may be NULL when 0) if all fits, and returns how
-// many there are; 0 and an error when that fails.
-size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
+SPY_API spy_status spy_save_module(spy_module *module, const char *path);
+// The same into memory. Works like snprintf, as spy_explain_call() does: writes at most `capacity_bytes` bytes to `data`, which
+// may be NULL when that is 0, and returns how many there are; 0 on error. Threads: any.
+SPY_API size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
 
 // >>reload
 
@@ -114,8 +118,9 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
 // still know the old layout: a call says so.
 // Returns when everything is compiled, prepared calls too; other threads use the device meanwhile. Does not wait for the
 // GPU. Threads: any. Cost: as loading.
-spy_status spy_reload_module(spy_module *module, const char *source);
+SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
+// What a look for changed files has found.
 typedef struct spy_reload_info {
     uint32_t reloaded;  // modules that have new code
     uint32_t failed;    // reloads that failed; those modules keep their code, and are tried again after the next change
@@ -128,22 +133,22 @@ typedef struct spy_reload_info {
 // spy_poll_reload() finds it done, puts it in place and counts it in `info` (may be NULL). Neither compiles nor waits.
 // SPY_OK: nothing has failed since the last poll. Else as spy_reload_module(), for the first that failed.
 // Threads: any. Cost: without a look 0.1 us, a look about 2 us a file.
-spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // The same, waiting: when it looks, it returns after all that has changed is reloaded, prepared calls too.
 // Threads: any; others use the device meanwhile. Cost: without a look 0.1 us, without a change 2 us a file, else as loading.
-spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
+SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
 // the error lists the nearest names. Borrowed: lives as long as its module. Threads: any.
-spy_function *spy_find_function(spy_module *module, const char *name);
-const char *spy_function_name(const spy_function *function);
-spy_module *spy_function_module(const spy_function *function);
+SPY_API spy_function *spy_find_function(spy_module *module, const char *name);
+SPY_API const char *spy_function_name(const spy_function *function);
+SPY_API spy_module *spy_function_module(const spy_function *function);
 
 // Whether the module can see a type of that name ("Particle", "float3", "Foo<3>"). No error is raised.
-bool spy_has_type(spy_module *module, const char *name);
+SPY_API bool spy_has_type(spy_module *module, const char *name);
 // Bytes of one element of that type in C's layout, which host data is given in; 0 and an error if unknown.
-size_t spy_type_size_bytes(spy_module *module, const char *name);
+SPY_API size_t spy_type_size_bytes(spy_module *module, const char *name);
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,7 @@ extern "C" {
 // many digits as tell them apart, 6 at least. What a format does not fit says so in its place: {:x needs an integer}.
 //
 // Needs spy_device_desc.enable_print. Without it print is empty code, and modules that print work as ever. Each print is one
-// message to desc.log.func at SPY_LOG_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
+// message to desc.log.func at SPY_LOG_LEVEL_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
 // reserved their place in the buffer; threads of one call come in any order. That happens whenever the host has waited for
 // them: in spy_wait, spy_wait_for_submit, spy_trim, spy_tensor_read and _read_range, spy_time_call, calls with results to host memory,
 // spy_flush_print and spy_release_device. A device without a log function keeps them for spy_read_print.
@@ -35,13 +35,13 @@ extern "C" {
 
 // Wait for all work that prints, and deliver its messages to desc.log.func. Without enable_print it does nothing.
 // SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.
-spy_status spy_flush_print(spy_device *device);
+SPY_API spy_status spy_flush_print(spy_device *device);
 
 // Wait likewise, and write the messages that have not been delivered into `text`, each followed by a newline, with a NUL at the
 // end. Gives the bytes that they have without the NUL. When `capacity` is not more than that, or text is NULL, nothing is
 // written but an empty string, and the messages stay. 0 with an error on the device when they cannot be read.
 // Threads: any.
-size_t spy_read_print(spy_device *device, char *text, size_t capacity);
+SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }

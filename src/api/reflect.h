@@ -15,56 +15,59 @@ extern "C" {
 typedef struct spy_decl spy_decl;
 typedef struct spy_type_info spy_type_info;
 
+// What a declaration is.
 typedef enum spy_decl_kind {
-    SPY_DECL_OTHER = 0,        // something that Slang's reflection does not name, such as a class
-    SPY_DECL_MODULE,           // the root
-    SPY_DECL_IMPORT,           // a module that this one needs, directly or not; `file` is where it was found
-    SPY_DECL_NAMESPACE,        // reopened namespaces are one
-    SPY_DECL_STRUCT,
-    SPY_DECL_INTERFACE,
-    SPY_DECL_ENUM,
-    SPY_DECL_ENUM_CASE,        // `value` is its number
-    SPY_DECL_ALIAS,            // typealias and typedef; `type` is what it stands for
-    SPY_DECL_ASSOCIATED_TYPE,  // of an interface
-    SPY_DECL_EXTENSION,        // `type` is what it extends; NULL, with the name "", where that could not be found out
-    SPY_DECL_FIELD,
-    SPY_DECL_PROPERTY,
-    SPY_DECL_SUBSCRIPT,        // "operator[]"; its parameters are children
-    SPY_DECL_FUNCTION,         // a global one; an entry point has a `stage`
-    SPY_DECL_METHOD,           // of a struct, interface, enum or extension; SPY_DECL_STATIC or of an instance
-    SPY_DECL_CONSTRUCTOR,      // "__init", also the one that Slang makes from the fields
-    SPY_DECL_PARAMETER,        // of a function
-    SPY_DECL_GENERIC_TYPE,     // the T of f<T>; its constraints are children
-    SPY_DECL_GENERIC_VALUE,    // the N of f<let N : int>
-    SPY_DECL_CONSTRAINT,       // `type` is the interface that a generic type must implement
-    SPY_DECL_VARIABLE,         // a static or groupshared one, or a constant
-    SPY_DECL_SHADER_PARAMETER  // a global that the host sets: uniform data, a buffer, a texture
+    SPY_DECL_KIND_OTHER = 0, // something that Slang's reflection does not name, such as a class
+    SPY_DECL_KIND_MODULE,    // the root
+    SPY_DECL_KIND_IMPORT,    // a module that this one needs, directly or not; `file` is where it was found
+    SPY_DECL_KIND_NAMESPACE, // reopened namespaces are one
+    SPY_DECL_KIND_STRUCT,
+    SPY_DECL_KIND_INTERFACE,
+    SPY_DECL_KIND_ENUM,
+    SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
+    SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is what it stands for
+    SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
+    SPY_DECL_KIND_EXTENSION, // `type` is what it extends; NULL, with the name "", where that could not be found out
+    SPY_DECL_KIND_FIELD,
+    SPY_DECL_KIND_PROPERTY,
+    SPY_DECL_KIND_SUBSCRIPT, // "operator[]"; its parameters are children
+    SPY_DECL_KIND_FUNCTION,  // a global one; an entry point has a `stage`
+    SPY_DECL_KIND_METHOD, // of a struct, interface, enum or extension; SPY_DECL_FLAG_STATIC or of an instance
+    SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the one that Slang makes from the fields
+    SPY_DECL_KIND_PARAMETER,       // of a function
+    SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
+    SPY_DECL_KIND_GENERIC_VALUE,   // the N of f<let N : int>
+    SPY_DECL_KIND_CONSTRAINT,      // `type` is the interface that a generic type must implement
+    SPY_DECL_KIND_VARIABLE,        // a static or groupshared one, or a constant
+    SPY_DECL_KIND_SHADER_PARAMETER // a global that the host sets: uniform data, a buffer, a texture
 } spy_decl_kind;
 
-// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_IN, one that is written SPY_DECL_OUT, an inout one both.
+// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_FLAG_IN, one that is written SPY_DECL_FLAG_OUT, an inout one both.
 // [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] are one bit: Slang does not tell them apart.
-typedef enum spy_decl_flags {
-    SPY_DECL_STATIC = 1 << 0,
-    SPY_DECL_CONST = 1 << 1,
-    SPY_DECL_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
-    SPY_DECL_EXPORT = 1 << 3,
-    SPY_DECL_MUTATING = 1 << 4,       // a method that changes its instance
-    SPY_DECL_DIFFERENTIABLE = 1 << 5,
-    SPY_DECL_NO_DIFF = 1 << 6,
-    SPY_DECL_IN = 1 << 7,
-    SPY_DECL_OUT = 1 << 8,
-    SPY_DECL_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
-    SPY_DECL_GETTER = 1 << 11,        // a property or subscript that can be read
-    SPY_DECL_SETTER = 1 << 12,        // ... written
-    SPY_DECL_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
-} spy_decl_flags;
+typedef enum spy_decl_flag {
+    SPY_DECL_FLAG_NONE = 0,
+    SPY_DECL_FLAG_STATIC = 1 << 0,
+    SPY_DECL_FLAG_CONST = 1 << 1,
+    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
+    SPY_DECL_FLAG_EXPORT = 1 << 3,
+    SPY_DECL_FLAG_MUTATING = 1 << 4,       // a method that changes its instance
+    SPY_DECL_FLAG_DIFFERENTIABLE = 1 << 5,
+    SPY_DECL_FLAG_NO_DIFF = 1 << 6,
+    SPY_DECL_FLAG_IN = 1 << 7,
+    SPY_DECL_FLAG_OUT = 1 << 8,
+    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_FLAG_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
+    SPY_DECL_FLAG_GETTER = 1 << 11,        // a property or subscript that can be read
+    SPY_DECL_FLAG_SETTER = 1 << 12,        // ... written
+    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
+} spy_decl_flag;
 
+// Which member of a spy_constant counts.
 typedef enum spy_constant_kind {
-    SPY_CONSTANT_NONE = 0, // there is none, or Slang does not tell it
-    SPY_CONSTANT_INT,
-    SPY_CONSTANT_FLOAT,
-    SPY_CONSTANT_STRING
+    SPY_CONSTANT_KIND_NONE = 0, // there is none, or Slang does not tell it
+    SPY_CONSTANT_KIND_INT,
+    SPY_CONSTANT_KIND_FLOAT,
+    SPY_CONSTANT_KIND_STRING
 } spy_constant_kind;
 
 // A number or text known when the module was compiled.
@@ -107,7 +110,7 @@ typedef enum spy_stage {
 // One declaration. What a kind has no use for is zero.
 struct spy_decl {
     spy_decl_kind kind;
-    uint32_t flags;              // spy_decl_flags
+    uint32_t flags;              // bits of spy_decl_flag
     const char *name;            // "area"
     const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
                                  // for what has no name, imports, constraints, extensions (not what is in them) and the root
@@ -130,21 +133,22 @@ struct spy_decl {
     const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
 };
 
+// What a type is.
 typedef enum spy_type_kind {
-    SPY_TYPE_OTHER = 0,       // none of these, or it depends on a generic parameter
-    SPY_TYPE_VOID,
-    SPY_TYPE_SCALAR,
-    SPY_TYPE_VECTOR,
-    SPY_TYPE_MATRIX,
-    SPY_TYPE_ARRAY,
-    SPY_TYPE_STRUCT,
-    SPY_TYPE_ENUM,
-    SPY_TYPE_INTERFACE,
-    SPY_TYPE_POINTER,
-    SPY_TYPE_CONSTANT_BUFFER,
-    SPY_TYPE_PARAMETER_BLOCK,
-    SPY_TYPE_RESOURCE,        // buffers, textures, acceleration structures
-    SPY_TYPE_SAMPLER
+    SPY_TYPE_KIND_OTHER = 0,       // none of these, or it depends on a generic parameter
+    SPY_TYPE_KIND_VOID,
+    SPY_TYPE_KIND_SCALAR,
+    SPY_TYPE_KIND_VECTOR,
+    SPY_TYPE_KIND_MATRIX,
+    SPY_TYPE_KIND_ARRAY,
+    SPY_TYPE_KIND_STRUCT,
+    SPY_TYPE_KIND_ENUM,
+    SPY_TYPE_KIND_INTERFACE,
+    SPY_TYPE_KIND_POINTER,
+    SPY_TYPE_KIND_CONSTANT_BUFFER,
+    SPY_TYPE_KIND_PARAMETER_BLOCK,
+    SPY_TYPE_KIND_RESOURCE,        // buffers, textures, acceleration structures
+    SPY_TYPE_KIND_SAMPLER
 } spy_type_kind;
 
 // A type. Sizes are those of plain data, and 0 for what host memory cannot hold (resources, interfaces, open generics,
@@ -167,26 +171,26 @@ struct spy_type_info {
 
 // The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
 // Threads: any. Cost: a few ms for the first call, nothing later.
-const spy_decl *spy_reflect_module(spy_module *module);
+SPY_API const spy_decl *spy_reflect_module(spy_module *module);
 
 // The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
 // several that share it (spy_next_overload has the others). NULL if there is none; the error lists the nearest names.
 // Threads and cost: as spy_reflect_module.
-const spy_decl *spy_find_decl(spy_module *module, const char *path);
+SPY_API const spy_decl *spy_find_decl(spy_module *module, const char *path);
 
 // The next declaration of the same name and kind beside this one; NULL: none, or decl is NULL. Threads: any.
-const spy_decl *spy_next_overload(const spy_decl *decl);
+SPY_API const spy_decl *spy_next_overload(const spy_decl *decl);
 
 // The first attribute of that name; NULL: none, or decl is NULL. No error is raised. Threads: any.
-const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
+SPY_API const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
 // A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
 // is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: any.
-const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
+SPY_API const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
 // Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
 // them is unknown or the second is no interface. Threads: any.
-bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
+SPY_API bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,7 @@ typedef struct spy_binding {
     const char *path;        // "x", "light.color", "_result"
     const char *type;        // Slang type that each element of the call gets: "float3", "float[4]", "Light"
     spy_direction direction; // of the parameter: SPY_DIRECTION_DEFAULT is in
-    spy_arg_kind kind;       // of the argument; SPY_ARG_STRUCT: its fields follow, one depth below
+    spy_arg_kind kind;       // of the argument; SPY_ARG_KIND_STRUCT: its fields follow, one depth below
     const char *argument;    // what came, for people: "float tensor (100, 3)"
     uint32_t depth;          // 0: parameter or "_result"; 1: their fields; ...
     spy_dims map;            // argument dimension i is run over as dimension map.dims[i] of the call
@@ -39,9 +39,9 @@ typedef struct spy_resolution {
 // uint8_t). NULL on failure.
 // The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
 // Threads: any. Cost: a few us when cached, else 0.01-1 ms.
-spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
+SPY_API spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
 // Threads: any. NULL is ignored.
-void spy_release_resolution(spy_resolution *resolution);
+SPY_API void spy_release_resolution(spy_resolution *resolution);
 
 #ifdef __cplusplus
 }

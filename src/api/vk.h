@@ -12,8 +12,9 @@ extern "C" {
 // The backend for spy_device_desc.backend. Vulkan 1.2 with timeline semaphores, buffer device addresses,
 // scalar block layout, 64-bit integers, and best with push descriptors: Mesa's lavapipe of Debian 12 and
 // every current driver of a GPU have them.
-const spy_backend *spy_vk_backend(void);
+SPY_API const spy_backend *spy_vk_backend(void);
 
+// PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
@@ -49,8 +50,10 @@ typedef struct spy_vk_requirements {
     uint32_t optional_extension_count;
 } spy_vk_requirements;
 
-spy_vk_requirements spy_vk_required_features(void);
+// What an engine's VkDevice needs. Threads: any.
+SPY_API spy_vk_requirements spy_vk_required_features(void);
 
+// Names that spy_vk_features holds at most.
 #define SPY_VK_MAX_FEATURES 64
 
 // The optional features that an engine's device has on, for spy_vk_desc.enabled_features.
@@ -70,7 +73,7 @@ typedef struct spy_vk_features {
 //     vkGetPhysicalDeviceFeatures2(adapter, &have);             // have and want are chains of the same structs
 //     spy_vk_fill_features(&want, &have, &on);                  // device_info.pNext = &want
 //     desc.enabled_features = on.names, desc.enabled_feature_count = on.count;
-spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
+SPY_API spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
 
 // >>recordings: calls that go into an engine's command buffers
 
@@ -85,28 +88,28 @@ typedef uint64_t spy_vk_recording_id;
 // Until the recording is reported as finished, what it uses stays as it is (parameters, uploaded data, temporaries and
 // the memory of released tensors), calls in it must not have results in host memory, and reading what it writes is
 // SPY_ERROR_NOT_READY. Threads: any.
-spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
+SPY_API spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer);
 // Calls go into command buffers of our own again. SPY_ERROR_INVALID_ARGUMENT: no recording has begun.
-spy_status spy_vk_end_recording(spy_device *device);
+SPY_API spy_status spy_vk_end_recording(spy_device *device);
 // The command buffer has been executed (its fence has been signalled), or was thrown away and never will be: what only
 // this recording used is free, and its results can be read. Each id is reported once, in the order of the recordings;
 // SPY_ERROR_INVALID_ARGUMENT for an id that was reported before, whose recording has not ended, that comes before its
 // turn, or that this device has not given. Never waits. Threads: any.
 // spy_get_device_stats() counts the recordings that have not been reported, and the memory that waits for them.
-spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
+SPY_API spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
 
 // Our next submission waits for / signals this semaphore. `value` for timeline semaphores, 0 for binary ones.
-spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
-spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+SPY_API spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
+SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
 // A tensor over an engine's VkBuffer from `offset_bytes` on (usage: storage buffer, shader device address,
 // transfer source and destination; indirect buffer for group counts, uniform and storage texel buffer for
 // Buffer<T> and RWBuffer<T>). desc->data must be NULL. The buffer
 // must outlive the tensor and all calls with it.
-spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes, uint64_t size_bytes,
-                                 const spy_tensor_desc *desc);
+SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes,
+                                         uint64_t size_bytes, const spy_tensor_desc *desc);
 // The VkBuffer and the byte offset of a tensor's first element.
-spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
+SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64_t *offset_bytes);
 
 #ifdef __cplusplus
 }

@@ -79,9 +79,9 @@ typedef struct spyi_kernel_desc {
     const char *label; // debug name
     // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
     const void *code;
-    size_t code_size;    // bytes
-    size_t prelude_size; // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    const char *entry;   // entry point's name in the code
+    size_t code_size;     // bytes
+    size_t prelude_size;  // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
+    const char *entry;    // entry point's name in the code
     spyi_interface iface; // windows.h has a macro of the longer name
 } spyi_kernel_desc;
 
@@ -118,6 +118,9 @@ typedef struct spyi_gpu_base {
     spyi_gpu_stats stats;
     uint64_t open; // number of the batch that is being recorded, from 1
     bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
+    // So long a wait looks again and again, before the thread sleeps; 0: it sleeps at once. (A wait on lavapipe with a limit of
+    // 50 us takes 35 us where one with a limit of 50 ms takes 28: spinning is for GPUs.)
+    uint64_t spin_ns;
     bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
     // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
     bool recording; // work is going into one: its results cannot be waited for
@@ -153,7 +156,8 @@ struct spyi_backend {
     // batch, whose number is spyi_gpu_base.open; all work with numbers up to n has finished once finished_submit() >= n. By
     // spyi_work_number; NULL: not supported. Call spyi_record().
     spyi_record_func record[SPYI_WORK_ROOM];
-    // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be.
+    // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be. A GPU's
+    // backend that has `slices` waits by spyi_wait_for(), interruptible.
     spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                            uint64_t after, spyi_text *error);
     // GPU timestamps: begin before the work, end after it; elapsed waits and gives nanoseconds.
@@ -181,6 +185,14 @@ struct spyi_backend {
     // Whether a few dispatches that come again and again are launched faster as a graph, now.
     bool (*graph_pays)(const spyi_gpu *gpu);
 };
+
+// >>wait.c
+
+// As the table's `wait`. A wait that is longer than the base's spin_ns tells desc.blocking; with `interruptible`, it then asks
+// desc.interrupt every 50 ms, where `slices` says that this costs nothing, and gives SPY_ERROR_INTERRUPTED if that asks to leave.
+// `interruptible` only for work that is not held (held_from).
+SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, bool interruptible,
+                                 spyi_text *error);
 
 // >>what a device offers to its backend, for bringing one's own objects (core.c): through a table that data/ gives to the context
 

@@ -41,8 +41,25 @@ static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
     return used;
 }
 
+// How many bindings and uniform buffers there are, the kernel says: it comes first.
+static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_dispatch *d = (spyi_dispatch *)(void *)work;
+    v->kernel(v->user, &d->kernel);
+    const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
+    v->inside(v->user, &d->block);
+    v->inside(v->user, &d->bindings);
+    v->inside(v->user, &d->uniforms);
+    spyi_binding *bindings = (spyi_binding *)(uintptr_t)d->bindings;
+    spyi_uniform *uniforms = (spyi_uniform *)(uintptr_t)d->uniforms;
+    for (uint32_t i = 0; i < kernel->binding_count; i++)
+        v->handle(v->user, &bindings[i].handle, &bindings[i].offset);
+    for (uint32_t i = 0; i < kernel->uniform_count; i++) v->inside(v->user, &uniforms[i].data);
+    if (d->indirect) v->handle(v->user, &d->indirect, &d->indirect_offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_dispatch(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch", spyi_keep_dispatch };
+    static const spyi_work_kind kind = { SPYI_WORK_DISPATCH, "dispatch", spyi_keep_dispatch,
+                                         spyi_visit_dispatch };
     return &kind;
 }
 
@@ -52,8 +69,14 @@ static size_t spyi_keep_copy(const spyi_work *work, void *bytes) {
     return spyi_keep_plain(work, sizeof(spyi_copy_work), bytes);
 }
 
+static void spyi_visit_copy(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_copy_work *copy = (spyi_copy_work *)(void *)work;
+    v->memory(v->user, &copy->to, &copy->to_offset);
+    v->memory(v->user, &copy->from, &copy->from_offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_copy(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy", spyi_keep_copy };
+    static const spyi_work_kind kind = { SPYI_WORK_COPY, "copy", spyi_keep_copy, spyi_visit_copy };
     return &kind;
 }
 
@@ -61,14 +84,19 @@ static size_t spyi_keep_fill(const spyi_work *work, void *bytes) {
     return spyi_keep_plain(work, sizeof(spyi_fill_work), bytes);
 }
 
+static void spyi_visit_fill(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_fill_work *fill = (spyi_fill_work *)(void *)work;
+    v->memory(v->user, &fill->to, &fill->offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill", spyi_keep_fill };
+    static const spyi_work_kind kind = { SPYI_WORK_FILL, "fill", spyi_keep_fill, spyi_visit_fill };
     return &kind;
 }
 
 // Host data are of one moment: a list copies from device memory.
 SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL };
+    static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL, NULL };
     return &kind;
 }
 
@@ -83,8 +111,12 @@ static size_t spyi_keep_label(const spyi_work *work, void *bytes) {
     return used;
 }
 
+static void spyi_visit_label(spyi_work *work, const spyi_work_visitor *v) {
+    v->inside(v->user, &((spyi_label_work *)(void *)work)->name);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_label(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label", spyi_keep_label };
+    static const spyi_work_kind kind = { SPYI_WORK_LABEL, "label", spyi_keep_label, spyi_visit_label };
     return &kind;
 }
 
@@ -93,7 +125,7 @@ static size_t spyi_keep_time_mark(const spyi_work *work, void *bytes) {
 }
 
 SPYI_FN const spyi_work_kind *spyi_work_time_mark(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp", spyi_keep_time_mark };
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_MARK, "timestamp", spyi_keep_time_mark, NULL };
     return &kind;
 }
 
@@ -101,8 +133,14 @@ static size_t spyi_keep_time_store(const spyi_work *work, void *bytes) {
     return spyi_keep_plain(work, sizeof(spyi_time_store_work), bytes);
 }
 
+static void spyi_visit_time_store(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_time_store_work *store = (spyi_time_store_work *)(void *)work;
+    v->memory(v->user, &store->to, &store->offset);
+}
+
 SPYI_FN const spyi_work_kind *spyi_work_time_store(void) {
-    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps", spyi_keep_time_store };
+    static const spyi_work_kind kind = { SPYI_WORK_TIME_STORE, "store of timestamps", spyi_keep_time_store,
+                                         spyi_visit_time_store };
     return &kind;
 }
 

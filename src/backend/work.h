@@ -19,6 +19,17 @@ typedef enum spyi_work_number {
 
 typedef char spyi_work_kinds_fit[SPYI_WORK_COUNT < SPYI_WORK_ROOM ? 1 : -1];
 
+// Visits what kept work points to, so that it can leave the process and come back. A visitor may change each pointer and handle
+// that it is shown, and the visit goes on with what it leaves there. Offsets count from the start of the chunk.
+typedef struct spyi_work_visitor {
+    void (*kernel)(void *user, spyi_kernel **kernel);
+    void (*inside)(void *user,
+                   void *pointer); // where a pointer of any type stands: to bytes behind the work, or NULL
+    void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
+    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // of a chunk
+    void *user;
+} spyi_work_visitor;
+
 // What is true of all work of a kind, whoever does it.
 typedef struct spyi_work_kind {
     uint32_t number; // spyi_work_number
@@ -26,6 +37,8 @@ typedef struct spyi_work_kind {
     // Copies the work and all that it points to, but for chunks and kernels, into `bytes`, 16-byte aligned, and returns how
     // many bytes that takes. `bytes` NULL: only that. The function NULL: the work cannot be kept, in a command list for one.
     size_t (*keep)(const spyi_work *work, void *bytes);
+    // Shows all pointers and handles of kept work to the visitor, but for those of spyi_work. NULL: it has none.
+    void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
 // How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are

@@ -79,16 +79,16 @@ SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
 // With a stack of `stack_bytes`, or less where the system has not that much. Only what is used of it takes memory.
 SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
-SPYI_FN void spyi_thread_detach(spyi_thread *t);    // nobody will join it
-SPYI_FN uintptr_t spyi_thread_id(void);             // of the calling thread; never 0
+SPYI_FN void spyi_thread_detach(spyi_thread *t); // nobody will join it
+SPYI_FN uintptr_t spyi_thread_id(void);          // of the calling thread; never 0
 // A thread's number where other threads read it without a lock.
 SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
 SPYI_FN uintptr_t spyi_noted_thread(const volatile uintptr_t *at);
-SPYI_FN void spyi_thread_pause(void);               // a moment, within a loop that waits for another thread
+SPYI_FN void spyi_thread_pause(void); // a moment, within a loop that waits for another thread
 // How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
 // the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.
 SPYI_FN int32_t spyi_fork_count(void);
-SPYI_FN void spyi_fork_watch(void); // begins to count; may be called again
+SPYI_FN void spyi_fork_watch(void);                // begins to count; may be called again
 SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
@@ -130,7 +130,8 @@ SPYI_FN void spyi_turns_leave(spyi_turns *t);
 // A condition variable. The thread inside notes spyi_turns_events(), finds that it must wait for something, and calls
 // spyi_turns_await(): it leaves, sleeps until a notification after `seen`, and takes the turn again. Any thread notifies.
 SPYI_FN int32_t spyi_turns_events(spyi_turns *t);
-SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins), void *user);
+SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins),
+                              void *user);
 SPYI_FN void spyi_turns_notify(spyi_turns *t);
 
 // >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
@@ -180,7 +181,7 @@ SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
 SPYI_FN char *spyi_strdup(const char *s); // process allocator; NULL stays NULL
-SPYI_FN bool spyi_is_word(char c); // of an identifier: a letter, a digit or '_'
+SPYI_FN bool spyi_is_word(char c);        // of an identifier: a letter, a digit or '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Levenshtein distance with case ignored, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
@@ -235,7 +236,8 @@ typedef struct spyi_object {
 
 // What the guard asks of the room that defines a kind of objects. Given to the context once: context.tables.
 typedef struct spyi_object_table {
-    void (*free)(spyi_object *object); // its last reference is gone, inside the device; it may be queued again
+    void (*free)(
+        spyi_object *object); // its last reference is gone, inside the device; it may be queued again
     // The object that it lives and dies with; NULL: it has none.
     spyi_object *(*owner)(const spyi_object *object);
 } spyi_object_table;
@@ -245,38 +247,38 @@ typedef struct spyi_object_table {
 typedef struct spyi_outside {
     volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
     spyi_object *kept;         // retained until the end; NULL: nothing
-    const void *work;          // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    const void *work; // with the bytes of the key: what is being made; NULL: nothing that others wait for
     const void *key;
     size_t key_size;
     struct spyi_outside *previous, *next; // in context.outside
 } spyi_outside;
 
-struct spyi_core;  // backend/backend.h
-struct spyi_grave; // guard.c
+struct spyi_core;           // backend/backend.h
+struct spyi_retired_object; // guard.c
 
 // >>context: the part of a device that every room may use; first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
-    const struct spyi_core *core;  // what a backend may ask of the device; set by who makes the device
+    const struct spyi_core *core; // what a backend may ask of the device; set by who makes the device
     const spyi_object_table *tables[SPYI_KIND_COUNT]; // of the kind SPYI_KIND_DEVICE + i; NULL: none
-    spyi_outside *outside;         // work under way
-    spyi_mutex release_lock;       // guards the next two
+    spyi_outside *outside;                            // work under way
+    spyi_mutex release_lock;                          // guards the next two
     spyi_object *release_queue;
-    spyi_atomic release_count;     // entries of release_queue, read without the lock
-    struct spyi_grave *graves;     // released objects, in debug builds
+    spyi_atomic release_count;                   // entries of release_queue, read without the lock
+    struct spyi_retired_object *retired_objects; // released objects, in debug builds
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
     spy_interrupt interrupt;
-    double compile_timeout_s; // 0: no limit
-    spy_allocator allocator; // always filled
-    const char *label;       // never NULL
+    double compile_timeout_s;  // 0: no limit
+    spy_allocator allocator;   // always filled
+    const char *label;         // never NULL
     spyi_atomic told_compiler; // the log has heard which library of the backend's compiles kernels
-    spyi_mutex error_lock;   // guards the errors: compile threads may fail too
-    spy_status error_code;   // first error since the last take
-    spyi_text error;         // its text
-    spyi_text taken;         // what the last take handed out
-    spyi_turns turns;        // one thread at a time is inside
+    spyi_mutex error_lock;     // guards the errors: compile threads may fail too
+    spy_status error_code;     // first error since the last take
+    spyi_text error;           // its text
+    spyi_text taken;           // what the last take handed out
+    spyi_turns turns;          // one thread at a time is inside
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -347,8 +349,8 @@ SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
 SPYI_FN void spyi_queue_release(spyi_object *object);  // has its table's free() called by a later call
 SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
 // Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
-SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size);
-SPYI_FN void spyi_free_graves(spyi_context *ctx);
+SPYI_FN void spyi_retire_object(spy_device *device, spyi_object *object, size_t size);
+SPYI_FN void spyi_free_retired_objects(spyi_context *ctx);
 // Work outside of the device begins, and ends; both inside the device. `kept`, which may be NULL, stays until the end.
 SPYI_FN void spyi_outside_add(spyi_context *ctx, spyi_outside *outside, spyi_object *kept);
 SPYI_FN void spyi_outside_remove(spyi_context *ctx, spyi_outside *outside);

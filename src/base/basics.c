@@ -14,9 +14,9 @@ const char *spy_status_text(spy_status status) {
 void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     const char *word = "debug";
     (void)user_data;
-    if (level <= SPY_LOG_ERROR) word = "error";
-    else if (level == SPY_LOG_WARNING) word = "warning";
-    else if (level == SPY_LOG_INFO) word = "info";
+    if (level <= SPY_LOG_LEVEL_ERROR) word = "error";
+    else if (level == SPY_LOG_LEVEL_WARNING) word = "warning";
+    else if (level == SPY_LOG_LEVEL_INFO) word = "info";
     // One call a message: stdio's lock then keeps the lines of several threads apart.
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
@@ -24,38 +24,38 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
 // SPY_DTYPE_DEFAULT counts as what it stands for, float32.
 size_t spy_dtype_size_bytes(spy_dtype dtype) {
     switch (dtype) {
-    case SPY_BOOL:
-    case SPY_INT8:
-    case SPY_UINT8: return 1;
-    case SPY_INT16:
-    case SPY_UINT16:
-    case SPY_FLOAT16: return 2;
+    case SPY_DTYPE_BOOL:
+    case SPY_DTYPE_INT8:
+    case SPY_DTYPE_UINT8: return 1;
+    case SPY_DTYPE_INT16:
+    case SPY_DTYPE_UINT16:
+    case SPY_DTYPE_FLOAT16: return 2;
     case SPY_DTYPE_DEFAULT:
-    case SPY_INT32:
-    case SPY_UINT32:
-    case SPY_FLOAT32: return 4;
-    case SPY_INT64:
-    case SPY_UINT64:
-    case SPY_FLOAT64: return 8;
+    case SPY_DTYPE_INT32:
+    case SPY_DTYPE_UINT32:
+    case SPY_DTYPE_FLOAT32: return 4;
+    case SPY_DTYPE_INT64:
+    case SPY_DTYPE_UINT64:
+    case SPY_DTYPE_FLOAT64: return 8;
     default: return 0;
     }
 }
 
 const char *spy_dtype_name(spy_dtype dtype) {
     switch (dtype) {
-    case SPY_BOOL: return "bool";
-    case SPY_INT8: return "int8_t";
-    case SPY_UINT8: return "uint8_t";
-    case SPY_INT16: return "int16_t";
-    case SPY_UINT16: return "uint16_t";
-    case SPY_INT32: return "int";
-    case SPY_UINT32: return "uint";
-    case SPY_INT64: return "int64_t";
-    case SPY_UINT64: return "uint64_t";
-    case SPY_FLOAT16: return "half";
+    case SPY_DTYPE_BOOL: return "bool";
+    case SPY_DTYPE_INT8: return "int8_t";
+    case SPY_DTYPE_UINT8: return "uint8_t";
+    case SPY_DTYPE_INT16: return "int16_t";
+    case SPY_DTYPE_UINT16: return "uint16_t";
+    case SPY_DTYPE_INT32: return "int";
+    case SPY_DTYPE_UINT32: return "uint";
+    case SPY_DTYPE_INT64: return "int64_t";
+    case SPY_DTYPE_UINT64: return "uint64_t";
+    case SPY_DTYPE_FLOAT16: return "half";
     case SPY_DTYPE_DEFAULT:
-    case SPY_FLOAT32: return "float";
-    case SPY_FLOAT64: return "double";
+    case SPY_DTYPE_FLOAT32: return "float";
+    case SPY_DTYPE_FLOAT64: return "double";
     default: return "?";
     }
 }

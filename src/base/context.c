@@ -102,7 +102,7 @@ void spyi_free(spyi_context *ctx, void *memory, size_t size) {
 bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     spy_log_level least;
     if (!ctx || !ctx->log.func) return false;
-    least = ctx->log.level == SPY_LOG_DEFAULT ? SPY_LOG_WARNING : ctx->log.level;
+    least = ctx->log.level == SPY_LOG_LEVEL_DEFAULT ? SPY_LOG_LEVEL_WARNING : ctx->log.level;
     return level <= least;
 }
 
@@ -201,7 +201,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
     // Outside the lock: the callback may ask for the error.
-    if (spyi_log_wants(ctx, SPY_LOG_ERROR)) spyi_log_text(ctx, SPY_LOG_ERROR, &text);
+    if (spyi_log_wants(ctx, SPY_LOG_LEVEL_ERROR)) spyi_log_text(ctx, SPY_LOG_LEVEL_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
         ctx->error_code = status;
@@ -218,7 +218,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: device '%s' was made before this process was forked; make another one in the child";
-    spyi_logf(ctx, SPY_LOG_ERROR, format, function, ctx->label);
+    spyi_logf(ctx, SPY_LOG_LEVEL_ERROR, format, function, ctx->label);
     return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
 

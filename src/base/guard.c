@@ -1,10 +1,10 @@
 // The guard that every public function passes: who may use an object, whose turn it is on the device, and when released objects go.
 #include "base/base.h"
 
-struct spyi_grave {
+struct spyi_retired_object {
     spyi_object *object;
     size_t size;
-    struct spyi_grave *next;
+    struct spyi_retired_object *next;
 };
 
 // >>objects
@@ -122,28 +122,28 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     spyi_queue_release(object);
 }
 
-SPYI_FN void spyi_bury(spy_device *device, spyi_object *object, size_t size) {
+SPYI_FN void spyi_retire_object(spy_device *device, spyi_object *object, size_t size) {
     spyi_context *ctx = SPYI_CONTEXT(device);
     object->kind = (uint32_t)SPYI_KIND_DEAD;
 #ifndef NDEBUG
-    struct spyi_grave *grave = (struct spyi_grave *)spyi_allocate(ctx, sizeof *grave);
-    if (grave) {
-        grave->object = object;
-        grave->size = size;
-        grave->next = ctx->graves;
-        ctx->graves = grave;
+    struct spyi_retired_object *retired = (struct spyi_retired_object *)spyi_allocate(ctx, sizeof *retired);
+    if (retired) {
+        retired->object = object;
+        retired->size = size;
+        retired->next = ctx->retired_objects;
+        ctx->retired_objects = retired;
         return;
     }
 #endif
     spyi_free(ctx, object, size);
 }
 
-SPYI_FN void spyi_free_graves(spyi_context *ctx) {
-    while (ctx->graves) {
-        struct spyi_grave *grave = ctx->graves;
-        ctx->graves = grave->next;
-        spyi_free(ctx, grave->object, grave->size);
-        spyi_free(ctx, grave, sizeof *grave);
+SPYI_FN void spyi_free_retired_objects(spyi_context *ctx) {
+    while (ctx->retired_objects) {
+        struct spyi_retired_object *retired = ctx->retired_objects;
+        ctx->retired_objects = retired->next;
+        spyi_free(ctx, retired->object, retired->size);
+        spyi_free(ctx, retired, sizeof *retired);
     }
 }
 

@@ -32,7 +32,8 @@ static void spyi_long_wait_look(spyi_long_wait *wait) {
     if (!wait->blocked) spyi_block(ctx, true);
     wait->blocked = true;
     if (s * 1e9 >= (double)wait->next_line) {
-        spyi_logf(ctx, SPY_LOG_WARNING, "%s: %.0f s so far; %s is still at it", wait->what, s, wait->who);
+        spyi_logf(ctx, SPY_LOG_LEVEL_WARNING, "%s: %.0f s so far; %s is still at it", wait->what, s,
+                  wait->who);
         wait->next_line *= 5;
     }
     if (!wait->quiet && ctx->interrupt.func && ctx->interrupt.func(ctx->interrupt.user_data))

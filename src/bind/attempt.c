@@ -98,11 +98,11 @@ SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path) {
 }
 
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
-    bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_NEW;
+    bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_KIND_NEW;
     if (v->direction == SPY_DIRECTION_IN && out) return spyi_no_writing(a, path);
-    if (v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_STRUCT || v->direction == SPY_DIRECTION_ANY)
+    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT || v->direction == SPY_DIRECTION_ANY)
         return true;
-    if (v->kind == SPY_ARG_RESULT && v->direction == SPY_DIRECTION_INOUT)
+    if (v->kind == SPY_ARG_KIND_RESULT && v->direction == SPY_DIRECTION_INOUT)
         return true; // an in parameter only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
@@ -115,7 +115,7 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
         spyi_text_free(&got);
         return false;
     }
-    if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_NEW))
+    if (in && out && (v->direction == SPY_DIRECTION_OUT || v->kind == SPY_ARG_KIND_NEW))
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                        "'%s' is an inout parameter: expected a tensor or spy_inout_..., got an output", path);
     return true;

@@ -17,10 +17,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                 "'%s': %s has no layout that reflection tells, so a shader's own parameter cannot hold it: "
                 "take the value and its gradient as two",
                 path, type->display);
-        if (v->kind != SPY_ARG_STRUCT || !type->field_count)
+        if (v->kind != SPY_ARG_KIND_STRUCT || !type->field_count)
             return spyi_bind_pair(a, index, type, name, path, in, out, node_out);
     }
-    if (v->kind == SPY_ARG_PAIR) {
+    if (v->kind == SPY_ARG_KIND_PAIR) {
         a->pair = spyi_value_end(a->values->items, index + 1);
         if (v->map_count || v->whole || v->cast || a->values->items[index + 1].child_count)
             return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
@@ -39,8 +39,9 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     const spyi_value_kind *kind = spyi_kind_of(type, v);
     bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the function gets no value of its type
     // A host array without elements, as Python's [] is, does for a list of none.
-    bool none = spyi_type_is_unsized(type) && v->kind == SPY_ARG_ARRAY && v->rank == 1 && v->dims[0] == 0;
-    bool by_fields = none || (v->kind == SPY_ARG_STRUCT && type->field_count > 0);
+    bool none =
+        spyi_type_is_unsized(type) && v->kind == SPY_ARG_KIND_ARRAY && v->rank == 1 && v->dims[0] == 0;
+    bool by_fields = none || (v->kind == SPY_ARG_KIND_STRUCT && type->field_count > 0);
     if ((type->kind == SPYI_TYPE_OTHER && !special && !by_fields) || type->kind == SPYI_TYPE_VOID) {
         const char *takes = spyi_kind_takes(type, spyi_types_rules(a->types));
         return spyi_mismatch(a, path, type, v,
@@ -51,13 +52,13 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                                    "give its fields one by one"
                                  : "; this kind of parameter cannot be passed");
     }
-    bool unused = a->bound.mode == SPY_CALL_BACKWARD && out && !in; // only its gradient matters
-    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_BACKWARD))
+    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // only its gradient matters
+    if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
         return false;
-    if (v->map_count && v->kind != SPY_ARG_TENSOR && v->kind != SPY_ARG_ARRAY && !v->rank)
+    if (v->map_count && v->kind != SPY_ARG_KIND_TENSOR && v->kind != SPY_ARG_KIND_ARRAY && !v->rank)
         return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
                        "'%s': only tensors and host arrays have dimensions to map", path);
-    if (v->cast && v->kind != SPY_ARG_NEW) {
+    if (v->cast && v->kind != SPY_ARG_KIND_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
         if (!cast)
             return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path,
@@ -69,7 +70,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
-    if (v->kind == SPY_ARG_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
+    if (v->kind == SPY_ARG_KIND_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
@@ -80,7 +81,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     leaf->param_out = out;
     if (a->bound.mode && !special) {
         uint32_t place = a->bound.leaf_count - 1;
-        if (a->bound.mode == SPY_CALL_BACKWARD) leaf->out = false;
+        if (a->bound.mode == SPY_CALL_MODE_BACKWARD) leaf->out = false;
         return (unused ? spyi_bind_unused(a, leaf, v, pair) : spyi_bind_leaf(a, leaf, v, kind)) &&
                spyi_bind_gradients(a, place, index, pair);
     }
@@ -234,8 +235,8 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
     const spyi_value *taker = result >= 0 ? &a->values->items[result] : NULL;
-    if (taker && taker->kind == SPY_ARG_PAIR) taker++; // its value comes first
-    if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_RESULT)
+    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // its value comes first
+    if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_KIND_RESULT)
         result = -1; // it takes what there is
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)

@@ -1,6 +1,6 @@
 // Values to shader parameters: bound as arguments are, by the same rules, but each takes one value and none is run over.
 //
-// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/feeds.c), and
+// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/bound_inputs.c), and
 // what globals a call's prelude brings. Reflection tells enough for most errors to be found before there is one (globals.c).
 #include "bind/inputs.h"
 #include "bind/internal.h"

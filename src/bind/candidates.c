@@ -75,8 +75,8 @@ static bool spyi_is_open_pair(spyi_attempt *a, const spyi_type *type) {
 // The number of the value that tells the type of an open parameter: of a value with its gradient the value.
 static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, const spyi_type *type) {
     const spyi_value *v = &values->items[index];
-    if (v->kind == SPY_ARG_PAIR) return index + 1;
-    if (v->kind != SPY_ARG_STRUCT || !spyi_type_is_pair(type)) return index;
+    if (v->kind == SPY_ARG_KIND_PAIR) return index + 1;
+    if (v->kind != SPY_ARG_KIND_STRUCT || !spyi_type_is_pair(type)) return index;
     uint32_t child = index + 1, position = 0;
     for (uint32_t i = 0; i < v->child_count; i++, child = spyi_value_end(values->items, child)) {
         const char *name = values->items[child].name;
@@ -207,7 +207,7 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
 static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    bool known = v->cast != NULL || v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY;
+    bool known = v->cast != NULL || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else
@@ -338,7 +338,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
-    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, twins = { NULL, 0, 0 };
+    spyi_text reasons = { NULL, 0, 0 }, tied = { NULL, 0, 0 }, equals = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_TYPE_MISMATCH;
     uint32_t fitting = 0, built_in = 0;
     bool sized = false;
@@ -417,15 +417,15 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         const spyi_signature *other = &function->overloads.items[i];
         if (i != best &&
             spyi_same_to_slang(&function->overloads.items[best], other, winner.bound.param_count))
-            spyi_text_add(&twins, "\n    %s", other->display);
+            spyi_text_add(&equals, "\n    %s", other->display);
     }
     if (!sizes) {
         status = SPY_ERROR_OUT_OF_MEMORY;
         spyi_text_add(error, "out of host memory");
-    } else if (twins.size) {
+    } else if (equals.size) {
         status = SPY_ERROR_AMBIGUOUS;
         spyi_text_add(error, "Slang cannot tell calls of these overloads apart; rename one:\n    %s%s",
-                      function->overloads.items[best].display, spyi_text_str(&twins));
+                      function->overloads.items[best].display, spyi_text_str(&equals));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         *bound = winner.bound;
@@ -454,7 +454,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     spyi_text_free(&winner.reason);
     spyi_text_free(&reasons);
     spyi_text_free(&tied);
-    spyi_text_free(&twins);
+    spyi_text_free(&equals);
     return status;
 }
 

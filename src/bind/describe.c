@@ -47,15 +47,15 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
-        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_ARRAY) &&
-        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_TENSOR))
+        (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_KIND_ARRAY) &&
+        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
-    case SPY_ARG_BOOL:
-    case SPY_ARG_INT:
-    case SPY_ARG_UINT:
-    case SPY_ARG_FLOAT:
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_FLOAT:
         if (arg->dtype <= SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its dtype is not one of spy_dtype");
@@ -64,7 +64,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "the pointer that takes its result is NULL");
         return SPY_OK;
-    case SPY_ARG_TENSOR: {
+    case SPY_ARG_KIND_TENSOR: {
         spy_tensor *t = arg->value.tensor;
         if (!t)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -83,7 +83,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         v->dims = t->shape.dims;
         return SPY_OK;
     }
-    case SPY_ARG_ARRAY: {
+    case SPY_ARG_KIND_ARRAY: {
         if (arg->dtype < SPY_DTYPE_DEFAULT || arg->dtype >= SPY_DTYPE_COUNT)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its dtype is not one of spy_dtype");
@@ -93,7 +93,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         spy_shape shape;
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
-        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype];
+        v->type = device->scalars[arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype];
         int64_t count = spyi_shape_count(&shape);
         if (!spyi_shape_holds(&shape, v->type))
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
@@ -105,7 +105,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         v->dims = arg->dims;
         return SPY_OK;
     }
-    case SPY_ARG_DATA:
+    case SPY_ARG_KIND_DATA:
         if (!arg->value.data)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected host data, got NULL");
@@ -114,7 +114,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
                                 "the size of its host data is not valid");
         v->size = (uint32_t)arg->count;
         return SPY_OK;
-    case SPY_ARG_STRUCT:
+    case SPY_ARG_KIND_STRUCT:
         if (arg->count && !arg->value.fields)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected a list of fields, got NULL");
@@ -122,23 +122,23 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, "it has too many fields");
         v->child_count = (uint32_t)arg->count;
         return SPY_OK;
-    case SPY_ARG_CUSTOM: {
+    case SPY_ARG_KIND_CUSTOM: {
         const char *problem = NULL;
-        v->custom = arg->custom;
-        if (!arg->custom)
+        v->custom = arg->_custom;
+        if (!arg->_custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
-        return !arg->custom->run->describe || arg->custom->run->describe(arg, v, &problem)
+        return !arg->_custom->run->describe || arg->_custom->run->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
     }
-    case SPY_ARG_PAIR:
+    case SPY_ARG_KIND_PAIR:
         if (arg->count != 2 || !arg->value.fields)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "expected a value and its gradient");
         v->child_count = 2;
         return SPY_OK;
-    case SPY_ARG_RESULT:
+    case SPY_ARG_KIND_RESULT:
         if (!arg->value.result)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "the pointer that takes its result is NULL");
@@ -150,7 +150,7 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         v->type = device->scalars[arg->value.result->dtype];
         v->size = (uint32_t)arg->value.result->size_bytes;
         return SPY_OK;
-    case SPY_ARG_NEW:
+    case SPY_ARG_KIND_NEW:
         if (!arg->value.new_tensor)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "the pointer that takes its tensor is NULL");
@@ -183,25 +183,25 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->kind = (uint8_t)arg->kind;
         v->direction = (uint8_t)arg->direction;
         v->cast = arg->type;
-        v->map = arg->map;
-        v->one_value = arg->map_count == SPY_MAP_VALUE;
-        v->whole = arg->map_count == SPY_MAP_WHOLE || v->one_value;
-        if (arg->map_count > SPY_MAX_RANK && !v->whole)
+        v->map = arg->_map;
+        v->one_value = arg->_map_count == SPYI_MAP_VALUE;
+        v->whole = arg->_map_count == SPYI_MAP_WHOLE || v->one_value;
+        if (arg->_map_count > SPY_MAX_RANK && !v->whole)
             return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = v->whole ? 0 : (uint8_t)arg->map_count;
+        v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
-        uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_STRUCT ? v->child_count : v->size;
-        if (v->kind == SPY_ARG_RESULT) detail = detail << 16 | v->size;
+        uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_KIND_STRUCT ? v->child_count : v->size;
+        if (v->kind == SPY_ARG_KIND_RESULT) detail = detail << 16 | v->size;
         key[0] = v->kind;
         key[1] = v->direction;
         key[2] = v->rank;
-        key[3] = (uint8_t)arg->map_count;
+        key[3] = (uint8_t)arg->_map_count;
         memcpy(key + 4, &detail, 4);
-        memcpy(key + 8, arg->map, v->map_count);
+        memcpy(key + 8, arg->_map, v->map_count);
         values->key_size += 8u + v->map_count;
         if (v->custom) { // kinds are tables: where one lies says which it is
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
@@ -209,7 +209,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
-        if (v->kind == SPY_ARG_STRUCT || v->kind == SPY_ARG_PAIR) {
+        if (v->kind == SPY_ARG_KIND_STRUCT || v->kind == SPY_ARG_KIND_PAIR) {
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
@@ -265,7 +265,7 @@ SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor) {
 }
 
 SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values) {
-    return spyi_mode_of(values) != SPY_CALL_DEFAULT || function->overloads.takes_pairs;
+    return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
 // Gradients of tensors become values too, behind all others, when the call is about them.
@@ -273,7 +273,7 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
     uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < values->count; i++) {
-        if (values->items[i].kind == SPY_ARG_PAIR && !spyi_check_pair(&values->items[i], error))
+        if (values->items[i].kind == SPY_ARG_KIND_PAIR && !spyi_check_pair(&values->items[i], error))
             return SPY_ERROR_SHAPE_MISMATCH;
         const spy_tensor *tensor = values->items[i].tensor;
         if (!tensor) continue;
@@ -314,7 +314,7 @@ SPYI_FN uint32_t spyi_values_all(const spyi_values *values) {
 }
 
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values) {
-    return values->options ? values->options->mode : SPY_CALL_DEFAULT;
+    return values->options ? values->options->mode : SPY_CALL_MODE_DEFAULT;
 }
 
 spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value) {

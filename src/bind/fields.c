@@ -229,7 +229,7 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
     const spyi_value *v = &a->values->items[index];
     uint32_t parts[2] = { index, 0 };
     int32_t children[2] = { -1, -1 };
-    if (v->kind == SPY_ARG_PAIR) {
+    if (v->kind == SPY_ARG_KIND_PAIR) {
         parts[0] = index + 1;
         parts[1] = spyi_value_end(a->values->items, index + 1);
     } else if (v->tensor) {

@@ -8,7 +8,7 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
     memset(&fit, 0, sizeof fit);
     leaf->in = leaf->out = false;
     spyi_leaf_set_kind(leaf, spyi_kind_of_unused());
-    if (v->tensor || v->kind == SPY_ARG_ARRAY) {
+    if (v->tensor || v->kind == SPY_ARG_KIND_ARRAY) {
         if (!spyi_fit_memory(v->type, leaf->type, true, &fit))
             return spyi_mismatch(a, leaf->path, leaf->type, v, "");
         return spyi_set_batch(a, leaf, v, &fit);
@@ -25,10 +25,10 @@ static const spyi_type *spyi_stored_type(spyi_attempt *a, const spyi_type *diffe
     const spyi_type *inner = differential, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
     while (held && held->kind == SPYI_TYPE_ARRAY) held = held->element;
-    bool memory = v->kind == SPY_ARG_TENSOR || v->kind == SPY_ARG_ARRAY ||
-                  (v->kind == SPY_ARG_FLOAT && v->direction != SPY_DIRECTION_DEFAULT);
+    bool memory = v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY ||
+                  (v->kind == SPY_ARG_KIND_FLOAT && v->direction != SPY_DIRECTION_DEFAULT);
     if (!memory || !held || inner->kind == SPYI_TYPE_STRUCT || held->kind == SPYI_TYPE_STRUCT ||
-        held->scalar < SPY_FLOAT16)
+        held->scalar < SPY_DTYPE_FLOAT16)
         return differential;
     return spyi_type_with_scalar(a->types, differential, held->scalar);
 }
@@ -54,7 +54,7 @@ static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value,
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair) {
     spyi_leaf *leaf = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[index];
-    bool backward = a->bound.mode == SPY_CALL_BACKWARD, in = leaf->param_in, out = leaf->param_out;
+    bool backward = a->bound.mode == SPY_CALL_MODE_BACKWARD, in = leaf->param_in, out = leaf->param_out;
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
     leaf->differential = spyi_differential(a->types, &a->finder, leaf->type);
     if (!given[0] && !given[1]) return true;
@@ -63,7 +63,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
                        "'%s' is no_diff: nothing would come of the gradient that it is paired with",
                        leaf->path);
     if (a->constant && !pair) return true;
-    if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_RESULT &&
+    if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_KIND_RESULT &&
         a->values->items[pair].direction == SPY_DIRECTION_OUT)
         return true; // it takes what there is
     if (!leaf->differential)
@@ -120,7 +120,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     spyi_leaf *leaf = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[index];
     uint8_t uses = leaf->whole_grads;
-    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    bool backward = a->bound.mode == SPY_CALL_MODE_BACKWARD;
     uint32_t given[2] = { pair ? pair : v->grads[0], pair ? pair : v->grads[1] };
     bool wanted[2] = { (uses & (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)) != 0,
                        (uses & (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES)) != 0 };
@@ -185,7 +185,7 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
                      "[ForwardDifferentiable] or [ForwardDerivative]", "spy_call_forward_diff" },
                    { "backward", "[BackwardDifferentiable] or [BackwardDerivative]", "[BackwardDerivative]",
                      "spy_call_backward" } };
-    bool backward = a->bound.mode == SPY_CALL_BACKWARD;
+    bool backward = a->bound.mode == SPY_CALL_MODE_BACKWARD;
     spyi_text other = { NULL, 0, 0 }, got = { NULL, 0, 0 };
     if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
@@ -202,7 +202,7 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
 
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
-    bool backward = b->mode == SPY_CALL_BACKWARD;
+    bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
     spyi_role from_outputs = backward ? SPYI_ROLE_READ : SPYI_ROLE_WRITTEN,
               of_inputs = backward ? SPYI_ROLE_ADDED : SPYI_ROLE_READ;
     spyi_text why = { NULL, 0, 0 };

@@ -29,7 +29,7 @@ static const char *spyi_check_options(const spy_call_options *o) {
     }
     for (uint32_t d = 0; d < o->thread_count.rank; d++)
         if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
-    if ((int)o->mode < SPY_CALL_DEFAULT || o->mode > SPY_CALL_FORWARD_DIFF)
+    if ((int)o->mode < SPY_CALL_MODE_DEFAULT || o->mode > SPY_CALL_MODE_FORWARD_DIFF)
         return "mode is not one of spy_call_mode";
     return NULL;
 }
@@ -50,7 +50,7 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
         const spy_arg *c = &o->constants.items[i];
-        if (!c->name || c->kind < SPY_ARG_BOOL || c->kind > SPY_ARG_FLOAT ||
+        if (!c->name || c->kind < SPY_ARG_KIND_BOOL || c->kind > SPY_ARG_KIND_FLOAT ||
             c->direction != SPY_DIRECTION_DEFAULT) {
             spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
                           c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
@@ -90,7 +90,9 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
         return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
     }
     // The union holds 64 bits of the number's own family.
-    spy_dtype from = c->kind == SPY_ARG_FLOAT ? SPY_FLOAT64 : c->kind == SPY_ARG_INT ? SPY_INT64 : SPY_UINT64;
+    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
+                     : c->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
+                                                   : SPY_DTYPE_UINT64;
     const spyi_type *given = spyi_type_scalar(function->object.device->types, c->dtype);
     uint64_t bits = 0;
     int64_t i = 0;
@@ -103,13 +105,13 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
     }
     spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
     switch (type->scalar) {
-    case SPY_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
-    case SPY_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
-    case SPY_FLOAT32: spyi_text_add(out, "asfloat(%uu)", (unsigned)bits); break;
-    case SPY_FLOAT64: spyi_text_add(out, "bit_cast<double>(%lluULL)", (unsigned long long)bits); break;
-    case SPY_UINT64: spyi_text_add(out, "%lluULL", (unsigned long long)bits); break;
+    case SPY_DTYPE_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
+    case SPY_DTYPE_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
+    case SPY_DTYPE_FLOAT32: spyi_text_add(out, "asfloat(%uu)", (unsigned)bits); break;
+    case SPY_DTYPE_FLOAT64: spyi_text_add(out, "bit_cast<double>(%lluULL)", (unsigned long long)bits); break;
+    case SPY_DTYPE_UINT64: spyi_text_add(out, "%lluULL", (unsigned long long)bits); break;
     default:
-        (void)spyi_convert_scalars(&i, SPY_INT64, &bits, type->scalar, 1);
+        (void)spyi_convert_scalars(&i, SPY_DTYPE_INT64, &bits, type->scalar, 1);
         spyi_text_add(out, "%s(%lldLL)", type->name, (long long)i);
     }
     spyi_text_add(out, ";\n");
@@ -161,7 +163,7 @@ static spy_packed *spyi_keep_list(spy_args list, const char *what, spyi_text *er
     const char *problem = NULL;
     spy_arg all;
     memset(&all, 0, sizeof all);
-    all.kind = SPY_ARG_STRUCT;
+    all.kind = SPY_ARG_KIND_STRUCT;
     all.value.fields = list.items;
     all.count = list.count;
     spy_packed *packed = spyi_packed_make(&all, &problem);

@@ -69,7 +69,7 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
     case SPYI_AGAIN_UNUSED:
         return spyi_again_is_tensor(plan->function->object.device, a, t) && t->type == a->type &&
                t->shape.rank == a->rank;
-    default: return a->kind == SPY_ARG_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
+    default: return a->kind == SPY_ARG_KIND_NEW ? arg->value.new_tensor != NULL : arg->value.result != NULL;
     }
 }
 
@@ -131,7 +131,7 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
         if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->map_count || !spyi_again_named(arg, a->name))
+            arg->_map_count || !spyi_again_named(arg, a->name))
             return false;
         if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
             if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||

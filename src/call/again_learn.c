@@ -13,7 +13,8 @@ static bool spyi_simple_plan(const spyi_plan *plan, const spyi_values *values) {
 }
 
 static bool spyi_simple_variant(const spyi_variant *variant) {
-    if (variant->feeds.count || variant->emitted.prints || variant->emitted.binding_count) return false;
+    if (variant->bound_inputs.count || variant->emitted.prints || variant->emitted.binding_count)
+        return false;
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         uint8_t op = variant->emitted.packs[p].op;
         if (op == SPYI_PACK_BYTES || op == SPYI_PACK_KIND) return false;

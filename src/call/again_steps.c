@@ -20,11 +20,11 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     spyi_dispatch dispatch;
     uint32_t count = 0;
-    for (; count < step->variant->touch_count; count++) {
-        const spyi_touch *touch = &step->variant->touches[count];
-        const spyi_launch_leaf *at = &plan->launch->leaves[touch->number];
+    for (; count < step->variant->access_count; count++) {
+        const spyi_memory_access *access = &step->variant->accesses[count];
+        const spyi_launch_leaf *at = &plan->launch->leaves[access->number];
         uses[count] =
-            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(touch->reads, touch->writes));
+            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(access->reads, access->writes));
     }
     if (step->sums_bytes)
         uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,

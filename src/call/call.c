@@ -118,9 +118,9 @@ static spy_status spyi_call_mode(spy_function *function, spy_args args, spy_call
 }
 
 spy_status spy_call_backward(spy_function *function, spy_args args) {
-    return spyi_call_mode(function, args, SPY_CALL_BACKWARD, "spy_call_backward");
+    return spyi_call_mode(function, args, SPY_CALL_MODE_BACKWARD, "spy_call_backward");
 }
 
 spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
-    return spyi_call_mode(function, args, SPY_CALL_FORWARD_DIFF, "spy_call_forward_diff");
+    return spyi_call_mode(function, args, SPY_CALL_MODE_FORWARD_DIFF, "spy_call_forward_diff");
 }

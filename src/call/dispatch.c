@@ -120,7 +120,7 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
     memset(&t, 0, sizeof t);
     if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
         problem = "groups is not a living tensor of this device";
-    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_UINT32 ||
+    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
              !groups->contiguous)
         problem = "groups is not a contiguous tensor of uint32";
     else if (index < 0 || index > groups->element_count - 3)

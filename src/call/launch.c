@@ -139,7 +139,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
-        bool seeds = b->mode == SPY_CALL_BACKWARD && leaf->role == SPYI_ROLE_READ &&
+        bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
                      values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as the output
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
@@ -148,7 +148,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         }
     }
     if (launch->count == 0) return SPY_OK;
-    if (b->mode == SPY_CALL_BACKWARD) {
+    if (b->mode == SPY_CALL_MODE_BACKWARD) {
         status = spyi_launch_passes(b, values, launch, error);
         if (status != SPY_OK) return status;
         spyi_launch_teams(b, limits, launch);

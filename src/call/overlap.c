@@ -17,13 +17,13 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
 }
 
 // Broadcast dimensions aside, in which a gradient's elements share one place as the call's elements do.
-static bool spyi_added_meets_itself(const spy_tensor *tensor) {
+static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     spy_tensor once = *tensor;
     for (uint32_t d = 0; d < once.shape.rank; d++)
         if (once.strides.dims[d] == 0 && once.shape.dims[d] > 1) once.shape.dims[d] = 1;
     once.grads_follow = false;
     spyi_tensor_measure(&once);
-    return spyi_tensor_meets_itself(&once);
+    return spyi_tensor_overlaps_itself(&once);
 }
 
 // The host memory that a gradient comes back to; NULL: none.
@@ -56,7 +56,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
         bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it
-        if (added ? spyi_added_meets_itself(out) : spyi_tensor_meets_itself(out)) {
+        if (added ? spyi_added_overlaps_itself(out) : spyi_tensor_overlaps_itself(out)) {
             spyi_text_add(
                 error,
                 "output '%s' is a view in which several elements lie at one place: they would be written "
@@ -67,7 +67,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
             if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
-            if (!spyi_tensors_meet(out, values->items[b->leaves[j].value].tensor)) continue;
+            if (!spyi_tensors_overlap(out, values->items[b->leaves[j].value].tensor)) continue;
             if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
             if (added) {
                 spyi_text_add(error, "gradient '%s' lies in the same memory as '%s', which the call reads",

@@ -148,7 +148,7 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
                                   spyi_text *error) {
     const spyi_launch *launch = plan->launch;
     const spyi_emitted *e = &variant->emitted;
-    const spyi_feeds *feeds = &variant->feeds;
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
     if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: buffers alone
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
@@ -157,6 +157,7 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
         spyi_bind_range(at->storage, at->binding_offset, at->storage->offset + at->reach, &bindings[i]);
     }
-    if (!feeds->count) return SPY_OK;
-    return spyi_run_packs(&p, feeds->packs, feeds->pack_count, feeds->leaves, feeds->data, error);
+    if (!bound_inputs->count) return SPY_OK;
+    return spyi_run_packs(&p, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves,
+                          bound_inputs->data, error);
 }

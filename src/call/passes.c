@@ -19,8 +19,8 @@
 
 static bool spyi_share_memory(const spyi_bound *b, const spyi_values *values, uint32_t i, uint32_t j) {
     return (b->leaves[i].traits & b->leaves[j].traits & SPYI_TRAIT_TENSOR) &&
-           spyi_tensors_meet(values->items[b->leaves[i].value].tensor,
-                             values->items[b->leaves[j].value].tensor);
+           spyi_tensors_overlap(values->items[b->leaves[i].value].tensor,
+                                values->items[b->leaves[j].value].tensor);
 }
 
 static bool spyi_same_places(const spyi_bound *b, const spyi_launch *launch, uint32_t i, uint32_t j) {
@@ -158,7 +158,7 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
-           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_FLOAT32 &&
+           type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
            !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
 

@@ -24,7 +24,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
         if (status == SPY_OK && launch->count)
             status = spyi_variant_get(plan, values, false, &variant, &left, error);
         // Each pass of a backward call has a variant of its own.
-        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+        more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
                spyi_next_pass(launch);
     }
     launch->pass = 0;
@@ -44,7 +44,7 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
         if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
         status = spyi_variant_create(plan, &launch->key, values, &variant, error);
         if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_BACKWARD && launch->count &&
+    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
              spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
@@ -255,7 +255,11 @@ SPYI_FN void spyi_prepared_free(spy_prepared *p) {
     if (p->values.items) spyi_free_copies(&p->values);
     spyi_kept_free(&p->kept);
     spyi_module_drop(p->function->module);
-    spyi_bury(device, &p->object, sizeof *p);
+    spyi_retire_object(device, &p->object, sizeof *p);
+}
+
+void spy_retain_prepared(spy_prepared *prepared) {
+    spyi_object_retain(prepared, SPYI_KIND_PREPARED, "spy_retain_prepared");
 }
 
 void spy_release_prepared(spy_prepared *prepared) {

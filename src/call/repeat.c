@@ -72,7 +72,7 @@ SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values) 
         const spy_tensor *out = spyi_leaf_tensor(b, values, i);
         for (uint32_t j = 0; j < b->leaf_count; j++) {
             const spy_tensor *other = spyi_leaf_tensor(b, values, j);
-            if (j != i && other && spyi_tensors_may_meet(out, other)) return false;
+            if (j != i && other && spyi_tensors_may_overlap(out, other)) return false;
         }
     }
     return true;

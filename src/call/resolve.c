@@ -49,7 +49,7 @@ static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const ch
         spyi_text_add(&text, "struct of %u fields", node->count);
         out->argument = spyi_keep_string(r, spyi_text_str(&text));
         spyi_text_free(&text);
-        out->kind = SPY_ARG_STRUCT;
+        out->kind = SPY_ARG_KIND_STRUCT;
         for (uint32_t f = 0; f < node->count; f++)
             spyi_resolve_node(r, &r->bound->nodes[node->first + f], spyi_text_str(&path), depth + 1);
     }

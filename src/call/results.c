@@ -31,8 +31,9 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
 }
 
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
-    if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_NEW) *arg->value.new_tensor = made;
-    if (arg->kind != SPY_ARG_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_KIND_NEW)
+        *arg->value.new_tensor = made;
+    if (arg->kind != SPY_ARG_KIND_RESULT || !leaf->out) return; // an in parameter gives nothing back
     spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;
     bool plain =

@@ -37,7 +37,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
         dispatch.indirect_offset = counts->offset + s->values->threads->counts_at;
     }
     dispatch.bindings = bindings;
-    dispatch.uniforms = variant->feeds.uniforms;
+    dispatch.uniforms = variant->bound_inputs.uniforms;
     use_count = spyi_collect_uses(s, variant, uses);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
@@ -97,9 +97,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     uint64_t sums_bytes = 0;
     s.launch->repeatable = NULL; // until this one has run
     s.launch->several = false;
-    if (!repeats && plan->bound.mode == SPY_CALL_BACKWARD)
+    if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
-    while (!repeats && plan->bound.mode != SPY_CALL_BACKWARD && status == SPY_OK) {
+    while (!repeats && plan->bound.mode != SPY_CALL_MODE_BACKWARD && status == SPY_OK) {
         s.left = false;
         status = spyi_choose(&s, &variant, error);
         if (!s.left) break;

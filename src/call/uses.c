@@ -2,15 +2,15 @@
 #include "call/run.h"
 
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses) {
-    uint32_t count = variant->touch_count;
+    uint32_t count = variant->access_count;
     for (uint32_t i = 0; i < count; i++) {
-        const spyi_touch *touch = &variant->touches[i];
-        uint32_t how = spyi_how(touch->reads, touch->writes);
-        if (touch->whole) {
-            const spy_tensor *t = s->values->items[touch->number].tensor;
+        const spyi_memory_access *access = &variant->accesses[i];
+        uint32_t how = spyi_how(access->reads, access->writes);
+        if (access->whole) {
+            const spy_tensor *t = s->values->items[access->number].tensor;
             uses[i] = spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes, how);
         } else {
-            const spyi_launch_leaf *at = &s->launch->leaves[touch->number];
+            const spyi_launch_leaf *at = &s->launch->leaves[access->number];
             uses[i] = spyi_use_of(&at->storage->resource, at->begin, at->end, how);
         }
     }

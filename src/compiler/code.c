@@ -38,13 +38,13 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
     spyi_code_faults faults = { false, false };
     unit->compiler->target->mend(code, &faults);
     if (faults.additions)
-        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
                   "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
                   "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
                   "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
                   kernel_name, unit->compiler->library->version);
     if (!faults.saved) return;
-    spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING,
+    spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
               "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
               "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
               "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
@@ -288,7 +288,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
         status = SPY_ERROR_COMPILE;
         spyi_text_add(error, "kernel '%s' does not compile:\n%s", kernel_name, spyi_text_str(&t.messages));
     } else if (status == SPY_OK && t.messages.size) {
-        spyi_logf(unit->compiler->ctx, SPY_LOG_DEBUG, "kernel '%s':\n%s", kernel_name,
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_DEBUG, "kernel '%s':\n%s", kernel_name,
                   spyi_text_str(&t.messages));
     }
     spyi_text_free(&name);

@@ -81,6 +81,6 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
         return SPY_OK;
     }
     spyi_atomic_add(&c->loads, 1);
-    spyi_logf(c->ctx, SPY_LOG_INFO, "Slang compiler %s: %s", library->version, library->path);
+    spyi_logf(c->ctx, SPY_LOG_LEVEL_INFO, "Slang compiler %s: %s", library->version, library->path);
     return SPY_OK;
 }

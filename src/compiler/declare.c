@@ -16,7 +16,7 @@ SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_n
         nodes->count ? (spy_decl *)spyi_sl_take(b->to, nodes->count * sizeof *children) : NULL;
     for (int fields = 1; children && fields >= 0; --fields)
         for (uint32_t i = 0; i < nodes->count; ++i)
-            if ((nodes->items[i].kind == SPY_DECL_FIELD) == (fields == 1))
+            if ((nodes->items[i].kind == SPY_DECL_KIND_FIELD) == (fields == 1))
                 children[node->child_count++] = nodes->items[i];
     node->children = children;
     free(nodes->items);
@@ -33,7 +33,7 @@ SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl
     if (session->v->getDeclSourceLocation(session, decl, &location) < 0 || !location.filePath) return;
     node->file = spyi_sl_keep(b->to, location.filePath);
     node->line = location.line > 0 ? (uint32_t)location.line : 0;
-    if (node->kind != SPY_DECL_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
+    if (node->kind != SPY_DECL_KIND_PARAMETER) node->doc = spyi_sl_doc(b, node->file, node->line);
 }
 
 // >>types
@@ -50,12 +50,12 @@ static void spyi_sl_case_nodes(spyi_sl_builder *b, spyi_sl_type *slang, const sp
         const char *name = child ? lib->spReflectionDecl_getName(child) : NULL,
                    *field = v ? lib->spReflectionVariable_GetName(v) : NULL;
         if (!name || !field || strcmp(name, field) != 0) continue;
-        spy_decl node = spyi_sl_node(b, SPY_DECL_ENUM_CASE, name);
+        spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_ENUM_CASE, name);
         spyi_text text = { NULL, 0, 0 };
         ++next;
         spyi_sl_place(b, child, scope, &node);
         spyi_sl_variable_node(b, v, &node);
-        node.flags &= ~(uint32_t)SPY_DECL_HAS_DEFAULT;
+        node.flags &= ~(uint32_t)SPY_DECL_FLAG_HAS_DEFAULT;
         spyi_text_add(&text, "%s = ", name);
         spyi_sl_add_constant(&node.value, &text);
         node.text = spyi_sl_keep_text(b->to, &text);
@@ -77,8 +77,10 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_scope inside = { kind, node.path, NULL, decl, scope->depth + 1 };
-    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXTERN)) node.flags |= SPY_DECL_EXTERN;
-    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXPORT)) node.flags |= SPY_DECL_EXPORT;
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXTERN))
+        node.flags |= SPY_DECL_FLAG_EXTERN;
+    if (b->lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_EXPORT))
+        node.flags |= SPY_DECL_FLAG_EXPORT;
     if (slang) {
         inside.type = spyi_sl_to_type(b->unit, b->live, slang, b->open != 0);
         node.type = spyi_sl_type_info(b, inside.type, slang);
@@ -87,12 +89,12 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
     }
     if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
     node.text = spyi_sl_scope_text(b,
-                                   kind == SPY_DECL_STRUCT      ? "struct"
-                                   : kind == SPY_DECL_ENUM      ? "enum"
-                                   : kind == SPY_DECL_INTERFACE ? "interface"
-                                                                : "class",
+                                   kind == SPY_DECL_KIND_STRUCT      ? "struct"
+                                   : kind == SPY_DECL_KIND_ENUM      ? "enum"
+                                   : kind == SPY_DECL_KIND_INTERFACE ? "interface"
+                                                                     : "class",
                                    &node, &nodes);
-    if (kind != SPY_DECL_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
+    if (kind != SPY_DECL_KIND_ENUM) spyi_sl_declare_all(b, &inside, &nodes);
     else if (slang) spyi_sl_case_nodes(b, slang, &inside, &nodes);
     spyi_sl_give_children(b, &node, &nodes);
     spyi_sl_push(b, out, &node);
@@ -120,10 +122,10 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
                                   const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     const spyi_sl_library *lib = b->lib;
     bool subscript = strncmp(name, "operator", 8) == 0;
-    spy_decl node = spyi_sl_node(b, subscript ? SPY_DECL_SUBSCRIPT : SPY_DECL_PROPERTY, name);
+    spy_decl node = spyi_sl_node(b, subscript ? SPY_DECL_KIND_SUBSCRIPT : SPY_DECL_KIND_PROPERTY, name);
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
-    if (lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_STATIC)) node.flags |= SPY_DECL_STATIC;
+    if (lib->spReflectionDecl_findModifier(decl, SPYI_SL_MODIFIER_STATIC)) node.flags |= SPY_DECL_FLAG_STATIC;
     unsigned count = lib->spReflectionDecl_getChildrenCount(decl);
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_decl *child = lib->spReflectionDecl_getChild(decl, i);
@@ -138,25 +140,25 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
         if (v) spyi_sl_parameter_node(b, v, node.path, &nodes);
         if (!f) continue;
         if (strcmp(own, "set") != 0) {
-            node.flags |= SPY_DECL_GETTER;
+            node.flags |= SPY_DECL_FLAG_GETTER;
             type = lib->spReflectionFunction_GetResultType(f);
         } else if (!node.type && lib->spReflectionFunction_GetParameterCount(f) > 0) {
             spyi_sl_variable *value = lib->spReflectionFunction_GetParameter(f, 0);
             type = value ? lib->spReflectionVariable_GetType(value) : NULL;
         }
-        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_SETTER; // "ref" is both
+        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is both
         if (type) node.type = spyi_sl_type_info_of(b, type);
     }
     spyi_text text = { NULL, 0, 0 };
-    if (node.flags & SPY_DECL_STATIC) spyi_text_add(&text, "static ");
+    if (node.flags & SPY_DECL_FLAG_STATIC) spyi_text_add(&text, "static ");
     spyi_text_add(&text, "%s%s %s", subscript ? "" : "property ", spyi_sl_type_text(&node), name);
     if (subscript) {
         spyi_text_add(&text, "(");
         spyi_sl_add_list(&nodes, false, &text);
         spyi_text_add(&text, ")");
     }
-    spyi_text_add(&text, " {%s%s }", node.flags & SPY_DECL_GETTER ? " get;" : "",
-                  node.flags & SPY_DECL_SETTER ? " set;" : "");
+    spyi_text_add(&text, " {%s%s }", node.flags & SPY_DECL_FLAG_GETTER ? " get;" : "",
+                  node.flags & SPY_DECL_FLAG_SETTER ? " set;" : "");
     node.text = spyi_sl_keep_text(b->to, &text);
     spyi_sl_give_children(b, &node, &nodes);
     spyi_sl_push(b, out, &node);
@@ -174,8 +176,8 @@ static bool spyi_sl_is_attribute(spyi_sl_builder *b, const char *name, const spy
 static void spyi_sl_alias_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_type *slang,
                                spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
                                spyi_sl_nodes *out) {
-    bool associated = scope->kind == SPY_DECL_INTERFACE;
-    spy_decl node = spyi_sl_node(b, associated ? SPY_DECL_ASSOCIATED_TYPE : SPY_DECL_ALIAS, name);
+    bool associated = scope->kind == SPY_DECL_KIND_INTERFACE;
+    spy_decl node = spyi_sl_node(b, associated ? SPY_DECL_KIND_ASSOCIATED_TYPE : SPY_DECL_KIND_ALIAS, name);
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
@@ -188,9 +190,9 @@ static void spyi_sl_alias_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_t
 
 static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
                                   const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
-    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE;
+    bool global = scope->kind == SPY_DECL_KIND_MODULE || scope->kind == SPY_DECL_KIND_NAMESPACE;
     spyi_text path = { NULL, 0, 0 }, full = { NULL, 0, 0 };
-    if (scope->kind == SPY_DECL_INTERFACE && strcmp(name, "This") == 0) return;
+    if (scope->kind == SPY_DECL_KIND_INTERFACE && strcmp(name, "This") == 0) return;
     if (spyi_sl_is_property(b, decl)) {
         spyi_sl_property_node(b, decl, name, scope, out);
         return;
@@ -204,12 +206,12 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
     const char *last = full.data ? strrchr(full.data, ':') : NULL;
     bool own_type = slang && strcmp(last ? last + 1 : spyi_text_str(&full), name) == 0;
     if (spyi_sl_child_named(b, decl, "This")) {
-        spyi_sl_type_node(b, SPY_DECL_INTERFACE, decl, slang, generic, name, scope, out);
+        spyi_sl_type_node(b, SPY_DECL_KIND_INTERFACE, decl, slang, generic, name, scope, out);
     } else if (spyi_sl_is_attribute(b, name, scope)) {
         // the struct is there already
     } else if (own_type && b->lib->spReflectionType_GetKind(slang) == 0 &&
-               scope->kind != SPY_DECL_INTERFACE) {
-        spyi_sl_type_node(b, SPY_DECL_OTHER, decl, slang, generic, name, scope, out);
+               scope->kind != SPY_DECL_KIND_INTERFACE) {
+        spyi_sl_type_node(b, SPY_DECL_KIND_OTHER, decl, slang, generic, name, scope, out);
     } else if (slang || b->open) {
         spyi_sl_alias_node(b, decl, slang, generic, name, scope, out);
     } else if (global) { // an __include'd file; the module's own name has nothing inside
@@ -243,17 +245,17 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     if (unnamed) {
         if (kind == SPYI_SL_DECL_UNSUPPORTED) spyi_sl_extension_node(b, decl, scope, out);
     } else if (kind == SPYI_SL_DECL_STRUCT || kind == SPYI_SL_DECL_ENUM) {
-        spyi_sl_type_node(b, kind == SPYI_SL_DECL_STRUCT ? SPY_DECL_STRUCT : SPY_DECL_ENUM, decl,
+        spyi_sl_type_node(b, kind == SPYI_SL_DECL_STRUCT ? SPY_DECL_KIND_STRUCT : SPY_DECL_KIND_ENUM, decl,
                           lib->spReflection_getTypeFromDecl(decl), generic, name, scope, out);
     } else if (kind == SPYI_SL_DECL_FUNCTION) {
         spyi_sl_function_node(b, decl, generic, name, scope, out);
     } else if (kind == SPYI_SL_DECL_VARIABLE) {
         spyi_sl_declare_variable(b, decl, scope, out);
     } else if (kind == SPYI_SL_DECL_NAMESPACE) {
-        spy_decl node = spyi_sl_node(b, SPY_DECL_NAMESPACE, name);
+        spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_NAMESPACE, name);
         spyi_sl_nodes nodes = { NULL, 0, 0 };
         spyi_sl_place(b, decl, scope, &node);
-        spyi_sl_scope inside = { SPY_DECL_NAMESPACE, node.path, NULL, decl, scope->depth + 1 };
+        spyi_sl_scope inside = { SPY_DECL_KIND_NAMESPACE, node.path, NULL, decl, scope->depth + 1 };
         node.text = spyi_sl_scope_text(b, "namespace", &node, NULL);
         spyi_sl_declare_all(b, &inside, &nodes);
         spyi_sl_give_children(b, &node, &nodes);
@@ -282,7 +284,7 @@ static void spyi_sl_import_nodes(spyi_sl_builder *b, spyi_sl_nodes *out) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
         const char *name = m && m != b->live->module ? m->v->getName(m) : NULL;
         if (!name) continue;
-        spy_decl node = spyi_sl_node(b, SPY_DECL_IMPORT, name);
+        spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_IMPORT, name);
         node.file = spyi_sl_keep(b->to, m->v->getFilePath(m));
         node.text = spyi_sl_scope_text(b, "import", &node, NULL);
         spyi_sl_push(b, out, &node);
@@ -296,15 +298,15 @@ static void spyi_sl_link(spy_decl *node) {
         child->parent = node;
         spyi_sl_link(child);
     }
-    if (!node->type ||
-        (node->kind != SPY_DECL_STRUCT && node->kind != SPY_DECL_ENUM && node->kind != SPY_DECL_INTERFACE))
+    if (!node->type || (node->kind != SPY_DECL_KIND_STRUCT && node->kind != SPY_DECL_KIND_ENUM &&
+                        node->kind != SPY_DECL_KIND_INTERFACE))
         return;
     spy_type_info *type = (spy_type_info *)(uintptr_t)node->type;
     type->decl = node;
-    if (node->kind == SPY_DECL_STRUCT) {
+    if (node->kind == SPY_DECL_KIND_STRUCT) {
         type->fields = node->children;
         while (type->field_count < node->child_count &&
-               node->children[type->field_count].kind == SPY_DECL_FIELD)
+               node->children[type->field_count].kind == SPY_DECL_KIND_FIELD)
             type->field_count++;
     }
 }
@@ -315,8 +317,8 @@ static void spyi_sl_ask_declare(spyi_unit *unit, spyi_sl_live *live, void *conte
     spyi_sl_builder b;
     spyi_sl_builder_open(&b, to, unit, live);
     spyi_sl_decl *root = live->module->v->getModuleReflection(live->module);
-    spyi_sl_scope scope = { SPY_DECL_MODULE, "", NULL, root, 0 };
-    to->root = spyi_sl_node(&b, SPY_DECL_MODULE, unit->name);
+    spyi_sl_scope scope = { SPY_DECL_KIND_MODULE, "", NULL, root, 0 };
+    to->root = spyi_sl_node(&b, SPY_DECL_KIND_MODULE, unit->name);
     to->root.file = spyi_sl_keep(to, unit->path);
     to->root.text = spyi_sl_scope_text(&b, "module", &to->root, NULL);
     spyi_sl_import_nodes(&b, &nodes);

@@ -22,7 +22,7 @@ static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, cons
         if (spyi_sl_has_method(b, b->types[i], name, method)) return b->types[i];
     }
     for (uint32_t columns = 1; columns <= 4 && !b->open; ++columns) {
-        for (int scalar = SPY_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
+        for (int scalar = SPY_DTYPE_BOOL; scalar < SPY_DTYPE_COUNT; ++scalar) {
             const spyi_type *type = columns == 1 ? spyi_type_scalar(types, (spy_dtype)scalar)
                                                  : spyi_type_vector(types, (spy_dtype)scalar, columns);
             spyi_sl_type *slang = spyi_sl_type_of(b->unit, b->live, type);
@@ -87,8 +87,8 @@ SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, cons
     if (!spyi_sl_is_extension(b, decl, &method, &name)) return;
     spyi_sl_type *slang = method ? spyi_sl_extended(b, name, method) : NULL;
     const spy_type_info *type = slang ? spyi_sl_type_info_of(b, slang) : NULL;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_EXTENSION, type ? type->name : "");
-    spyi_sl_scope root = { SPY_DECL_EXTENSION, "", NULL, decl, scope->depth + 1 };
+    spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_EXTENSION, type ? type->name : "");
+    spyi_sl_scope root = { SPY_DECL_KIND_EXTENSION, "", NULL, decl, scope->depth + 1 };
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     node.type = type;
     root.path = spyi_sl_type_path(b, node.name);

@@ -11,7 +11,7 @@ SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic,
         spyi_sl_variable *v = i < types ? lib->spReflectionGeneric_GetTypeParameter(generic, i)
                                         : lib->spReflectionGeneric_GetValueParameter(generic, i - types);
         if (!v) continue;
-        spy_decl node = spyi_sl_node(b, i < types ? SPY_DECL_GENERIC_TYPE : SPY_DECL_GENERIC_VALUE,
+        spy_decl node = spyi_sl_node(b, i < types ? SPY_DECL_KIND_GENERIC_TYPE : SPY_DECL_KIND_GENERIC_VALUE,
                                      lib->spReflectionVariable_GetName(v));
         spyi_text_clear(&path);
         spyi_text_add(&path, "%s::%s", scope->path, node.name);
@@ -30,7 +30,7 @@ SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic,
             spyi_sl_type *slang = lib->spReflectionGeneric_GetTypeParameterConstraintType(generic, v, k);
             if (!slang) continue;
             const spy_type_info *type = spyi_sl_type_info_of(b, slang);
-            spy_decl constraint = spyi_sl_node(b, SPY_DECL_CONSTRAINT, type->name);
+            spy_decl constraint = spyi_sl_node(b, SPY_DECL_KIND_CONSTRAINT, type->name);
             constraint.type = type;
             constraint.text = type->name;
             spyi_text_add(&text, "%s%s", k ? " & " : " : ", type->name);
@@ -48,15 +48,15 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     const spyi_sl_library *lib = b->lib;
     const char *name = lib->spReflectionVariable_GetName(v);
     bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_PARAMETER, anonymous ? "" : name);
+    spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_PARAMETER, anonymous ? "" : name);
     bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL,
          is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
     spyi_text own = { NULL, 0, 0 };
     if (*node.name) spyi_text_add(&own, "%s::%s", path, node.name);
     node.path = spyi_sl_keep_text(b->to, &own);
     spyi_sl_variable_node(b, v, &node);
-    if (is_out || is_inout) node.flags |= SPY_DECL_OUT;
-    if (!is_out || is_inout) node.flags |= SPY_DECL_IN;
+    if (is_out || is_inout) node.flags |= SPY_DECL_FLAG_OUT;
+    if (!is_out || is_inout) node.flags |= SPY_DECL_FLAG_IN;
     node.text = spyi_sl_variable_text(b, &node);
     spyi_sl_push(b, out, &node);
 }
@@ -92,14 +92,14 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
                                    const char *name, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     static const struct {
         uint32_t modifier, flag;
-    } modifiers[] = { { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
-                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
-                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN },
-                      { SPYI_SL_MODIFIER_MUTATING, SPY_DECL_MUTATING },
-                      { SPYI_SL_MODIFIER_DIFFERENTIABLE, SPY_DECL_DIFFERENTIABLE } };
+    } modifiers[] = { { SPYI_SL_MODIFIER_STATIC, SPY_DECL_FLAG_STATIC },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_FLAG_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_FLAG_EXTERN },
+                      { SPYI_SL_MODIFIER_MUTATING, SPY_DECL_FLAG_MUTATING },
+                      { SPYI_SL_MODIFIER_DIFFERENTIABLE, SPY_DECL_FLAG_DIFFERENTIABLE } };
     const spyi_sl_library *lib = b->lib;
     spyi_sl_function *function = lib->spReflectionDecl_castToFunction(decl);
-    bool global = scope->kind == SPY_DECL_MODULE || scope->kind == SPY_DECL_NAMESPACE,
+    bool global = scope->kind == SPY_DECL_KIND_MODULE || scope->kind == SPY_DECL_KIND_NAMESPACE,
          constructor = strcmp(name, "$init") == 0;
     spyi_text own = { NULL, 0, 0 };
     if (!function) return;
@@ -107,9 +107,9 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
     bool word = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || *name == '_';
     spyi_text_add(&own, "%s%s", word || constructor ? "" : "operator", constructor ? "__init" : name);
     spy_decl node = spyi_sl_node(b,
-                                 constructor ? SPY_DECL_CONSTRUCTOR
-                                 : global    ? SPY_DECL_FUNCTION
-                                             : SPY_DECL_METHOD,
+                                 constructor ? SPY_DECL_KIND_CONSTRUCTOR
+                                 : global    ? SPY_DECL_KIND_FUNCTION
+                                             : SPY_DECL_KIND_METHOD,
                                  spyi_text_str(&own));
     spyi_text_free(&own);
     spyi_sl_place(b, decl, scope, &node);
@@ -120,7 +120,8 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
     if (result) node.type = spyi_sl_type_info_of(b, result);
     spyi_sl_attributes(b, SPYI_SL_OF_FUNCTION, function, &node);
     if (global) spyi_sl_entry(b, function, &node);
-    if (global && spyi_sl_is_cuda_kernel(b->unit, b->live, node.path)) node.flags |= SPY_DECL_CUDA_KERNEL;
+    if (global && spyi_sl_is_cuda_kernel(b->unit, b->live, node.path))
+        node.flags |= SPY_DECL_FLAG_CUDA_KERNEL;
     spyi_sl_nodes nodes = { NULL, 0, 0 };
     spyi_sl_scope inside = { node.kind, node.path, NULL, decl, scope->depth + 1 };
     if (generic) spyi_sl_generic_nodes(b, generic, &inside, &nodes);
@@ -141,7 +142,7 @@ static bool spyi_sl_shader_parameter(spyi_sl_builder *b, const spyi_sl_variable 
     for (unsigned i = 0; i < count; ++i) {
         spyi_sl_variable_layout *place = lib->spReflection_GetParameterByIndex(b->live->layout, i);
         if (!place || lib->spReflectionVariableLayout_GetVariable(place) != variable) continue;
-        bool block = node->type && node->type->kind == SPY_TYPE_PARAMETER_BLOCK;
+        bool block = node->type && node->type->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
         node->device_offset_bytes =
             lib->spReflectionVariableLayout_GetOffset(place, SPYI_SL_CATEGORY_UNIFORM);
         node->binding =
@@ -159,11 +160,11 @@ SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, co
                                       spyi_sl_nodes *out) {
     spyi_sl_variable *v = b->lib->spReflectionDecl_castToVariable(decl);
     if (!v) return;
-    spy_decl node = spyi_sl_node(b, SPY_DECL_VARIABLE, b->lib->spReflectionVariable_GetName(v));
+    spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_VARIABLE, b->lib->spReflectionVariable_GetName(v));
     spyi_sl_place(b, decl, scope, &node);
     spyi_sl_variable_node(b, v, &node);
-    if (scope->kind == SPY_DECL_STRUCT && !(node.flags & SPY_DECL_STATIC)) {
-        node.kind = SPY_DECL_FIELD;
+    if (scope->kind == SPY_DECL_KIND_STRUCT && !(node.flags & SPY_DECL_FLAG_STATIC)) {
+        node.kind = SPY_DECL_KIND_FIELD;
         for (uint32_t i = 0; scope->type && i < scope->type->field_count; ++i) {
             const spyi_field *f = &scope->type->fields[i];
             if (strcmp(f->name, node.name) != 0) continue;
@@ -171,7 +172,7 @@ SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, co
             node.device_offset_bytes = f->device_offset;
         }
     } else if (spyi_sl_shader_parameter(b, v, &node)) {
-        node.kind = SPY_DECL_SHADER_PARAMETER;
+        node.kind = SPY_DECL_KIND_SHADER_PARAMETER;
     }
     node.text = spyi_sl_variable_text(b, &node);
     spyi_sl_push(b, out, &node);

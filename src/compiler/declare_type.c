@@ -75,7 +75,7 @@ static spy_constant spyi_sl_no_constant(void) {
 
 static spy_constant spyi_sl_int_constant(int64_t value) {
     spy_constant c = spyi_sl_no_constant();
-    c.kind = SPY_CONSTANT_INT;
+    c.kind = SPY_CONSTANT_KIND_INT;
     c.int_value = value;
     c.float_value = (double)value;
     return c;
@@ -83,7 +83,7 @@ static spy_constant spyi_sl_int_constant(int64_t value) {
 
 static spy_constant spyi_sl_float_constant(float value) {
     spy_constant c = spyi_sl_no_constant();
-    c.kind = SPY_CONSTANT_FLOAT;
+    c.kind = SPY_CONSTANT_KIND_FLOAT;
     c.float_value = (double)value;
     return c;
 }
@@ -109,9 +109,9 @@ static void spyi_sl_add_float(double value, spyi_text *out) {
 
 void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
     switch (constant->kind) {
-    case SPY_CONSTANT_INT: spyi_text_add(out, "%lld", (long long)constant->int_value); break;
-    case SPY_CONSTANT_FLOAT: spyi_sl_add_float(constant->float_value, out); break;
-    case SPY_CONSTANT_STRING: spyi_sl_add_string(constant->string, out); break;
+    case SPY_CONSTANT_KIND_INT: spyi_text_add(out, "%lld", (long long)constant->int_value); break;
+    case SPY_CONSTANT_KIND_FLOAT: spyi_sl_add_float(constant->float_value, out); break;
+    case SPY_CONSTANT_KIND_STRING: spyi_sl_add_string(constant->string, out); break;
     default: spyi_text_add(out, "..."); break;
     }
 }
@@ -146,7 +146,7 @@ static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attr
         spy_constant c = spyi_sl_no_constant();
         if (!s) break;
         if (size) spyi_text_add_n(&text, s, size);
-        c.kind = SPY_CONSTANT_STRING;
+        c.kind = SPY_CONSTANT_KIND_STRING;
         c.string = spyi_sl_keep_text(b->to, &text);
         return c;
     }
@@ -188,22 +188,22 @@ spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) 
     node.name = spyi_sl_keep(b->to, name);
     node.path = node.text = node.file = node.doc = "";
     node.value = spyi_sl_no_constant();
-    if (b->open) node.flags |= SPY_DECL_GENERIC;
+    if (b->open) node.flags |= SPY_DECL_FLAG_GENERIC;
     return node;
 }
 
 static bool spyi_sl_is_float(spy_dtype dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node) {
     static const struct {
         uint32_t modifier, flag;
-    } modifiers[] = { { SPYI_SL_MODIFIER_NO_DIFF, SPY_DECL_NO_DIFF },
-                      { SPYI_SL_MODIFIER_STATIC, SPY_DECL_STATIC },
-                      { SPYI_SL_MODIFIER_CONST, SPY_DECL_CONST },
-                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_EXPORT },
-                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_EXTERN } };
+    } modifiers[] = { { SPYI_SL_MODIFIER_NO_DIFF, SPY_DECL_FLAG_NO_DIFF },
+                      { SPYI_SL_MODIFIER_STATIC, SPY_DECL_FLAG_STATIC },
+                      { SPYI_SL_MODIFIER_CONST, SPY_DECL_FLAG_CONST },
+                      { SPYI_SL_MODIFIER_EXPORT, SPY_DECL_FLAG_EXPORT },
+                      { SPYI_SL_MODIFIER_EXTERN, SPY_DECL_FLAG_EXTERN } };
     const spyi_sl_library *lib = b->lib;
     int64_t whole = 0;
     float number = 0;
@@ -214,9 +214,9 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     if (type) node->type = spyi_sl_type_info_of(b, type); // an enum's case has none
     spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
-    node->flags |= SPY_DECL_HAS_DEFAULT;
+    node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
     // Of the two each holds for its own type only.
-    if (node->type && node->type->kind == SPY_TYPE_SCALAR && spyi_sl_is_float(node->type->dtype)) {
+    if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
     } else if (lib->spReflectionVariable_GetDefaultValueInt(variable, &whole) >= 0) {
@@ -230,30 +230,31 @@ enum { SPYI_SL_DEEPEST_FIELD = 32 }; // struct R<let N : int> { Ptr<R<N + 1>> p;
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
     switch (type->kind) {
-    case SPYI_TYPE_VOID: return SPY_TYPE_VOID;
+    case SPYI_TYPE_VOID: return SPY_TYPE_KIND_VOID;
     case SPYI_TYPE_SCALAR:
-        return strcmp(type->name, spy_dtype_name(type->scalar)) == 0 ? SPY_TYPE_SCALAR : SPY_TYPE_ENUM;
-    case SPYI_TYPE_VECTOR: return SPY_TYPE_VECTOR;
-    case SPYI_TYPE_MATRIX: return SPY_TYPE_MATRIX;
-    case SPYI_TYPE_ARRAY: return SPY_TYPE_ARRAY;
-    case SPYI_TYPE_STRUCT: return SPY_TYPE_STRUCT;
+        return strcmp(type->name, spy_dtype_name(type->scalar)) == 0 ? SPY_TYPE_KIND_SCALAR
+                                                                     : SPY_TYPE_KIND_ENUM;
+    case SPYI_TYPE_VECTOR: return SPY_TYPE_KIND_VECTOR;
+    case SPYI_TYPE_MATRIX: return SPY_TYPE_KIND_MATRIX;
+    case SPYI_TYPE_ARRAY: return SPY_TYPE_KIND_ARRAY;
+    case SPYI_TYPE_STRUCT: return SPY_TYPE_KIND_STRUCT;
     default: break;
     }
     switch (slang_kind) {
-    case SPYI_SL_KIND_STRUCT: return SPY_TYPE_STRUCT;
-    case SPYI_SL_KIND_ARRAY: return SPY_TYPE_ARRAY;
-    case SPYI_SL_KIND_ENUM: return SPY_TYPE_ENUM;
-    case SPYI_SL_KIND_INTERFACE: return SPY_TYPE_INTERFACE;
-    case SPYI_SL_KIND_POINTER: return SPY_TYPE_POINTER;
-    case SPYI_SL_KIND_CONSTANT_BUFFER: return SPY_TYPE_CONSTANT_BUFFER;
-    case SPYI_SL_KIND_PARAMETER_BLOCK: return SPY_TYPE_PARAMETER_BLOCK;
-    case SPYI_SL_KIND_SAMPLER_STATE: return SPY_TYPE_SAMPLER;
+    case SPYI_SL_KIND_STRUCT: return SPY_TYPE_KIND_STRUCT;
+    case SPYI_SL_KIND_ARRAY: return SPY_TYPE_KIND_ARRAY;
+    case SPYI_SL_KIND_ENUM: return SPY_TYPE_KIND_ENUM;
+    case SPYI_SL_KIND_INTERFACE: return SPY_TYPE_KIND_INTERFACE;
+    case SPYI_SL_KIND_POINTER: return SPY_TYPE_KIND_POINTER;
+    case SPYI_SL_KIND_CONSTANT_BUFFER: return SPY_TYPE_KIND_CONSTANT_BUFFER;
+    case SPYI_SL_KIND_PARAMETER_BLOCK: return SPY_TYPE_KIND_PARAMETER_BLOCK;
+    case SPYI_SL_KIND_SAMPLER_STATE: return SPY_TYPE_KIND_SAMPLER;
     case SPYI_SL_KIND_RESOURCE:
     case SPYI_SL_KIND_TEXTURE_BUFFER:
     case SPYI_SL_KIND_SHADER_STORAGE_BUFFER:
     case SPYI_SL_KIND_FEEDBACK:
-    case SPYI_SL_KIND_DYNAMIC_RESOURCE: return SPY_TYPE_RESOURCE;
-    default: return SPY_TYPE_OTHER;
+    case SPYI_SL_KIND_DYNAMIC_RESOURCE: return SPY_TYPE_KIND_RESOURCE;
+    default: return SPY_TYPE_KIND_OTHER;
     }
 }
 
@@ -273,14 +274,15 @@ static spyi_sl_type *spyi_sl_pointee(spyi_sl_builder *b, const char *name) {
 static const spy_type_info *spyi_sl_element_info(spyi_sl_builder *b, spy_type_kind kind,
                                                  const spyi_type *type, spyi_sl_type *slang) {
     spyi_sl_type *element = NULL;
-    if (kind == SPY_TYPE_VECTOR || kind == SPY_TYPE_MATRIX || (kind == SPY_TYPE_ENUM && type->scalar))
+    if (kind == SPY_TYPE_KIND_VECTOR || kind == SPY_TYPE_KIND_MATRIX ||
+        (kind == SPY_TYPE_KIND_ENUM && type->scalar))
         return spyi_sl_type_info(b, spyi_type_scalar(b->unit->compiler->types, type->scalar), NULL);
     if (type->kind == SPYI_TYPE_ARRAY) return spyi_sl_type_info(b, type->element, NULL);
     if (!slang) return NULL;
-    if (kind == SPY_TYPE_POINTER) element = spyi_sl_pointee(b, type->name);
-    if (kind == SPY_TYPE_RESOURCE) element = b->lib->spReflectionType_GetResourceResultType(slang);
-    if (kind == SPY_TYPE_ARRAY || kind == SPY_TYPE_ENUM || kind == SPY_TYPE_CONSTANT_BUFFER ||
-        kind == SPY_TYPE_PARAMETER_BLOCK)
+    if (kind == SPY_TYPE_KIND_POINTER) element = spyi_sl_pointee(b, type->name);
+    if (kind == SPY_TYPE_KIND_RESOURCE) element = b->lib->spReflectionType_GetResourceResultType(slang);
+    if (kind == SPY_TYPE_KIND_ARRAY || kind == SPY_TYPE_KIND_ENUM || kind == SPY_TYPE_KIND_CONSTANT_BUFFER ||
+        kind == SPY_TYPE_KIND_PARAMETER_BLOCK)
         element = b->lib->spReflectionType_GetElementType(slang);
     return element ? spyi_sl_type_info_of(b, element) : NULL;
 }
@@ -322,7 +324,7 @@ static bool spyi_sl_room_for(spyi_declarations *to, uint32_t id) {
 
 const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang) {
     static const spy_type_info none = {
-        SPY_TYPE_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
+        SPY_TYPE_KIND_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
     };
     spyi_declarations *to = b->to;
     if (!spyi_sl_room_for(to, type->id)) to->failed = true;
@@ -336,7 +338,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     info->name = spyi_sl_info_name(b, type);
     spyi_sl_info_sizes(type, info);
     info->element = spyi_sl_element_info(b, info->kind, type, slang);
-    if (info->kind != SPY_TYPE_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
+    if (info->kind != SPY_TYPE_KIND_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
     if (!spyi_sl_grow((void **)&b->pending, &b->pending_capacity, b->pending_count, sizeof *b->pending)) {
         to->failed = true;
         return info;
@@ -365,7 +367,8 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
         for (unsigned k = 0; fields && k < count; ++k) {
             spyi_sl_variable *v = b->lib->spReflectionType_GetFieldByIndex(p.slang, k);
             spyi_text text = { NULL, 0, 0 };
-            fields[k] = spyi_sl_node(b, SPY_DECL_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
+            fields[k] =
+                spyi_sl_node(b, SPY_DECL_KIND_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
             if (v) spyi_sl_variable_node(b, v, &fields[k]);
             if (p.type->kind == SPYI_TYPE_STRUCT && k < p.type->field_count) {
                 fields[k].offset_bytes = p.type->fields[k].host_offset;

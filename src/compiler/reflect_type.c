@@ -83,18 +83,18 @@ void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
 
 static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
     switch (slang) {
-    case SPYI_SL_SCALAR_BOOL: return SPY_BOOL;
-    case SPYI_SL_SCALAR_INT8: return SPY_INT8;
-    case SPYI_SL_SCALAR_UINT8: return SPY_UINT8;
-    case SPYI_SL_SCALAR_INT16: return SPY_INT16;
-    case SPYI_SL_SCALAR_UINT16: return SPY_UINT16;
-    case SPYI_SL_SCALAR_INT32: return SPY_INT32;
-    case SPYI_SL_SCALAR_UINT32: return SPY_UINT32;
-    case SPYI_SL_SCALAR_INT64: return SPY_INT64;
-    case SPYI_SL_SCALAR_UINT64: return SPY_UINT64;
-    case SPYI_SL_SCALAR_FLOAT16: return SPY_FLOAT16;
-    case SPYI_SL_SCALAR_FLOAT32: return SPY_FLOAT32;
-    case SPYI_SL_SCALAR_FLOAT64: return SPY_FLOAT64;
+    case SPYI_SL_SCALAR_BOOL: return SPY_DTYPE_BOOL;
+    case SPYI_SL_SCALAR_INT8: return SPY_DTYPE_INT8;
+    case SPYI_SL_SCALAR_UINT8: return SPY_DTYPE_UINT8;
+    case SPYI_SL_SCALAR_INT16: return SPY_DTYPE_INT16;
+    case SPYI_SL_SCALAR_UINT16: return SPY_DTYPE_UINT16;
+    case SPYI_SL_SCALAR_INT32: return SPY_DTYPE_INT32;
+    case SPYI_SL_SCALAR_UINT32: return SPY_DTYPE_UINT32;
+    case SPYI_SL_SCALAR_INT64: return SPY_DTYPE_INT64;
+    case SPYI_SL_SCALAR_UINT64: return SPY_DTYPE_UINT64;
+    case SPYI_SL_SCALAR_FLOAT16: return SPY_DTYPE_FLOAT16;
+    case SPYI_SL_SCALAR_FLOAT32: return SPY_DTYPE_FLOAT32;
+    case SPYI_SL_SCALAR_FLOAT64: return SPY_DTYPE_FLOAT64;
     default: return SPY_DTYPE_DEFAULT;
     }
 }

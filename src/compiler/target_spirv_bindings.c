@@ -188,9 +188,10 @@ static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
         uint8_t scalar, formats[3]; // of one, two and four
     } list[] = {
-        { SPY_FLOAT32, { 3, 6, 1 } },   { SPY_FLOAT16, { 9, 7, 2 } },  { SPY_INT32, { 24, 25, 21 } },
-        { SPY_UINT32, { 33, 35, 30 } }, { SPY_INT16, { 28, 26, 22 } }, { SPY_UINT16, { 38, 36, 31 } },
-        { SPY_INT8, { 29, 27, 23 } },   { SPY_UINT8, { 39, 37, 32 } },
+        { SPY_DTYPE_FLOAT32, { 3, 6, 1 } },  { SPY_DTYPE_FLOAT16, { 9, 7, 2 } },
+        { SPY_DTYPE_INT32, { 24, 25, 21 } }, { SPY_DTYPE_UINT32, { 33, 35, 30 } },
+        { SPY_DTYPE_INT16, { 28, 26, 22 } }, { SPY_DTYPE_UINT16, { 38, 36, 31 } },
+        { SPY_DTYPE_INT8, { 29, 27, 23 } },  { SPY_DTYPE_UINT8, { 39, 37, 32 } },
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0] && texel->columns != 3; ++i)
         if (list[i].scalar == texel->scalar) return list[i].formats[texel->columns / 2];

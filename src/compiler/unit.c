@@ -194,13 +194,13 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
                                               : "does not compile",
                           spyi_text_str(&o.messages));
         } else if (status == SPY_OK && o.messages.size) {
-            spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s':\n%s", unit->name,
+            spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s':\n%s", unit->name,
                       spyi_text_str(&o.messages));
         }
     }
     if (o.loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", o.loading.notes.data);
     else if (o.loading.notes.size)
-        spyi_logf(compiler->ctx, SPY_LOG_WARNING, "module '%s': %s", unit->name, o.loading.notes.data);
+        spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s': %s", unit->name, o.loading.notes.data);
     spyi_text_free(&o.loading.notes);
     spyi_text_free(&o.content);
     spyi_text_free(&o.messages);

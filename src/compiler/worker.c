@@ -335,7 +335,7 @@ static spy_status spyi_sl_say_left(const spyi_long_wait *wait, bool threw, bool 
         spyi_text_add(error, "%s: the Slang compiler threw an exception, which is a fault of its own",
                       wait->what);
     if (began)
-        spyi_logf(wait->ctx, SPY_LOG_WARNING,
+        spyi_logf(wait->ctx, SPY_LOG_LEVEL_WARNING,
                   "%s: the Slang compiler is left %s, with about 150 MB of memory; the next compile opens it "
                   "again",
                   wait->what, threw ? "as its exception found it" : "to itself until it is done");
@@ -410,7 +410,7 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
     }
     spyi_note_failed_allocations(task.failed);
     spyi_long_wait_end(&wait);
-    if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_WARNING, "%s", ignored.data);
+    if (ignored.size) spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s", ignored.data);
     spyi_text_free(&ignored);
     return status;
 }
@@ -444,7 +444,7 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     if (status != SPY_OK || q.asked) return status;
     if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again", what, unit->name);
     else
-        spyi_logf(unit->compiler->ctx, SPY_LOG_WARNING, "%s: module '%s' cannot be opened again", what,
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: module '%s' cannot be opened again", what,
                   unit->name);
     return SPY_ERROR_COMPILE;
 }

@@ -19,8 +19,8 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
                    cu->version / 1000, cu->version % 1000 / 10,
                    spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MAJOR),
                    spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MINOR));
-    info->type =
-        spyi_cuda_attribute(cu, device, SPYI_CU_INTEGRATED) ? SPY_ADAPTER_INTEGRATED : SPY_ADAPTER_DISCRETE;
+    info->type = spyi_cuda_attribute(cu, device, SPYI_CU_INTEGRATED) ? SPY_ADAPTER_TYPE_INTEGRATED
+                                                                     : SPY_ADAPTER_TYPE_DISCRETE;
     info->api_version = (uint32_t)cu->version;
     info->features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 | SPY_FEATURE_INT16 |
                      SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD | SPY_FEATURE_TIMESTAMPS |
@@ -78,9 +78,10 @@ static spy_status spyi_cuda_choose(spyi_cuda_gpu *gpu, const spy_device_desc *de
         if (cu->DeviceGet(&device, i) != SPYI_CU_OK) continue;
         spyi_cuda_describe(cu, device, &info);
         if (desc->adapter_name != NULL && !spyi_cuda_has_part(info.name, desc->adapter_name)) continue;
-        if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != info.type) continue;
-        if (best >= 0 && info.type != SPY_ADAPTER_DISCRETE) continue; // the first discrete one is the best
-        if (best >= 0 && gpu->base.limits.info.type == SPY_ADAPTER_DISCRETE) continue;
+        if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != info.type) continue;
+        if (best >= 0 && info.type != SPY_ADAPTER_TYPE_DISCRETE)
+            continue; // the first discrete one is the best
+        if (best >= 0 && gpu->base.limits.info.type == SPY_ADAPTER_TYPE_DISCRETE) continue;
         best = i;
         gpu->device = device;
         gpu->base.limits.info = info;
@@ -228,8 +229,8 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
     }
     const char *blocking =
         getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
-    gpu->plain_launches =
-        (given != NULL && given->plain_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
+    gpu->direct_launches =
+        (given != NULL && given->direct_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     gpu->base.borrowed = given != NULL && given->context != NULL;
     if (gpu->base.borrowed) status = spyi_cuda_take_context(gpu, desc, given->context, error);
     else status = spyi_cuda_retain_context(gpu, desc, error);
@@ -260,7 +261,7 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
         spyi_cuda_destroy((spyi_gpu *)(void *)gpu);
         return status;
     }
-    spyi_logf(ctx, SPY_LOG_INFO, "CUDA device '%s', %s", gpu->base.limits.info.name,
+    spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "CUDA device '%s', %s", gpu->base.limits.info.name,
               gpu->base.limits.info.driver);
     *out = (spyi_gpu *)(void *)gpu;
     return SPY_OK;

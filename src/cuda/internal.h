@@ -178,7 +178,7 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_pointer marks;
 
     spyi_cuda_graph *graph; // that is being made; NULL: work runs
-    bool plain_launches;    // of the desc
+    bool direct_launches;   // of the desc
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
     char *nvrtc_path; // of the desc; NULL: none

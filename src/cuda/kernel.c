@@ -28,7 +28,7 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
     if (status == SPY_OK) status = spyi_nvrtc_find(compiler, &nvrtc, error);
     if (status != SPY_OK) return status;
     if (ctx != NULL && spyi_atomic_swap_if(&ctx->told_compiler, 0, 1))
-        spyi_logf(ctx, SPY_LOG_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
+        spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
     return spyi_cuda_compile_text(ctx, &nvrtc, profile, desc, blob, error);
 }
 

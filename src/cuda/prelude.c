@@ -274,7 +274,7 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
     if (!good && desc->prelude_size > 0 && spyi_failed_allocations() == failed) {
         good = spyi_compile_full(nvrtc, profile, body, desc, entry, code, &full);
         if (good)
-            spyi_logf(ctx, SPY_LOG_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
+            spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "kernel '%s' needs Slang's own CUDA prelude: %s", desc->label,
                       spyi_text_str(&slim));
     }
     if (!good) {

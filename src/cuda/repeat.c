@@ -25,7 +25,7 @@
 // >>which kernels
 
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel) {
-    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
            spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
 }
 
@@ -93,7 +93,7 @@ static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
 
 SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *base) {
     const spyi_cuda_gpu *gpu = (const spyi_cuda_gpu *)(const void *)base;
-    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->plain_launches &&
+    return gpu->cu.version >= SPYI_CUDA_REPEAT_LEAST_VERSION && !gpu->direct_launches &&
            !spyi_cuda_is_captured(gpu);
 }
 

@@ -12,17 +12,17 @@ static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_
     arg->kind = kind;
     arg->direction = direction;
     arg->dtype = dtype;
-    arg->map_count = 0;
+    arg->_map_count = 0;
     arg->type = NULL;
-    arg->custom = NULL;
+    arg->_custom = NULL;
     arg->value.u = 0;
     arg->count = 0;
 }
 
 SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.custom = kind;
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_CUSTOM, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    arg._custom = kind;
     memset(arg.dims, 0, sizeof arg.dims);
     return arg;
 }
@@ -31,49 +31,49 @@ SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *
 
 spy_arg spy_arg_bool(const char *name, bool value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_BOOL, SPY_DIRECTION_DEFAULT, SPY_BOOL);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_DEFAULT, SPY_DTYPE_BOOL);
     arg.value.u = value ? 1u : 0u;
     return arg;
 }
 
 spy_arg spy_arg_i32(const char *name, int32_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT32);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT32);
     arg.value.i = value;
     return arg;
 }
 
 spy_arg spy_arg_u32(const char *name, uint32_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT32);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT32);
     arg.value.u = value;
     return arg;
 }
 
 spy_arg spy_arg_i64(const char *name, int64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_INT, SPY_DIRECTION_DEFAULT, SPY_INT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT64);
     arg.value.i = value;
     return arg;
 }
 
 spy_arg spy_arg_u64(const char *name, uint64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_UINT, SPY_DIRECTION_DEFAULT, SPY_UINT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT64);
     arg.value.u = value;
     return arg;
 }
 
 spy_arg spy_arg_f32(const char *name, float value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT32);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT32);
     arg.value.f = (double)value;
     return arg;
 }
 
 spy_arg spy_arg_f64(const char *name, double value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_FLOAT, SPY_DIRECTION_DEFAULT, SPY_FLOAT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT64);
     arg.value.f = value;
     return arg;
 }
@@ -87,80 +87,80 @@ spy_arg spy_arg_f64(const char *name, double value) {
     return arg
 
 spy_arg spy_out_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_OUT, SPY_BOOL);
+    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL);
 }
 
 spy_arg spy_out_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT32);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32);
 }
 
 spy_arg spy_out_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT32);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32);
 }
 
 spy_arg spy_out_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_OUT, SPY_INT64);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64);
 }
 
 spy_arg spy_out_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_OUT, SPY_UINT64);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64);
 }
 
 spy_arg spy_out_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT32);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32);
 }
 
 spy_arg spy_out_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_OUT, SPY_FLOAT64);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64);
 }
 
 spy_arg spy_inout_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT32);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32);
 }
 
 spy_arg spy_inout_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT32);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32);
 }
 
 spy_arg spy_inout_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_BOOL, SPY_DIRECTION_INOUT, SPY_BOOL);
+    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL);
 }
 
 spy_arg spy_inout_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_INT, SPY_DIRECTION_INOUT, SPY_INT64);
+    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64);
 }
 
 spy_arg spy_inout_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_UINT, SPY_DIRECTION_INOUT, SPY_UINT64);
+    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64);
 }
 
 spy_arg spy_inout_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT32);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32);
 }
 
 spy_arg spy_inout_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_FLOAT, SPY_DIRECTION_INOUT, SPY_FLOAT64);
+    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64);
 }
 
 // >>tensors, arrays, bytes, structs
 
 spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.tensor = tensor;
     return arg;
 }
 
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
     arg.value.new_tensor = tensor;
     return arg;
 }
 
 static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_RESULT, direction, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_RESULT, direction, SPY_DTYPE_DEFAULT);
     arg.value.result = result;
     return arg;
 }
@@ -177,7 +177,8 @@ spy_arg spy_inout_result(const char *name, spy_result *result) {
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, direction, dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : dtype);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_ARRAY, direction,
+                 dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : dtype);
     uint32_t i;
     arg.value.data = data;
     arg.count = shape->rank;
@@ -187,37 +188,37 @@ static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dt
 
 static spy_arg spyi_make_vector(const char *name, spy_dtype dtype, uint32_t count, const void *values) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_ARRAY, SPY_DIRECTION_DEFAULT, dtype);
     arg.value.data = values;
     arg.count = 1;
     arg.dims[0] = count;
     return arg;
 }
 
-spy_arg spy_arg_array(const char *name, spy_dtype dtype, spy_shape shape, const void *data) {
+spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_DEFAULT, dtype, &shape, data);
 }
 
-spy_arg spy_out_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_OUT, dtype, &shape, data);
 }
 
-spy_arg spy_inout_array(const char *name, spy_dtype dtype, spy_shape shape, void *data) {
+spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype) {
     return spyi_make_array(name, SPY_DIRECTION_INOUT, dtype, &shape, data);
 }
 
-spy_arg spy_arg_f32n(const char *name, uint32_t count, const float *values) {
-    return spyi_make_vector(name, SPY_FLOAT32, count, values);
+spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count) {
+    return spyi_make_vector(name, SPY_DTYPE_FLOAT32, count, values);
 }
 
-spy_arg spy_arg_i32n(const char *name, uint32_t count, const int32_t *values) {
-    return spyi_make_vector(name, SPY_INT32, count, values);
+spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count) {
+    return spyi_make_vector(name, SPY_DTYPE_INT32, count, values);
 }
 
 static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
                               size_t size_bytes) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_DATA, direction, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_DATA, direction, SPY_DTYPE_DEFAULT);
     arg.value.data = data;
     arg.count = size_bytes;
     return arg;
@@ -237,7 +238,7 @@ spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
 
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.fields = pair.items;
     arg.count = pair.count;
     return arg;
@@ -245,7 +246,7 @@ spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
 
 spy_arg spy_arg_struct(const char *name, spy_args fields) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     arg.value.fields = fields.items;
     arg.count = fields.count;
     return arg;
@@ -254,7 +255,7 @@ spy_arg spy_arg_struct(const char *name, spy_args fields) {
 // >>how an argument is run over
 
 spy_arg spy_map_value(spy_arg arg) {
-    arg.map_count = SPY_MAP_VALUE;
+    arg._map_count = SPYI_MAP_VALUE;
     return arg;
 }
 
@@ -262,10 +263,10 @@ spy_arg spy_map_value(spy_arg arg) {
 // both out of range), are left for the call to refuse.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
-    arg.map_count = dims.count ? dims.count : SPY_MAP_WHOLE;
+    arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
     for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
-        arg.map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
+        arg._map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
     }
     return arg;
 }

@@ -42,7 +42,7 @@ static spy_status spyi_get_calibration(spy_device *device, spy_calibration *cali
     }
     memset(&one, 0, sizeof one);
     spy_tensor *tensor =
-        spyi_tensor_make(device, device->scalars[SPY_UINT64], &one, "calibration", error, &status);
+        spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &one, "calibration", error, &status);
     if (!tensor) return status;
     // The first one may make what notes the time, and any may be held up: the shortest is the one to trust.
     for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {

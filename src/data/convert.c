@@ -68,27 +68,27 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
     }                                                                                                        \
     break
     switch (type) {
-    case SPY_BOOL:
+    case SPY_DTYPE_BOOL:
         s.kind = SPYI_SCALAR_UNSIGNED;
         s.u = *from != 0;
         break;
-    case SPY_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
-    case SPY_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
-    case SPY_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
-    case SPY_FLOAT16: {
+    case SPY_DTYPE_INT8: SPYI_READ(int8_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_INT16: SPYI_READ(int16_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_INT32: SPYI_READ(int32_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_INT64: SPYI_READ(int64_t, SPYI_SCALAR_SIGNED, i, int64_t);
+    case SPY_DTYPE_UINT8: SPYI_READ(uint8_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_UINT16: SPYI_READ(uint16_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_UINT32: SPYI_READ(uint32_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_UINT64: SPYI_READ(uint64_t, SPYI_SCALAR_UNSIGNED, u, uint64_t);
+    case SPY_DTYPE_FLOAT64: SPYI_READ(double, SPYI_SCALAR_FLOAT, f, double);
+    case SPY_DTYPE_FLOAT16: {
         uint16_t half;
         memcpy(&half, from, sizeof half);
         s.kind = SPYI_SCALAR_FLOAT;
         s.f = spyi_half_to_float(half);
         break;
     }
-    case SPY_FLOAT32:
+    case SPY_DTYPE_FLOAT32:
     case SPY_DTYPE_DEFAULT:
     case SPY_DTYPE_COUNT:
     default: SPYI_READ(float, SPYI_SCALAR_FLOAT, f, double);
@@ -99,7 +99,8 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
 
 static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
     unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
-    bool is_signed = type == SPY_INT8 || type == SPY_INT16 || type == SPY_INT32 || type == SPY_INT64;
+    bool is_signed = type == SPY_DTYPE_INT8 || type == SPY_DTYPE_INT16 || type == SPY_DTYPE_INT32 ||
+                     type == SPY_DTYPE_INT64;
     *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
     if (is_signed) *high >>= 1;
     *low = is_signed ? -(int64_t)*high - 1 : 0;
@@ -108,8 +109,8 @@ static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
 static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     int64_t low;
     uint64_t high;
-    if (type == SPY_BOOL || type == SPY_FLOAT16 || type == SPY_FLOAT32 || type == SPY_FLOAT64 ||
-        type == SPY_DTYPE_DEFAULT)
+    if (type == SPY_DTYPE_BOOL || type == SPY_DTYPE_FLOAT16 || type == SPY_DTYPE_FLOAT32 ||
+        type == SPY_DTYPE_FLOAT64 || type == SPY_DTYPE_DEFAULT)
         return true;
     spyi_integer_range(type, &low, &high);
     if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
@@ -122,23 +123,23 @@ static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
 static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
     // Two's complement makes one 64-bit pattern of all three kinds.
     uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
-    if (type == SPY_FLOAT16) {
+    if (type == SPY_DTYPE_FLOAT16) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
                    : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
                                                    : (double)s->u;
         uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
         memcpy(to, &half, sizeof half);
-    } else if (type == SPY_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
+    } else if (type == SPY_DTYPE_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
         float v = s->kind == SPYI_SCALAR_FLOAT    ? (float)s->f
                   : s->kind == SPYI_SCALAR_SIGNED ? (float)s->i
                                                   : (float)s->u;
         memcpy(to, &v, sizeof v);
-    } else if (type == SPY_FLOAT64) {
+    } else if (type == SPY_DTYPE_FLOAT64) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
                    : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
                                                    : (double)s->u;
         memcpy(to, &v, sizeof v);
-    } else if (type == SPY_BOOL) {
+    } else if (type == SPY_DTYPE_BOOL) {
         uint8_t v = s->kind == SPYI_SCALAR_FLOAT ? s->f != 0 : bits != 0;
         memcpy(to, &v, sizeof v);
     } else {
@@ -187,11 +188,12 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
 // false: none of these pairs. *done: whether all numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
-    if (from == SPY_FLOAT64 && to == SPY_FLOAT32) SPYI_RUN(double, float, true);
-    if (from == SPY_FLOAT32 && to == SPY_FLOAT64) SPYI_RUN(float, double, true);
-    if (from == SPY_INT64 && to == SPY_INT32) SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
-    if (from == SPY_INT64 && to == SPY_FLOAT32) SPYI_RUN(int64_t, float, true);
-    if (from == SPY_INT32 && to == SPY_FLOAT32) SPYI_RUN(int32_t, float, true);
+    if (from == SPY_DTYPE_FLOAT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(double, float, true);
+    if (from == SPY_DTYPE_FLOAT32 && to == SPY_DTYPE_FLOAT64) SPYI_RUN(float, double, true);
+    if (from == SPY_DTYPE_INT64 && to == SPY_DTYPE_INT32)
+        SPYI_RUN(int64_t, int32_t, v >= INT32_MIN && v <= INT32_MAX);
+    if (from == SPY_DTYPE_INT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(int64_t, float, true);
+    if (from == SPY_DTYPE_INT32 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(int32_t, float, true);
     return false;
 }
 #undef SPYI_RUN
@@ -203,7 +205,7 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
     const char *in = (const char *)from;
     size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
     if (count == 0) return true;
-    if (to_type == from_type && to_type != SPY_BOOL) {
+    if (to_type == from_type && to_type != SPY_DTYPE_BOOL) {
         memcpy(out, in, count * to_size);
         return true;
     }

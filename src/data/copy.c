@@ -97,12 +97,13 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
 static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
-    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_FLOAT64, 1);
+    case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
         size_t size = spyi_scalar_size(type->scalar);
         for (uint32_t i = 0; i < type->rows * type->columns; i++)
-            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_FLOAT64, 1)) return false;
+            if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_DTYPE_FLOAT64, 1))
+                return false;
         return true;
     }
     case SPYI_TYPE_ARRAY:
@@ -291,7 +292,7 @@ static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
 static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) {
     bool same_type = to->type == from->type;
     if (to->element_count == 0) return SPY_OK;
-    if (spyi_tensors_meet(to, from)) {
+    if (spyi_tensors_overlap(to, from)) {
         if (same_type && to->offset_bytes == from->offset_bytes &&
             memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
             return SPY_OK; // to itself
@@ -321,7 +322,7 @@ static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, 
         spyi_text_add(error, "%s cannot be converted to %s", from->type->display, to->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    if (spyi_tensor_meets_itself(to)) {
+    if (spyi_tensor_overlaps_itself(to)) {
         spyi_text_add(error, "to is a view in which several elements lie at one place: they would be written "
                              "several times");
         return SPY_ERROR_INVALID_ARGUMENT;

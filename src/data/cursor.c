@@ -14,34 +14,34 @@ typedef struct spyi_cursor_range {
 // >>places
 
 static spyi_context *spyi_cursor_context(const spy_cursor *c) {
-    return c->device ? &c->device->ctx : NULL;
+    return c->_device ? &c->_device->ctx : NULL;
 }
 
 static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
-    return (const spyi_type *)c->type;
+    return (const spyi_type *)c->_type;
 }
 
 // A range is an array of elements that has no type of its own.
 static bool spyi_cursor_is_range(const spy_cursor *c) {
-    return c->index < 0;
+    return c->_index < 0;
 }
 
 static size_t spyi_cursor_size(const spy_cursor *c) {
     size_t one = spyi_type_host_stride(spyi_cursor_type(c));
-    return spyi_cursor_is_range(c) ? one * (size_t)c->count : one;
+    return spyi_cursor_is_range(c) ? one * (size_t)c->_count : one;
 }
 
 static char *spyi_cursor_data(const spy_cursor *c) {
-    size_t element = spyi_type_host_stride((const spyi_type *)c->element);
-    return (char *)c->data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->index * element) + c->offset;
+    size_t element = spyi_type_host_stride((const spyi_type *)c->_element);
+    return (char *)c->_data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->_index * element) + c->_offset;
 }
 
 // Whether it stands somewhere; reports if not.
 static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
-    if (!c->type)
+    if (!c->_type)
         return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
                          "%s: the cursor stands nowhere: the function that gave it failed", function);
-    if (c->range && !spyi_as(c->range, SPYI_KIND_CURSOR))
+    if (c->_range && !spyi_as(c->_range, SPYI_KIND_CURSOR))
         return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the cursor has been released", function);
     return SPY_OK;
 }
@@ -49,7 +49,7 @@ static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
 static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     spy_cursor c;
     memset(&c, 0, sizeof c);
-    c.device = device;
+    c._device = device;
     return c;
 }
 
@@ -87,14 +87,14 @@ static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type
 // "[2].light.color", "light.color" in a range of one element, "the range" for all of it.
 static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
     if (spyi_cursor_is_range(c)) {
-        spyi_text_add(out, "the %lld elements", (long long)c->count);
+        spyi_text_add(out, "the %lld elements", (long long)c->_count);
         return;
     }
     size_t empty = out->size;
-    if (c->count > 1) spyi_text_add(out, "[%lld]", (long long)c->index);
+    if (c->_count > 1) spyi_text_add(out, "[%lld]", (long long)c->_index);
     size_t before = out->size;
-    spyi_path_text((const spyi_type *)c->element, c->offset, spyi_cursor_type(c), empty, out);
-    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->index);
+    spyi_path_text((const spyi_type *)c->_element, c->_offset, spyi_cursor_type(c), empty, out);
+    if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->_index);
 }
 
 // Reports `what` of a place under the function's name and frees it.
@@ -118,7 +118,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
 // To part `index`; false: `what` and *status say why not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
-    int64_t n = spyi_cursor_is_range(c) ? c->count : spyi_cursor_parts(spyi_cursor_type(c), &part);
+    int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
     if (!part || (n == 0 && !spyi_cursor_is_range(c))) {
         *status = SPY_ERROR_TYPE_MISMATCH;
         spyi_text_add(what, "%s has no parts that [%lld] could count", spyi_place_name(c), (long long)index);
@@ -129,9 +129,9 @@ static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_s
         spyi_text_add(what, "[%lld] is beyond its %lld parts", (long long)index, (long long)n);
         return false;
     }
-    if (spyi_cursor_is_range(c)) c->index = index;
-    else c->offset += (size_t)index * spyi_type_host_stride(part);
-    c->type = part;
+    if (spyi_cursor_is_range(c)) c->_index = index;
+    else c->_offset += (size_t)index * spyi_type_host_stride(part);
+    c->_type = part;
     return true;
 }
 
@@ -154,12 +154,12 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
-        if (c->count != 1) {
+        if (c->_count != 1) {
             *status = SPY_ERROR_AMBIGUOUS;
             spyi_text_add(what, "'%.*s' of which one? Write [i] in front", (int)size, name);
             return false;
         }
-        c->index = 0;
+        c->_index = 0;
     }
     const spyi_type *type = spyi_cursor_type(c);
     if (type->kind == SPYI_TYPE_VECTOR && size == 1) {
@@ -169,8 +169,8 @@ static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_te
     for (uint32_t i = 0; i < type->field_count; i++) {
         const spyi_field *f = &type->fields[i];
         if (strlen(f->name) != size || memcmp(f->name, name, size) != 0) continue;
-        c->type = f->type;
-        c->offset += f->host_offset;
+        c->_type = f->type;
+        c->_offset += f->host_offset;
         return true;
     }
     *status = SPY_ERROR_NOT_FOUND;
@@ -214,7 +214,7 @@ static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spy
 spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
     const char *function = "spy_cursor_field";
     spy_cursor place = cursor;
-    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor._device);
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
     const char *at = path;
@@ -226,7 +226,7 @@ spy_cursor spy_cursor_field(spy_cursor cursor, const char *path) {
     if (at) return place;
     if (path && *path) spyi_text_add(&what, " (path \"%s\")", path);
     spyi_cursor_fail(&place, status, function, &what);
-    return spyi_cursor_nowhere(cursor.device);
+    return spyi_cursor_nowhere(cursor._device);
 }
 
 spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
@@ -234,10 +234,10 @@ spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index) {
     spy_cursor place = cursor;
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor.device);
+    if (spyi_cursor_check(&cursor, function) != SPY_OK) return spyi_cursor_nowhere(cursor._device);
     if (spyi_step_index(&place, index, &what, &status)) return place;
     spyi_cursor_fail(&cursor, status, function, &what);
-    return spyi_cursor_nowhere(cursor.device);
+    return spyi_cursor_nowhere(cursor._device);
 }
 
 // >>scalars of a place, in the order of declaration
@@ -287,7 +287,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
 static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
     const spyi_type *type = spyi_cursor_type(c);
     char *at = spyi_cursor_data(c);
-    int64_t n = spyi_cursor_is_range(c) ? c->count : 1;
+    int64_t n = spyi_cursor_is_range(c) ? c->_count : 1;
     w->done = 0;
     for (int64_t i = 0; i < n; i++)
         if (!spyi_cursor_scalars(w, type, at + (size_t)i * spyi_type_host_stride(type))) return false;
@@ -295,19 +295,19 @@ static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
 }
 
 static void spyi_cursor_written(const spy_cursor *c) {
-    if (!c->range) return;
-    int64_t first = spyi_cursor_is_range(c) ? 0 : c->index, n = spyi_cursor_is_range(c) ? c->count : 1;
-    for (int64_t i = 0; i < n; i++) c->range->written[first + i] = true;
+    if (!c->_range) return;
+    int64_t first = spyi_cursor_is_range(c) ? 0 : c->_index, n = spyi_cursor_is_range(c) ? c->_count : 1;
+    for (int64_t i = 0; i < n; i++) c->_range->written[first + i] = true;
 }
 
 // dtype, count and pointer of a read or write.
 static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *function, spy_dtype *dtype,
                                            size_t count, const void *values) {
     size_t expected =
-        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->count : 1);
+        spyi_cursor_scalar_count(spyi_cursor_type(c)) * (spyi_cursor_is_range(c) ? (size_t)c->_count : 1);
     spyi_text what = { NULL, 0, 0 };
     spy_status status = SPY_ERROR_INVALID_ARGUMENT;
-    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_FLOAT32;
+    if (*dtype == SPY_DTYPE_DEFAULT) *dtype = SPY_DTYPE_FLOAT32;
     if ((int)*dtype < 0 || *dtype >= SPY_DTYPE_COUNT) {
         spyi_text_add(&what, "dtype %d is not one of spy_dtype", (int)*dtype);
     } else if (count != expected) {
@@ -343,11 +343,11 @@ static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function,
     return SPY_OK;
 }
 
-spy_status spy_cursor_write(spy_cursor cursor, spy_dtype dtype, size_t count, const void *values) {
+spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype) {
     return spyi_cursor_convert(&cursor, "spy_cursor_write", dtype, count, (void *)(uintptr_t)values, true);
 }
 
-spy_status spy_cursor_read(spy_cursor cursor, spy_dtype dtype, size_t count, void *values) {
+spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype) {
     return spyi_cursor_convert(&cursor, "spy_cursor_read", dtype, count, values, false);
 }
 
@@ -392,7 +392,7 @@ SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
     free(range->data);
     free(range->written);
     spyi_object_release(&range->tensor->object);
-    spyi_bury(device, &range->object, sizeof *range);
+    spyi_retire_object(device, &range->object, sizeof *range);
 }
 
 // An empty range, linked to its device and tensor; NULL: out of memory.
@@ -435,10 +435,10 @@ static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t firs
 
 static spy_cursor spyi_cursor_whole(spy_device *device, const spyi_type *type, void *data, int64_t count) {
     spy_cursor c = spyi_cursor_nowhere(device);
-    c.element = c.type = type;
-    c.data = data;
-    c.count = count;
-    c.index = -1;
+    c._element = c._type = type;
+    c._data = data;
+    c._count = count;
+    c._index = -1;
     return c;
 }
 
@@ -457,7 +457,7 @@ spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
         spy_status status = spyi_tensor_move(tensor, first, count, range->data, false, &error);
         if (status == SPY_OK) {
             cursor = spyi_cursor_whole(device, tensor->type, range->data, count);
-            cursor.range = range;
+            cursor._range = range;
         } else {
             spyi_fail_text(device, status, function, &error);
             spyi_cursor_range_free(range);
@@ -487,14 +487,14 @@ spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data
 
 spy_status spy_cursor_apply(spy_cursor cursor) {
     const char *function = "spy_cursor_apply";
-    spyi_cursor_range *range = cursor.range;
+    spyi_cursor_range *range = cursor._range;
     spy_status entered = spyi_cursor_check(&cursor, function);
     if (entered != SPY_OK || !range) return entered;
     entered = spyi_enter(range, SPYI_KIND_CURSOR, function);
     if (entered != SPY_OK) return entered;
     spyi_text error = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    size_t element = spyi_type_host_stride((const spyi_type *)cursor.element);
+    size_t element = spyi_type_host_stride((const spyi_type *)cursor._element);
     for (int64_t i = 0, end; i < range->count && status == SPY_OK; i = end) {
         end = i + 1;
         if (!range->written[i]) continue;
@@ -509,8 +509,8 @@ spy_status spy_cursor_apply(spy_cursor cursor) {
 }
 
 void spy_release_cursor(spy_cursor cursor) {
-    if (!cursor.range) return;
-    if (spyi_as(cursor.range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor.range->object);
+    if (!cursor._range) return;
+    if (spyi_as(cursor._range, SPYI_KIND_CURSOR)) spyi_object_release(&cursor._range->object);
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
 }
 
@@ -531,12 +531,12 @@ spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
     spy_cursor_info info;
     const spyi_type *part, *type = spyi_cursor_type(&cursor);
     memset(&info, 0, sizeof info);
-    if (!type || (cursor.range && !spyi_as(cursor.range, SPYI_KIND_CURSOR))) return info;
+    if (!type || (cursor._range && !spyi_as(cursor._range, SPYI_KIND_CURSOR))) return info;
     info.type = spyi_type_user_name(type);
     info.dtype = spyi_common_dtype(type);
-    info.length = spyi_cursor_is_range(&cursor) ? cursor.count : spyi_cursor_parts(type, &part);
+    info.length = spyi_cursor_is_range(&cursor) ? cursor._count : spyi_cursor_parts(type, &part);
     info.scalar_count =
-        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor.count : 1);
+        spyi_cursor_scalar_count(type) * (spyi_cursor_is_range(&cursor) ? (size_t)cursor._count : 1);
     info.size_bytes = spyi_cursor_size(&cursor);
     return info;
 }

@@ -4,6 +4,10 @@
 
 #include "data/tensor.h"
 
+// spy_arg._map_count, where it is not the number of dimensions in _map.
+#define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
+#define SPYI_MAP_VALUE 254u // spy_map_value()
+
 // What tensors ask of the module that their desc names; module/ gives it to the device.
 typedef struct spyi_module_table {
     const spyi_type *(*find_type)(void *module,
@@ -119,7 +123,7 @@ SPYI_FN const spyi_core *spyi_device_core(void); // what backends may ask of a d
 
 // >>args.c
 SPYI_FN spy_arg spyi_custom_arg(const char *name,
-                                const struct spyi_value_kind *kind); // SPY_ARG_CUSTOM, its dims 0
+                                const struct spyi_value_kind *kind); // SPY_ARG_KIND_CUSTOM, its dims 0
 
 // >>packed.c
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why

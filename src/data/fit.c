@@ -16,18 +16,18 @@ typedef enum spyi_fit_use {
 } spyi_fit_use;
 
 static bool spyi_dtype_is_float(spy_dtype d) {
-    return d >= SPY_FLOAT16;
+    return d >= SPY_DTYPE_FLOAT16;
 }
 static bool spyi_dtype_is_signed(spy_dtype d) {
-    return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64;
+    return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
 
 // Converting scalars inside a kernel: values are not looked at, so what could lose them is refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
     size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
-    if (to == SPY_BOOL) return SPYI_NO_FIT;
-    if (from == SPY_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
+    if (to == SPY_DTYPE_BOOL) return SPYI_NO_FIT;
+    if (from == SPY_DTYPE_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
     if (spyi_dtype_is_float(to)) { // int32 to float rounds, as in C; int64 to float and int to half lose bits
         if (to_size < from_size) return SPYI_NO_FIT;
@@ -47,7 +47,7 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
 
 // Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
-    return from == to ? 0 : from == SPY_BOOL || to == SPY_BOOL ? SPYI_NO_FIT : 9;
+    return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
 }
 
 static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {

@@ -108,7 +108,7 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
     for (uint32_t at = 0; count - at >= 2 && words[at] >= 2 && words[at] <= count - at; at += words[at]) {
         spyi_text_clear(&message);
         spyi_print_format(words + at, words[at], &p->literals, &message);
-        spyi_print_add(p, SPY_LOG_INFO, &message);
+        spyi_print_add(p, SPY_LOG_LEVEL_INFO, &message);
     }
     spyi_mutex_unlock(&p->lock);
     spyi_text_free(&message);
@@ -147,7 +147,7 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
                           "device a larger desc.print_buffer_bytes, or wait more often",
                           header[1], header[1] == 1 ? "" : "s", header[1] == 1 ? "is" : "are",
                           p->buffer_bytes);
-            spyi_print_add(p, SPY_LOG_WARNING, &lost);
+            spyi_print_add(p, SPY_LOG_LEVEL_WARNING, &lost);
             spyi_text_free(&lost);
         }
         status = spyi_print_reset(device, error);
@@ -161,7 +161,7 @@ static void spyi_print_to_log(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1) {
         spy_log_level level = (spy_log_level)p->pending.data[at];
-        if (level == SPY_LOG_INFO || spyi_log_wants(&device->ctx, level))
+        if (level == SPY_LOG_LEVEL_INFO || spyi_log_wants(&device->ctx, level))
             device->ctx.log.func(level, p->pending.data + at + 1, device->ctx.log.user_data);
     }
     spyi_text_clear(&p->pending);

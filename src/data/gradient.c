@@ -9,9 +9,9 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     switch (type->kind) {
     case SPYI_TYPE_SCALAR:
         if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
-        return type->scalar >= SPY_FLOAT16 ? type : NULL;
+        return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
     case SPYI_TYPE_VECTOR:
-    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_FLOAT16 ? type : NULL;
+    case SPYI_TYPE_MATRIX: return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
     case SPYI_TYPE_ARRAY: {
         const spyi_type *element = spyi_differential(types, finder, type->element);
         return element ? spyi_type_array(types, element, type->count) : NULL;
@@ -33,7 +33,7 @@ static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_ARRAY)
         return grad->kind == SPYI_TYPE_ARRAY && grad->count == type->count &&
                spyi_gradient_fits(type->element, grad->element);
-    return grad->kind == type->kind && grad->scalar >= SPY_FLOAT16 && grad->rows == type->rows &&
+    return grad->kind == type->kind && grad->scalar >= SPY_DTYPE_FLOAT16 && grad->rows == type->rows &&
            grad->columns == type->columns;
 }
 

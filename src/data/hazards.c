@@ -19,17 +19,17 @@ static spyi_storage *spyi_use_storage(const spyi_use *use) {
     return (spyi_storage *)(void *)use->resource; // which begins it
 }
 
-static bool spyi_ranges_meet(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
+static bool spyi_ranges_overlap(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
     return begin < other_end && other_begin < end;
 }
 
 static SPYI_HAZARDS_HOT bool spyi_memory_conflicts(const spy_device *device, const spyi_use *use) {
     const spyi_storage *storage = spyi_use_storage(use);
     if (storage->write_epoch == device->epoch &&
-        spyi_ranges_meet(use->begin, use->end, storage->write_begin, storage->write_end))
+        spyi_ranges_overlap(use->begin, use->end, storage->write_begin, storage->write_end))
         return true;
     return (use->how & SPYI_USE_WRITES) && storage->read_epoch == device->epoch &&
-           spyi_ranges_meet(use->begin, use->end, storage->read_begin, storage->read_end);
+           spyi_ranges_overlap(use->begin, use->end, storage->read_begin, storage->read_end);
 }
 
 static SPYI_HAZARDS_HOT void spyi_extend_range(uint64_t *epoch, uint64_t *first, uint64_t *last, uint64_t now,

@@ -8,11 +8,12 @@ struct spy_packed {
     spy_packed *fields; // of structs
     spy_arg *items;     // the fields' arguments, next to each other
     size_t field_count;
+    spyi_atomic references; // of one that spy_pack() gave; its fields go with it
 };
 
 static void spyi_packed_clear(spy_packed *p) {
     for (size_t i = 0; i < p->field_count; i++) spyi_packed_clear(&p->fields[i]);
-    if (p->arg.kind == SPY_ARG_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
+    if (p->arg.kind == SPY_ARG_KIND_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
     free(p->fields);
     free(p->items);
     free(p->data);
@@ -23,8 +24,8 @@ static void spyi_packed_clear(spy_packed *p) {
 
 static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
     *size = 0;
-    if (arg->kind == SPY_ARG_DATA) *size = arg->count;
-    if (arg->kind == SPY_ARG_ARRAY) {
+    if (arg->kind == SPY_ARG_KIND_DATA) *size = arg->count;
+    if (arg->kind == SPY_ARG_KIND_ARRAY) {
         spy_shape shape;
         memset(&shape, 0, sizeof shape);
         if (arg->count > SPY_MAX_RANK) return "its rank is above SPY_MAX_RANK";
@@ -46,13 +47,14 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until what it points to is ours
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_NEW || arg->kind == SPY_ARG_RESULT)
+    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_KIND_NEW ||
+        arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
-    else if (arg->kind == SPY_ARG_CUSTOM && arg->value.data)
+    else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
-    else if (arg->kind == SPY_ARG_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
+    else if (arg->kind == SPY_ARG_KIND_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
         *problem = "expected a living tensor";
-    else if ((arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) &&
+    else if ((arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR) &&
              ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
         *problem = "its fields are NULL, too many, or nested too deep";
     else *problem = spyi_packed_bytes(arg, &size);
@@ -68,7 +70,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
         if (!p->data) return false;
         memcpy(p->data, arg->value.data, size);
         p->arg.value.data = p->data;
-    } else if (arg->kind == SPY_ARG_STRUCT || arg->kind == SPY_ARG_PAIR) {
+    } else if (arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR) {
         p->fields = (spy_packed *)spyi_calloc(arg->count + 1, sizeof *p->fields);
         p->items = (spy_arg *)spyi_calloc(arg->count + 1, sizeof *p->items);
         if (!p->fields || !p->items) return false;
@@ -80,7 +82,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
         p->arg.value.fields = p->items;
     } else {
         p->arg.value = arg->value;
-        if (arg->kind == SPY_ARG_TENSOR) spy_retain_tensor(arg->value.tensor);
+        if (arg->kind == SPY_ARG_KIND_TENSOR) spy_retain_tensor(arg->value.tensor);
     }
     *problem = NULL;
     return true;
@@ -89,7 +91,11 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
 SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
     spy_packed *p = (spy_packed *)spyi_calloc(1, sizeof *p);
     *problem = "out of host memory";
-    if (!p || spyi_packed_copy(p, arg, 0, problem)) return p;
+    if (!p) return NULL;
+    if (spyi_packed_copy(p, arg, 0, problem)) {
+        spyi_atomic_store(&p->references, 1);
+        return p;
+    }
     spyi_packed_clear(p);
     free(p);
     return NULL;
@@ -114,8 +120,15 @@ spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
     return arg;
 }
 
+void spy_retain_packed(spy_packed *packed) {
+    if (packed) spyi_atomic_add(&packed->references, 1);
+    else
+        spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_retain_packed: expected a packed argument, got NULL");
+}
+
 void spy_release_packed(spy_packed *packed) {
-    if (!packed) return;
+    if (!packed || spyi_atomic_add(&packed->references, -1) > 0) return;
     spyi_packed_clear(packed);
     free(packed);
 }

@@ -36,7 +36,7 @@ static spyi_digits spyi_digits_of(double value, int places) {
 
 static double spyi_float_value(const void *scalar, spy_dtype dtype) {
     double value = 0;
-    spyi_convert_scalars(&value, SPY_FLOAT64, scalar, dtype, 1);
+    spyi_convert_scalars(&value, SPY_DTYPE_FLOAT64, scalar, dtype, 1);
     return value;
 }
 
@@ -45,9 +45,9 @@ static int spyi_shortest_places(double value, spy_dtype dtype) {
     for (int places = 0; places < 16; places++) {
         char text[48];
         snprintf(text, sizeof text, "%.*e", places, value);
-        if (dtype == SPY_FLOAT64 && strtod(text, NULL) == value) return places;
-        if (dtype == SPY_FLOAT32 && strtof(text, NULL) == (float)value) return places;
-        if (dtype == SPY_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
+        if (dtype == SPY_DTYPE_FLOAT64 && strtod(text, NULL) == value) return places;
+        if (dtype == SPY_DTYPE_FLOAT32 && strtof(text, NULL) == (float)value) return places;
+        if (dtype == SPY_DTYPE_FLOAT16 && spyi_float_to_half(strtod(text, NULL)) == spyi_float_to_half(value))
             return places;
     }
     return 16;
@@ -60,17 +60,17 @@ static bool spyi_print_is_finite(double value) {
 SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out) {
     int64_t i = 0;
     uint64_t u = 0;
-    if (dtype == SPY_BOOL) {
+    if (dtype == SPY_DTYPE_BOOL) {
         spyi_text_add(out, *(const char *)scalar ? "True" : "False");
-    } else if (dtype >= SPY_FLOAT16) {
+    } else if (dtype >= SPY_DTYPE_FLOAT16) {
         double value = spyi_float_value(scalar, dtype);
         if (value != value) spyi_text_add(out, "nan");
         else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
         else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
-    } else if (spyi_convert_scalars(&i, SPY_INT64, scalar, dtype, 1)) {
+    } else if (spyi_convert_scalars(&i, SPY_DTYPE_INT64, scalar, dtype, 1)) {
         spyi_text_add(out, "%lld", (long long)i);
     } else {
-        spyi_convert_scalars(&u, SPY_UINT64, scalar, dtype, 1);
+        spyi_convert_scalars(&u, SPY_DTYPE_UINT64, scalar, dtype, 1);
         spyi_text_add(out, "%llu", (unsigned long long)u);
     }
 }
@@ -87,7 +87,7 @@ typedef struct spyi_column {
 } spyi_column;
 
 static bool spyi_print_is_float(spy_dtype dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 // First reading: what there is.
@@ -112,14 +112,14 @@ static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype)
 }
 
 static double spyi_print_round(double value, spy_dtype dtype) {
-    if (dtype == SPY_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
-    return dtype == SPY_FLOAT32 ? (double)(float)value : value;
+    if (dtype == SPY_DTYPE_FLOAT16) return spyi_half_to_float(spyi_float_to_half(value));
+    return dtype == SPY_DTYPE_FLOAT32 ? (double)(float)value : value;
 }
 
 // Numbers are compared as the type rounds them.
 static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
     if (c->largest == 0) return;
-    double most = dtype == SPY_FLOAT16 ? 1e3 : dtype == SPY_FLOAT32 ? 1e6 : 1e8;
+    double most = dtype == SPY_DTYPE_FLOAT16 ? 1e3 : dtype == SPY_DTYPE_FLOAT32 ? 1e6 : 1e8;
     double ratio = spyi_print_round(c->largest / c->smallest, dtype);
     c->with_exponent = c->largest >= most || c->smallest < spyi_print_round(1e-4, dtype) || ratio > 1000;
 }
@@ -154,7 +154,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 }
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
-    if (dtype == SPY_BOOL && !alone) c->width = 5; // "False", and as much for "True"
+    if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // "False", and as much for "True"
     if (!spyi_print_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;

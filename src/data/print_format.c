@@ -10,7 +10,7 @@ typedef struct spyi_message_value {
 } spyi_message_value;
 
 static uint32_t spyi_message_words_of(uint32_t dtype) {
-    return dtype == SPY_INT64 || dtype == SPY_UINT64 || dtype == SPY_FLOAT64 ? 2 : 1;
+    return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
 // Value number `index`; false: there is none.
@@ -24,7 +24,7 @@ static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t i
         out->words = record + at;
         uint32_t size = (out->rows ? out->rows : 1) * (out->columns ? out->columns : 1) *
                         spyi_message_words_of(out->dtype);
-        if (out->dtype < SPY_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
+        if (out->dtype < SPY_DTYPE_BOOL || out->dtype > SPYI_PRINT_STRING || size > count - at) return false;
         if (index == 0) return true;
         at += size;
     }
@@ -37,7 +37,7 @@ static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
 }
 
 static bool spyi_message_is_float(uint32_t dtype) {
-    return dtype == SPY_FLOAT16 || dtype == SPY_FLOAT32 || dtype == SPY_FLOAT64;
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
@@ -182,7 +182,7 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
     uint32_t low = (uint32_t)bits;
     double value;
     float single;
-    if (v->dtype == SPY_FLOAT64) {
+    if (v->dtype == SPY_DTYPE_FLOAT64) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
@@ -190,22 +190,22 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
-    if (v->dtype == SPY_INT64) return (double)(int64_t)bits;
-    return v->dtype == SPY_UINT64 || v->dtype == SPY_UINT32 ? (double)bits : (double)(int32_t)low;
+    if (v->dtype == SPY_DTYPE_INT64) return (double)(int64_t)bits;
+    return v->dtype == SPY_DTYPE_UINT64 || v->dtype == SPY_DTYPE_UINT32 ? (double)bits : (double)(int32_t)low;
 }
 
 static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const spyi_message_spec *spec,
                                 spyi_text *out) {
     uint64_t bits = spyi_message_bits(v, i);
-    if (v->dtype == SPY_BOOL && !spec->type) {
+    if (v->dtype == SPY_DTYPE_BOOL && !spec->type) {
         spyi_message_text(spec, bits ? "true" : "false", out);
     } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
         spyi_message_float(spec, spyi_message_as_double(v, i),
-                           v->dtype != SPY_FLOAT32 && v->dtype != SPY_FLOAT16, out);
+                           v->dtype != SPY_DTYPE_FLOAT32 && v->dtype != SPY_DTYPE_FLOAT16, out);
     } else {
-        int64_t value = v->dtype == SPY_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
-        bool has_sign =
-            v->dtype == SPY_INT8 || v->dtype == SPY_INT16 || v->dtype == SPY_INT32 || v->dtype == SPY_INT64;
+        int64_t value = v->dtype == SPY_DTYPE_INT64 ? (int64_t)bits : (int64_t)(int32_t)(uint32_t)bits;
+        bool has_sign = v->dtype == SPY_DTYPE_INT8 || v->dtype == SPY_DTYPE_INT16 ||
+                        v->dtype == SPY_DTYPE_INT32 || v->dtype == SPY_DTYPE_INT64;
         bool negative = has_sign && value < 0;
         spyi_message_integer(spec, negative, negative ? 0 - (uint64_t)value : bits, out);
     }

@@ -20,9 +20,7 @@ spy_submit_id spy_flush(spy_device *device) {
 // SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
-    spyi_block(&device->ctx, true);
-    spy_status status = device->backend->wait(device->gpu, id, timeout_ns, &error);
-    spyi_block(&device->ctx, false);
+    spy_status status = spyi_wait_for(device->gpu, id, timeout_ns, false, &error);
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
@@ -32,26 +30,9 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     return device->base->held_from != 0 && id >= device->base->held_from ? SPY_ERROR_NOT_READY : SPY_OK;
 }
 
-#define SPYI_INTERRUPT_NS 50000000u // desc.interrupt is asked so often
-
 SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error) {
-    const spy_interrupt *interrupt = &device->ctx.interrupt;
     bool held = device->base->held_from != 0 && submit >= device->base->held_from;
-    bool asks = interrupt->func && device->base->slices && !held;
-    spy_status status;
-    spyi_block(&device->ctx, true);
-    for (;;) {
-        size_t before = error->size;
-        status = device->backend->wait(device->gpu, submit, asks ? SPYI_INTERRUPT_NS : UINT64_MAX, error);
-        if (!asks || status != SPY_ERROR_NOT_READY) break;
-        if (error->data) error->data[error->size = before] = 0; // not a failure
-        if (!interrupt->func(interrupt->user_data)) continue;
-        spyi_text_add(error, "interrupted before its results came; the GPU goes on");
-        status = SPY_ERROR_INTERRUPTED;
-        break;
-    }
-    spyi_block(&device->ctx, false);
-    return status;
+    return spyi_wait_for(device->gpu, submit, UINT64_MAX, !held, error);
 }
 
 spy_status spy_wait(spy_device *device) {

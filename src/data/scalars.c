@@ -11,10 +11,11 @@ SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
 
 SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type) {
     if (type->kind == SPYI_TYPE_ARRAY) return spyi_sum_scalar(type->element);
-    if (type->kind != SPYI_TYPE_STRUCT) return type->scalar == SPY_FLOAT64 ? SPY_FLOAT64 : SPY_FLOAT32;
+    if (type->kind != SPYI_TYPE_STRUCT)
+        return type->scalar == SPY_DTYPE_FLOAT64 ? SPY_DTYPE_FLOAT64 : SPY_DTYPE_FLOAT32;
     for (uint32_t i = 0; i < type->field_count; i++)
-        if (spyi_sum_scalar(type->fields[i].type) == SPY_FLOAT64) return SPY_FLOAT64;
-    return SPY_FLOAT32;
+        if (spyi_sum_scalar(type->fields[i].type) == SPY_DTYPE_FLOAT64) return SPY_DTYPE_FLOAT64;
+    return SPY_DTYPE_FLOAT32;
 }
 
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar) {

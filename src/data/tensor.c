@@ -204,7 +204,7 @@ SPYI_FN const char *spyi_type_user_name(const spyi_type *type) {
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function) {
     if (!type) {
-        if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_FLOAT32;
+        if (dtype == SPY_DTYPE_DEFAULT) dtype = SPY_DTYPE_FLOAT32;
         if ((int)dtype < 0 || dtype >= SPY_DTYPE_COUNT) {
             spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: dtype %d is not one of spy_dtype",
                       function, (int)dtype);

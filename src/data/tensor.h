@@ -63,14 +63,14 @@ SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, 
 SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
                                        int64_t count);
 
-// >>meet.c
+// >>tensor_overlap.c
 // Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
 // strides it may say so though they do not.
-SPYI_FN bool spyi_tensor_meets_itself(const spy_tensor *tensor);
+SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *tensor);
 // Whether an element of one can touch an element of the other.
-SPYI_FN bool spyi_tensors_meet(const spy_tensor *a, const spy_tensor *b);
+SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b);
 // ... by their first and last bytes alone: true of the columns of one matrix, too.
-static inline bool spyi_tensors_may_meet(const spy_tensor *a, const spy_tensor *b) {
+static inline bool spyi_tensors_may_overlap(const spy_tensor *a, const spy_tensor *b) {
     return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
 }
 

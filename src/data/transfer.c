@@ -6,6 +6,10 @@
 
 // >>ranges of bytes
 
+#define SPYI_BLOCKING_BYTES                                                                                  \
+    ((uint64_t)1                                                                                             \
+     << 20) // copying so many to the host takes a tenth of a millisecond: desc.blocking hears of it
+
 static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
                                     spyi_text *error) {
     spy_device *device = t->object.device;
@@ -23,8 +27,12 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
     const spyi_storage *storage = t->storage;
     uint64_t written = storage->resource.write_submit;
     if (written < device->untracked_submit) written = device->untracked_submit;
-    return device->backend->download(device->gpu, image, &storage->chunk, storage->offset + begin,
-                                     end - begin, written, error);
+    bool blocks = end - begin >= SPYI_BLOCKING_BYTES;
+    if (blocks) spyi_block(&device->ctx, true);
+    spy_status status = device->backend->download(device->gpu, image, &storage->chunk,
+                                                  storage->offset + begin, end - begin, written, error);
+    if (blocks) spyi_block(&device->ctx, false);
+    return status;
 }
 
 // >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on

@@ -28,7 +28,7 @@ static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    return scalar == SPY_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
+    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
 // CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
@@ -41,7 +41,7 @@ static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, u
     *align = one;
     if (!types->rules->aligns_vectors) return;
     if (columns == 2 || columns == 4) *align = one * columns > 16 ? 16 : one * columns;
-    if (scalar == SPY_FLOAT16 && columns >= 3) {
+    if (scalar == SPY_DTYPE_FLOAT16 && columns >= 3) {
         *size = 8;
         *align = 4;
     }
@@ -129,7 +129,7 @@ spyi_types *spyi_types_create(spyi_target target) {
     none.host_align = none.device_align = 1;
     none.same_layout = true;
     types->void_type = spyi_type_intern(types, &none);
-    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; ++i) {
+    for (int i = SPY_DTYPE_BOOL; i < SPY_DTYPE_COUNT; ++i) {
         spyi_type t = spyi_type_blank(SPYI_TYPE_SCALAR);
         t.scalar = (spy_dtype)i;
         t.name = spyi_strdup(spy_dtype_name(t.scalar));
@@ -139,7 +139,7 @@ spyi_types *spyi_types_create(spyi_target target) {
         t.same_layout = t.host_size == t.device_size;
         types->scalars[i] = spyi_type_intern(types, &t);
     }
-    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_FLOAT32];
+    types->scalars[SPY_DTYPE_DEFAULT] = types->scalars[SPY_DTYPE_FLOAT32];
     if (spyi_failed_allocations() != failed) {
         spyi_types_destroy(types);
         return NULL;
@@ -333,7 +333,7 @@ const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype s
 }
 
 const spyi_type *spyi_type_memory(spyi_types *types) {
-    return spyi_type_enum(types, "void", SPY_UINT8);
+    return spyi_type_enum(types, "void", SPY_DTYPE_UINT8);
 }
 
 bool spyi_type_is_memory(const spyi_type *type) {
@@ -470,12 +470,15 @@ static const struct {
     const char *name;
     spy_dtype scalar;
 } spyi_type_scalar_names[] = {
-    { "bool", SPY_BOOL },         { "int8_t", SPY_INT8 },       { "uint8_t", SPY_UINT8 },
-    { "int16_t", SPY_INT16 },     { "uint16_t", SPY_UINT16 },   { "int32_t", SPY_INT32 },
-    { "uint32_t", SPY_UINT32 },   { "int64_t", SPY_INT64 },     { "uint64_t", SPY_UINT64 },
-    { "float16_t", SPY_FLOAT16 }, { "float32_t", SPY_FLOAT32 }, { "float64_t", SPY_FLOAT64 },
-    { "int", SPY_INT32 },         { "uint", SPY_UINT32 },       { "half", SPY_FLOAT16 },
-    { "float", SPY_FLOAT32 },     { "double", SPY_FLOAT64 },
+    { "bool", SPY_DTYPE_BOOL },         { "int8_t", SPY_DTYPE_INT8 },
+    { "uint8_t", SPY_DTYPE_UINT8 },     { "int16_t", SPY_DTYPE_INT16 },
+    { "uint16_t", SPY_DTYPE_UINT16 },   { "int32_t", SPY_DTYPE_INT32 },
+    { "uint32_t", SPY_DTYPE_UINT32 },   { "int64_t", SPY_DTYPE_INT64 },
+    { "uint64_t", SPY_DTYPE_UINT64 },   { "float16_t", SPY_DTYPE_FLOAT16 },
+    { "float32_t", SPY_DTYPE_FLOAT32 }, { "float64_t", SPY_DTYPE_FLOAT64 },
+    { "int", SPY_DTYPE_INT32 },         { "uint", SPY_DTYPE_UINT32 },
+    { "half", SPY_DTYPE_FLOAT16 },      { "float", SPY_DTYPE_FLOAT32 },
+    { "double", SPY_DTYPE_FLOAT64 },
 };
 
 static void spyi_type_skip(const char **at) {
@@ -608,7 +611,7 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
         switch (type->kind) {
         case SPYI_TYPE_SCALAR:
             if (type->scalar ==
-                SPY_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+                SPY_DTYPE_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
                 uint32_t wide = 0;
                 uint8_t narrow = 0;
                 if (to_device) {

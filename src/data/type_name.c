@@ -3,8 +3,8 @@
 
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
     bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
-                     ? type->scalar == SPY_BOOL || type->scalar == SPY_INT32 || type->scalar == SPY_UINT32 ||
-                           type->scalar >= SPY_FLOAT16
+                     ? type->scalar == SPY_DTYPE_BOOL || type->scalar == SPY_DTYPE_INT32 ||
+                           type->scalar == SPY_DTYPE_UINT32 || type->scalar >= SPY_DTYPE_FLOAT16
                      : type->kind == SPYI_TYPE_OTHER
                            ? strncmp(type->name, "Ptr<", 4) == 0
                            : type->kind != SPYI_TYPE_ARRAY && type->kind != SPYI_TYPE_STRUCT;

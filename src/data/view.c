@@ -139,12 +139,12 @@ spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape) {
 // >>indexing
 
 spy_index spy_index_at(int64_t index) {
-    spy_index item = { SPY_INDEX_AT, index, 0, 0 };
+    spy_index item = { SPY_INDEX_KIND_AT, index, 0, 0 };
     return item;
 }
 
 spy_index spy_index_range(int64_t start, int64_t stop, int64_t step) {
-    spy_index item = { SPY_INDEX_RANGE, start, stop, step };
+    spy_index item = { SPY_INDEX_KIND_RANGE, start, stop, step };
     return item;
 }
 
@@ -153,12 +153,12 @@ spy_index spy_index_all(void) {
 }
 
 spy_index spy_index_rest(void) {
-    spy_index item = { SPY_INDEX_REST, 0, 0, 0 };
+    spy_index item = { SPY_INDEX_KIND_REST, 0, 0, 0 };
     return item;
 }
 
 spy_index spy_index_new(void) {
-    spy_index item = { SPY_INDEX_NEW, 0, 0, 0 };
+    spy_index item = { SPY_INDEX_KIND_NEW, 0, 0, 0 };
     return item;
 }
 
@@ -178,6 +178,10 @@ static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first
     return stop < start ? (start - stop - 1) / -step + 1 : 0;
 }
 
+static bool spyi_index_is_at(const spy_index *item) {
+    return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
+}
+
 // The items meet the tensor: their number, indices, steps and the view's rank; else reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
@@ -190,9 +194,9 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     }
     for (size_t i = 0; i < indices.count; i++) {
         spy_index_kind kind = indices.items[i].kind;
-        taken += kind == SPY_INDEX_AT || kind == SPY_INDEX_RANGE;
-        made += kind == SPY_INDEX_NEW;
-        rests += kind == SPY_INDEX_REST;
+        taken += spyi_index_is_at(&indices.items[i]) || kind == SPY_INDEX_KIND_RANGE;
+        made += kind == SPY_INDEX_KIND_NEW;
+        rests += kind == SPY_INDEX_KIND_REST;
     }
     if (taken > shape->rank) {
         spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE,
@@ -210,25 +214,25 @@ static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, co
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
         int64_t n = dim < shape->rank ? shape->dims[dim] : 0;
-        if (item->kind == SPY_INDEX_AT) {
+        if (spyi_index_is_at(item)) {
             rank--;
             if (item->start < -n || item->start >= n) {
                 spyi_fail(ctx, SPY_ERROR_OUT_OF_RANGE, "%s: index %lld of dimension %u, which has %lld",
                           function, (long long)item->start, dim, (long long)n);
                 return false;
             }
-        } else if (item->kind == SPY_INDEX_RANGE && item->step == 0) {
+        } else if (item->kind == SPY_INDEX_KIND_RANGE && item->step == 0) {
             spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: a step of 0 in dimension %u goes nowhere",
                       function, dim);
             return false;
-        } else if ((uint32_t)item->kind > SPY_INDEX_NEW) {
+        } else if ((uint32_t)item->kind > SPY_INDEX_KIND_NEW) {
             spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                       "%s: item %zu has kind %d, which is none of spy_index_kind", function, i,
                       (int)item->kind);
             return false;
         }
-        if (item->kind == SPY_INDEX_REST) dim += shape->rank - taken;
-        else if (item->kind != SPY_INDEX_NEW) dim++;
+        if (item->kind == SPY_INDEX_KIND_REST) dim += shape->rank - taken;
+        else if (item->kind != SPY_INDEX_KIND_NEW) dim++;
     }
     if (rank <= SPY_MAX_RANK) return true;
     spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: the view would have rank %u, at most %d are possible",
@@ -247,16 +251,16 @@ static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_t
     int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
     uint32_t dim = 0, taken = 0;
     for (size_t i = 0; i < indices.count; i++)
-        taken += indices.items[i].kind == SPY_INDEX_AT || indices.items[i].kind == SPY_INDEX_RANGE;
+        taken += spyi_index_is_at(&indices.items[i]) || indices.items[i].kind == SPY_INDEX_KIND_RANGE;
     view->shape.rank = view->strides.rank = 0;
     for (size_t i = 0; i < indices.count; i++) {
         const spy_index *item = &indices.items[i];
-        if (item->kind == SPY_INDEX_NEW) {
+        if (item->kind == SPY_INDEX_KIND_NEW) {
             spyi_view_add_dim(view, 1, 0);
-        } else if (item->kind == SPY_INDEX_REST) {
+        } else if (item->kind == SPY_INDEX_KIND_REST) {
             for (uint32_t end = dim + shape->rank - taken; dim < end; dim++)
                 spyi_view_add_dim(view, shape->dims[dim], strides->dims[dim]);
-        } else if (item->kind == SPY_INDEX_AT) {
+        } else if (spyi_index_is_at(item)) {
             at += (item->start < 0 ? item->start + shape->dims[dim] : item->start) * strides->dims[dim];
             dim++;
         } else {

@@ -48,7 +48,7 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_tensors_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
     spyi_modules_free_all(device);
-    spyi_free_graves(ctx);
+    spyi_free_retired_objects(ctx);
     if (device->readback) spyi_pool_give(device, device->readback);
     spyi_print_destroy(device);
     spyi_bounds_destroy(device);
@@ -60,9 +60,14 @@ static void spyi_device_destroy(spy_device *device) {
     if (spyi_builds_release(device)) spyi_device_free(device);
 }
 
+void spy_retain_device(spy_device *device) {
+    spyi_object_retain(device, SPYI_KIND_DEVICE, "spy_retain_device");
+}
+
 void spy_release_device(spy_device *device) {
     if (!device || spyi_enter(device, SPYI_KIND_DEVICE, "spy_release_device") != SPY_OK) return;
-    spyi_device_destroy(device);
+    if (spyi_atomic_add(&device->ctx.object.references, -1) > 0) spyi_leave(device);
+    else spyi_device_destroy(device);
 }
 
 // >>creation
@@ -122,7 +127,7 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    for (int i = SPY_BOOL; i < SPY_DTYPE_COUNT; i++)
+    for (int i = SPY_DTYPE_BOOL; i < SPY_DTYPE_COUNT; i++)
         device->scalars[i] = spyi_type_scalar(device->types, (spy_dtype)i);
     return desc->enable_print ? spyi_print_create(device, desc->print_buffer_bytes, error) : SPY_OK;
 }
@@ -160,8 +165,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     }
     if (status != SPY_OK) {
         // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
-        if (spyi_log_wants(&setup, SPY_LOG_ERROR))
-            spyi_logf(&setup, SPY_LOG_ERROR, "%s: %s", function, spyi_text_str(&error));
+        if (spyi_log_wants(&setup, SPY_LOG_LEVEL_ERROR))
+            spyi_logf(&setup, SPY_LOG_LEVEL_ERROR, "%s: %s", function, spyi_text_str(&error));
         spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
         if (device) spyi_device_destroy(device);
         device = NULL;

@@ -11,7 +11,7 @@ SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf) {
 }
 
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf) {
-    if (b->mode == SPY_CALL_FORWARD_DIFF)
+    if (b->mode == SPY_CALL_MODE_FORWARD_DIFF)
         return leaf->param_out ? leaf->differential != NULL : leaf->grads[SPYI_GRAD_IN] != 0;
     return leaf->grads[SPYI_GRAD_IN] || leaf->grads[SPYI_GRAD_OUT];
 }
@@ -22,7 +22,7 @@ static bool spyi_goes_in(const spyi_bound *b, const spyi_leaf *leaf) {
 
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf) {
     if (!b->mode) return leaf->out;
-    return leaf->param_out && (b->mode == SPY_CALL_FORWARD_DIFF || spyi_is_active(b, leaf));
+    return leaf->param_out && (b->mode == SPY_CALL_MODE_FORWARD_DIFF || spyi_is_active(b, leaf));
 }
 
 SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b) {

@@ -26,7 +26,7 @@ static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *
 
 static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    bool backward = s->bound->mode == SPY_CALL_BACKWARD;
+    bool backward = s->bound->mode == SPY_CALL_MODE_BACKWARD;
     if (!spyi_is_active(s->bound, leaf)) {
         if (leaf->param_in && !(leaf->param_out && !backward)) {
             spyi_value_expression(s, i, out);
@@ -123,7 +123,7 @@ static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent
 
 static void spyi_gradient_call(spyi_emit_state *s, const char *arguments, const char *indent) {
     const spyi_bound *b = s->bound;
-    bool backward = b->mode == SPY_CALL_BACKWARD;
+    bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
     spyi_text_add(&s->body, "%s%s(spyi_element)(%s);\n", indent, backward ? "bwd_diff" : "fwd_diff",
                   arguments);
     for (uint32_t i = 0; i < b->leaf_count; i++) {

@@ -10,13 +10,14 @@ SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_t
 // As a type is declared in memory: bare bools are integers there.
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
-    if (!bare || type->scalar != SPY_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
+    if (!bare || type->scalar != SPY_DTYPE_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
     else if (type->kind == SPYI_TYPE_SCALAR) spyi_text_add(out, "%s", s->rules->boolean);
     else spyi_text_add(out, "%s%u", s->rules->boolean, type->columns);
 }
 
 static bool spyi_bare_bool(const spyi_type *type) {
-    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) && type->scalar == SPY_BOOL;
+    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) &&
+           type->scalar == SPY_DTYPE_BOOL;
 }
 
 // `expression` of memory type `from` as a value of type `to`.

@@ -31,9 +31,9 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     spyi_text_add(p->out, "%s", indent);
     switch (p->op) {
     case SPYI_PIECE_ADD:
-        if (to_type == from_type && to_type->scalar != SPY_FLOAT16)
+        if (to_type == from_type && to_type->scalar != SPY_DTYPE_FLOAT16)
             spyi_text_add(p->out, "%s = %s + %s;\n", to, to, from);
-        else if (to_type->scalar == SPY_FLOAT64)
+        else if (to_type->scalar == SPY_DTYPE_FLOAT64)
             spyi_text_add(p->out, "%s = %s + %s(%s);\n", to, to, type, from);
         else if (to_type->kind == SPYI_TYPE_SCALAR)
             spyi_text_add(p->out, "%s = %s(float(%s) + float(%s));\n", to, type, to, from);
@@ -125,7 +125,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
     p.out = &s->body;
     p.op = op;
     p.sum = spyi_text_str(&sum);
-    p.scalar = spyi_sum_scalar(type) == SPY_FLOAT64 ? "double" : "float";
+    p.scalar = spyi_sum_scalar(type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
     p.loops = spyi_is_summed(s, sum_of) && spyi_sum_is_long(type);
     p.open = op >= SPYI_PIECE_APPLY && spyi_ends_in_loops(s, sum_of);

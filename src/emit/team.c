@@ -21,7 +21,7 @@ static void spyi_sums_fields(spyi_emit_state *s) {
         spyi_add_field(s, SPYI_PACK_ELEMENT, d, 0, 4, 4, "int _element%u", d);
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
         if (!spyi_is_summed(s, i) || !(spyi_is_skipped(s, i) || s->key->finishes)) continue;
-        bool is_double = spyi_sum_scalar(s->bound->leaves[i].type) == SPY_FLOAT64;
+        bool is_double = spyi_sum_scalar(s->bound->leaves[i].type) == SPY_DTYPE_FLOAT64;
         spyi_add_field(s, SPYI_PACK_SUMS, 0, i, 8, 8, "%s* %s__sums", is_double ? "double" : "float",
                        s->names[i]);
     }
@@ -151,7 +151,8 @@ static void spyi_sums_body(spyi_emit_state *s) {
                         "spyi_block._each) : 0;\n");
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
-        const char *scalar = n && spyi_sum_scalar(b->leaves[i].type) == SPY_FLOAT64 ? "double" : "float";
+        const char *scalar =
+            n && spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
         else if (n) spyi_text_add(body, "    %s sum_%s = 0;\n", scalar, s->names[i]);
         open = open || spyi_ends_in_loops(s, i);

@@ -47,16 +47,7 @@ static const spyi_kind_build spyi_upload_build = {
 }; // spyi_array_bind makes such leaves
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               &spyi_upload_memory };
+                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_upload_memory };
 static const spyi_value_kind spyi_upload_kind = { "host array", &spyi_upload_build, &spyi_upload_run };
 
 SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void) {
@@ -86,7 +77,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
     const spyi_type *scalar = leaf->type;
     while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
     size_t count = 1;
-    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_FLOAT32 : arg->dtype;
+    spy_dtype from = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
     for (uint32_t d = 0; d < arg->count; d++) count *= (size_t)arg->dims[d];
     if (scalar->scalar == from) {
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
@@ -107,7 +98,8 @@ static bool spyi_array_pack(const spyi_leaf *leaf, const spyi_value *value, void
 
 static bool spyi_array_match(const spyi_leaf *leaf, const spyi_value *value) {
     spyi_fit fit;
-    if (value->kind != SPY_ARG_ARRAY || !spyi_fit_host(value->type, leaf->type, false, &fit)) return false;
+    if (value->kind != SPY_ARG_KIND_ARRAY || !spyi_fit_host(value->type, leaf->type, false, &fit))
+        return false;
     if (fit.consumed != value->rank) return false;
     for (uint32_t d = 0; d < fit.consumed; d++)
         if (value->dims[d] != fit.dims[d]) return false;
@@ -120,16 +112,7 @@ static void spyi_array_expected(const spyi_leaf *leaf, spyi_text *out) {
 
 static const spyi_kind_build spyi_array_build = { spyi_array_bind,      NULL, spyi_kind_plain_field,
                                                   spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED,
-                                              SPYI_FIELD_ARRAY,
-                                              SPYI_AGAIN_ARRAY,
-                                              NULL,
-                                              spyi_array_pack,
-                                              spyi_array_match,
-                                              spyi_array_expected,
-                                              NULL,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED, SPYI_FIELD_ARRAY, SPYI_AGAIN_ARRAY, NULL, spyi_array_pack, spyi_array_match, spyi_array_expected, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_array_kind = { "host array", &spyi_array_build, &spyi_array_run };
 
 SPYI_FN const spyi_value_kind *spyi_array_kind_of(void) {

@@ -109,6 +109,12 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
+// Fields of what is bound have no bytes.
+static uint32_t spyi_buffer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    offsets[0] = 0;
+    return leaf->binds ? 0 : 1;
+}
+
 static const char *spyi_buffer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     (void)type;
     const struct spyi_buffer_family *family = spyi_buffer_family_of(base);
@@ -132,16 +138,7 @@ static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, cons
 static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,    NULL,
                                                    spyi_kind_own_field, spyi_kind_own_load,
                                                    spyi_buffer_takes,   spyi_buffer_type_name };
-static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
-                                               NULL,
-                                               spyi_buffer_check,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_buffer_check, NULL, NULL, NULL, spyi_buffer_addresses, NULL, NULL };
 static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
 
 SPYI_FN bool spyi_is_buffer_address(const char *base) {

@@ -20,7 +20,7 @@ static bool spyi_bytes_pack(const spyi_leaf *leaf, const spyi_value *value, void
 }
 
 static bool spyi_bytes_match(const spyi_leaf *leaf, const spyi_value *value) {
-    return value->kind == SPY_ARG_DATA && value->size == leaf->type->host_size;
+    return value->kind == SPY_ARG_KIND_DATA && value->size == leaf->type->host_size;
 }
 
 static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
@@ -29,16 +29,7 @@ static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
 
 static const spyi_kind_build spyi_bytes_build = { spyi_bytes_bind,      NULL, spyi_kind_plain_field,
                                                   spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
-                                              SPYI_FIELD_BYTES,
-                                              SPYI_AGAIN_NEVER,
-                                              NULL,
-                                              spyi_bytes_pack,
-                                              spyi_bytes_match,
-                                              spyi_bytes_expected,
-                                              NULL,
-                                              NULL,
-                                              NULL };
+static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS, SPYI_FIELD_BYTES, SPYI_AGAIN_NEVER, NULL, spyi_bytes_pack, spyi_bytes_match, spyi_bytes_expected, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_bytes_kind = { "host bytes", &spyi_bytes_build, &spyi_bytes_run };
 
 SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void) {

@@ -8,13 +8,13 @@ static bool spyi_call_id_bind(spyi_fitting *fitting, const spyi_value *value, sp
 }
 
 static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_call_id<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->shape);
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, true, out, "spyi_call_id<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->shape);
 }
 
 static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_INT32, false, out, "spyi_thread_id<%u>(%s)", spyi_kind_components(leaf->type),
-                   at->element);
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, false, out, "spyi_thread_id<%u>(%s)",
+                   spyi_kind_components(leaf->type), at->element);
 }
 
 static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
@@ -28,6 +28,7 @@ static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 NULL,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_call_id_kind = { "call_id", &spyi_call_id_build, &spyi_call_id_run };
 static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL, NULL,
@@ -35,6 +36,7 @@ static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL,
 static const spyi_kind_run spyi_thread_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                   SPYI_FIELD_KIND,
                                                   SPYI_AGAIN_NEVER,
+                                                  NULL,
                                                   NULL,
                                                   NULL,
                                                   NULL,

@@ -43,7 +43,7 @@ static void spyi_grid_field(const spyi_leaf *leaf, spyi_text *out) {
 static void spyi_grid_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     uint32_t map = 0;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) map |= (uint32_t)leaf->map[d] << (4 * d);
-    spyi_kind_call(leaf, SPY_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
+    spyi_kind_call(leaf, SPY_DTYPE_INT32, true, out, "spyi_grid(%s, %s, %s, 0x%x)", at->element, at->shape,
                    at->field, map);
 }
 
@@ -68,6 +68,7 @@ static const spyi_kind_run spyi_grid_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              SPYI_AGAIN_NEVER,
                                              spyi_grid_describe,
                                              spyi_grid_pack,
+                                             NULL,
                                              NULL,
                                              NULL,
                                              NULL,

@@ -32,6 +32,7 @@ static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL,
                                                NULL,
                                                NULL,
+                                               NULL,
                                                NULL };
 static const spyi_value_kind spyi_holder_kind = { "uniform buffer", &spyi_holder_build, &spyi_holder_run };
 
@@ -59,7 +60,7 @@ static const char *spyi_unsized_takes(const spyi_type *type, const char *base, c
 static bool spyi_unsized_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     uint64_t parts[2] = { 0, value->child_count };
     if (field) memcpy(field, parts, sizeof parts);
-    if (value->kind != SPY_ARG_ARRAY || value->dims[0] == 0) return true;
+    if (value->kind != SPY_ARG_KIND_ARRAY || value->dims[0] == 0) return true;
     spyi_text_add(error, "expected %s, got a host array%s", leaf->type->display,
                   spyi_unsized_takes(leaf->type, "", NULL));
     return false;
@@ -81,6 +82,7 @@ static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 SPYI_AGAIN_NEVER,
                                                 NULL,
                                                 spyi_unsized_pack,
+                                                NULL,
                                                 NULL,
                                                 NULL,
                                                 NULL,

@@ -62,6 +62,7 @@ SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
 // A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
+SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
 SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 
 #endif // SPYI_KINDS_INTERNAL_H

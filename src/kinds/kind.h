@@ -39,7 +39,7 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_ARRAY, // from host memory into the block
     SPYI_AGAIN_TENSOR,
     SPYI_AGAIN_UNUSED, // a tensor that is only there
-    SPYI_AGAIN_NEW // makes a tensor
+    SPYI_AGAIN_NEW     // makes a tensor
 } spyi_again_op;
 
 // What `bind` is told, and what it says besides what it puts into the leaf.
@@ -96,11 +96,13 @@ typedef struct spyi_kind_memory {
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
+#define SPYI_MOST_ADDRESSES 3 // of a field: a tensor's, and those of its two gradients
+
 typedef struct spyi_kind_run {
     uint32_t traits;
     uint8_t field_op; // spyi_field_op
     uint8_t again_op; // spyi_again_op
-    // SPY_ARG_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
+    // SPY_ARG_KIND_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
     // NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.
@@ -111,6 +113,8 @@ typedef struct spyi_kind_run {
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
     // Takes the gradients that the kernel adds to out of a packed field: a further pass must not add again. NULL: it has none.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
+    // Where addresses stand in its packed field, at most SPYI_MOST_ADDRESSES of them; returns how many. NULL: there is none.
+    uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
     // Bytes of the elements that its field tells the number of, in a uniform buffer of their own. NULL: it has none.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
     const spyi_kind_memory *memory; // NULL: calls make none

@@ -2,11 +2,11 @@
 #include "kinds/internal.h"
 
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_BOOL;
-    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_BOOL ? 0 : type->columns;
+    if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_DTYPE_BOOL;
+    if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_DTYPE_BOOL ? 0 : type->columns;
     if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
     if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // an enum
-    return type->element->scalar != SPY_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
+    return type->element->scalar != SPY_DTYPE_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
 }
 
 SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
@@ -30,7 +30,7 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
 }
 
 SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value) {
-    return value->kind == SPY_ARG_CUSTOM && value->custom == leaf->kind;
+    return value->kind == SPY_ARG_KIND_CUSTOM && value->custom == leaf->kind;
 }
 
 SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf) {

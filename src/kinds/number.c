@@ -9,24 +9,24 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
         float f;
         double d;
         switch (to) {
-        case SPY_FLOAT32:
+        case SPY_DTYPE_FLOAT32:
             f = (float)arg->value.f;
             memcpy(out, &f, sizeof f);
             return true;
-        case SPY_FLOAT64:
+        case SPY_DTYPE_FLOAT64:
             d = arg->value.f;
             memcpy(out, &d, sizeof d);
             return true;
-        case SPY_INT32:
-        case SPY_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        case SPY_DTYPE_INT32:
+        case SPY_DTYPE_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
         default: break;
         }
     }
     uint8_t host[8];
     // The union holds 64 bits of the number's own family.
-    spy_dtype wide = arg->kind == SPY_ARG_FLOAT ? SPY_FLOAT64
-                     : arg->kind == SPY_ARG_INT ? SPY_INT64
-                                                : SPY_UINT64;
+    spy_dtype wide = arg->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
+                     : arg->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
+                                                     : SPY_DTYPE_UINT64;
     if (!spyi_convert_scalars(host, to, &arg->value, wide, 1)) return false;
     spyi_type_to_device(leaf->element, out, host, 1);
     return true;
@@ -35,9 +35,9 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
 SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
     spyi_text_add(error, "expected %s, got %s that does not fit", leaf->type->display, v->type->display);
     const spy_arg *arg = v->arg;
-    if (v->kind == SPY_ARG_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
-    else if (v->kind == SPY_ARG_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
-    else if (v->kind == SPY_ARG_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
+    if (v->kind == SPY_ARG_KIND_INT) spyi_text_add(error, ": %lld", (long long)arg->value.i);
+    else if (v->kind == SPY_ARG_KIND_UINT) spyi_text_add(error, ": %llu", (unsigned long long)arg->value.u);
+    else if (v->kind == SPY_ARG_KIND_FLOAT) spyi_text_add(error, ": %.9g", arg->value.f);
 }
 
 SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error) {
@@ -54,7 +54,7 @@ static bool spyi_number_pack(const spyi_leaf *leaf, const spyi_value *value, voi
 
 static bool spyi_number_match(const spyi_leaf *leaf, const spyi_value *value) {
     spyi_fit fit;
-    return value->kind >= SPY_ARG_BOOL && value->kind <= SPY_ARG_FLOAT &&
+    return value->kind >= SPY_ARG_KIND_BOOL && value->kind <= SPY_ARG_KIND_FLOAT &&
            spyi_fit_host(value->type, leaf->element, false, &fit) && !fit.consumed;
 }
 
@@ -83,6 +83,7 @@ static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_RE
                                                 spyi_filling_pack,
                                                 spyi_number_match,
                                                 spyi_number_expected,
+                                                NULL,
                                                 NULL,
                                                 NULL,
                                                 NULL };
@@ -128,6 +129,7 @@ static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REP
                                                spyi_number_pack,
                                                spyi_number_match,
                                                spyi_number_expected,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL };

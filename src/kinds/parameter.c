@@ -25,8 +25,8 @@ static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, co
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
     const char *takes;
-    bool number = value->kind == SPY_ARG_UINT && value->direction == SPY_DIRECTION_DEFAULT;
-    if (value->kind != SPY_ARG_TENSOR && !number) return NULL;
+    bool number = value->kind == SPY_ARG_KIND_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    if (value->kind != SPY_ARG_KIND_TENSOR && !number) return NULL;
     const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
     if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
     return value->tensor || (kind->run->traits & SPYI_TRAIT_ADDRESS) ? kind : NULL;
@@ -38,17 +38,17 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type) {
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
     switch (value->kind) {
-    case SPY_ARG_TENSOR: return spyi_tensor_kind_of();
-    case SPY_ARG_ARRAY: return spyi_array_kind_of();
-    case SPY_ARG_DATA: return spyi_bytes_kind_of();
-    case SPY_ARG_NEW:
-    case SPY_ARG_RESULT: return spyi_new_kind_of();
+    case SPY_ARG_KIND_TENSOR: return spyi_tensor_kind_of();
+    case SPY_ARG_KIND_ARRAY: return spyi_array_kind_of();
+    case SPY_ARG_KIND_DATA: return spyi_bytes_kind_of();
+    case SPY_ARG_KIND_NEW:
+    case SPY_ARG_KIND_RESULT: return spyi_new_kind_of();
     default: return value->type ? spyi_number_kind_of() : NULL;
     }
 }
 
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value) {
-    if (value->kind == SPY_ARG_CUSTOM) return value->custom;
+    if (value->kind == SPY_ARG_KIND_CUSTOM) return value->custom;
     const spyi_value_kind *kind = spyi_kind_of_parameter(type, value);
     return kind ? kind : spyi_kind_of_value(value);
 }

@@ -45,6 +45,12 @@ static bool spyi_pointer_fill(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
+static uint32_t spyi_pointer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    (void)leaf;
+    offsets[0] = 0;
+    return 1;
+}
+
 static const char *spyi_pointer_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     (void)type;
     (void)rules;
@@ -54,16 +60,7 @@ static const char *spyi_pointer_takes(const spyi_type *type, const char *base, c
 static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind,  NULL,
                                                     spyi_pointer_field, spyi_kind_own_load,
                                                     spyi_pointer_takes, NULL };
-static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
-                                                SPYI_FIELD_KIND,
-                                                SPYI_AGAIN_NEVER,
-                                                NULL,
-                                                spyi_pointer_fill,
-                                                NULL,
-                                                NULL,
-                                                NULL,
-                                                NULL,
-                                                NULL };
+static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_pointer_fill, NULL, NULL, NULL, spyi_pointer_addresses, NULL, NULL };
 static const spyi_value_kind spyi_pointer_kind = { "pointer", &spyi_pointer_build, &spyi_pointer_run };
 
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {

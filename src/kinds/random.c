@@ -3,16 +3,15 @@
 
 // What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
-enum { SPYI_RANDOM_TWICE = -1, SPYI_RANDOM_GARBAGE = -2 }; // in place of a warm-up, of a desc that is wrong
+enum { SPYI_RANDOM_GARBAGE = -1 }; // in place of a warm-up: the desc was not zeroed
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
     float range[2];
     (void)value;
     memcpy(range, bits, sizeof range);
-    *problem = arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE ? SPYI_NOT_ZEROED(spy_random_desc)
-                                                                    : "seed and zero_seed are both given";
-    if (arg->dims[SPYI_RANDOM_WARMUP] < 0) return false;
+    *problem = SPYI_NOT_ZEROED(spy_random_desc);
+    if (arg->dims[SPYI_RANDOM_WARMUP] == SPYI_RANDOM_GARBAGE) return false;
     *problem = "low and high must be finite, with low <= high";
     return range[0] <= range[1] && range[1] - range[0] <= 3.402823466e38f;
 }
@@ -23,7 +22,7 @@ static bool spyi_hash_bind(spyi_fitting *fitting, const spyi_value *value, spyi_
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
     leaf->field_align = 4;
-    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_FLOAT16;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar < SPY_DTYPE_FLOAT16;
 }
 
 static bool spyi_random_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
@@ -32,7 +31,7 @@ static bool spyi_random_bind(spyi_fitting *fitting, const spyi_value *value, spy
     const spyi_type *scalar = leaf->type->kind == SPYI_TYPE_ARRAY ? leaf->type->element : leaf->type;
     leaf->field_size = 16;
     leaf->field_align = 4;
-    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_FLOAT16;
+    return spyi_kind_components(leaf->type) > 0 && scalar->scalar >= SPY_DTYPE_FLOAT16;
 }
 
 static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
@@ -41,13 +40,13 @@ static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
 }
 
 static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_UINT32, false, out, "spyi_hash<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->field);
+    spyi_kind_call(leaf, SPY_DTYPE_UINT32, false, out, "spyi_hash<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->field);
 }
 
 static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_kind_call(leaf, SPY_FLOAT32, false, out, "spyi_random<%u>(%s, %s)", spyi_kind_components(leaf->type),
-                   at->element, at->field);
+    spyi_kind_call(leaf, SPY_DTYPE_FLOAT32, false, out, "spyi_random<%u>(%s, %s)",
+                   spyi_kind_components(leaf->type), at->element, at->field);
 }
 
 static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
@@ -69,6 +68,7 @@ static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              NULL,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_hash_kind = { "wang_hash", &spyi_hash_build, &spyi_hash_run };
 static const spyi_kind_build spyi_random_build = { spyi_random_bind, NULL, spyi_random_field,
@@ -79,6 +79,7 @@ static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                spyi_random_describe,
                                                spyi_random_pack,
                                                spyi_kind_same,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -100,15 +101,14 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     float range[2];
     uint32_t bits[2], seed = 2640457667u;
     const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
-    bool hash = !desc || problem || !desc->no_hash_seed; // an unset bool must not be looked at
-    if (desc && !problem && (desc->seed || desc->zero_seed)) seed = desc->seed;
+    bool hash = !desc || problem || !desc->raw_seed; // an unset bool must not be looked at
+    if (desc && !problem && (desc->seed || desc->explicit_seed)) seed = desc->seed;
     range[0] = low;
     range[1] = high;
     memcpy(bits, range, sizeof bits);
     arg.dims[SPYI_RANDOM_START] = hash ? spyi_wang_hash(seed) : seed;
     arg.dims[SPYI_RANDOM_WARMUP] = desc && !problem ? (int64_t)desc->warmup : 0;
     if (problem) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_GARBAGE;
-    else if (desc && desc->seed && desc->zero_seed) arg.dims[SPYI_RANDOM_WARMUP] = SPYI_RANDOM_TWICE;
     arg.dims[SPYI_RANDOM_LOW] = bits[0];
     arg.dims[SPYI_RANDOM_HIGH] = bits[1];
     return arg;

@@ -17,7 +17,7 @@ static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     (void)value;
     leaf->field_size = 8;
     leaf->field_align = 4;
-    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_BOOL;
+    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_DTYPE_BOOL;
 }
 
 static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {
@@ -57,6 +57,7 @@ static const spyi_kind_run spyi_range_run = {
     NULL, // match: its number of elements is the call's
     NULL, // expected
     NULL, // stop_adding
+    NULL, // addresses
     NULL, // elements
     NULL, // memory: none
 };

@@ -6,14 +6,15 @@
 
 // Where the caller wants it.
 static void *spyi_readback_place(const spyi_value *value) {
-    return value->kind == SPY_ARG_RESULT ? (void *)value->arg->value.result->data : value->arg->value.out;
+    return value->kind == SPY_ARG_KIND_RESULT ? (void *)value->arg->value.result->data
+                                              : value->arg->value.out;
 }
 
 // Its memory is the device's, of which it has got a place.
 static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made,
                                      spyi_text *error) {
     if (!leaf->in) return SPY_OK;
-    if (value->kind == SPY_ARG_RESULT) {
+    if (value->kind == SPY_ARG_KIND_RESULT) {
         uint64_t host[SPY_RESULT_BYTES / 8];
         spy_dtype to = spyi_kind_scalar(leaf);
         const spy_result *result = value->arg->value.result;
@@ -45,16 +46,7 @@ static const spyi_kind_build spyi_readback_build = {
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
-                                                     SPYI_TRAIT_RETURNS,
-                                                 SPYI_FIELD_KIND,
-                                                 SPYI_AGAIN_NEVER,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 &spyi_readback_memory };
+                                                     SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_readback_memory };
 static const spyi_value_kind spyi_readback_kind = { "value", &spyi_readback_build, &spyi_readback_run };
 
 SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void) {
@@ -71,7 +63,7 @@ SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
 static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *scalar = leaf->type;
     size_t count = 1;
-    if (value->kind == SPY_ARG_NEW || !leaf->in) return true;
+    if (value->kind == SPY_ARG_KIND_NEW || !leaf->in) return true;
     for (; scalar->kind == SPYI_TYPE_ARRAY; scalar = scalar->element) count *= (size_t)scalar->count;
     bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
                    scalar->kind == SPYI_TYPE_MATRIX;
@@ -85,7 +77,7 @@ static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_l
 }
 
 static bool spyi_is_one_result(const spyi_value *value, uint32_t rank, const spyi_leaf *leaf) {
-    return value->kind == SPY_ARG_RESULT && rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES;
+    return value->kind == SPY_ARG_KIND_RESULT && rank == 0 && leaf->type->host_size <= SPY_RESULT_BYTES;
 }
 
 static void spyi_new_settle(const spyi_value *value, uint32_t rank, spyi_leaf *leaf) {
@@ -104,16 +96,7 @@ static spy_status spyi_new_make(const spyi_leaf *leaf, const spyi_value *value, 
 static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL };
 static const spyi_kind_memory spyi_new_memory = { spyi_new_make, NULL, NULL };
 static const spyi_kind_run spyi_new_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS,
-                                            SPYI_FIELD_KIND,
-                                            SPYI_AGAIN_NEW,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            NULL,
-                                            &spyi_new_memory };
+                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEW, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_new_memory };
 static const spyi_value_kind spyi_new_kind = { "new tensor", &spyi_new_build, &spyi_new_run };
 
 SPYI_FN const spyi_value_kind *spyi_new_kind_of(void) {
@@ -129,16 +112,7 @@ static void spyi_unused_settle(const spyi_value *value, uint32_t rank, spyi_leaf
 static const spyi_kind_build spyi_unused_build = {
     NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL
 };
-static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_UNUSED,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED, SPYI_FIELD_KIND, SPYI_AGAIN_UNUSED, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_unused_kind = { "nothing", &spyi_unused_build, &spyi_unused_run };
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void) {

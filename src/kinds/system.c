@@ -6,7 +6,7 @@ static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spy
     (void)fitting;
     (void)value;
     return (type->kind == SPYI_TYPE_SCALAR || (type->kind == SPYI_TYPE_VECTOR && type->columns <= 3)) &&
-           (type->scalar == SPY_INT32 || type->scalar == SPY_UINT32);
+           (type->scalar == SPY_DTYPE_INT32 || type->scalar == SPY_DTYPE_UINT32);
 }
 
 // The kernel's own parameters are uint3.
@@ -40,16 +40,7 @@ static const spyi_kind_build spyi_thread_build = {
 static const spyi_kind_build spyi_group_build = { spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL };
 static const spyi_kind_build spyi_local_build = { spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL };
 static const spyi_kind_build spyi_index_build = { spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL };
-static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_NEVER,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 
 static const spyi_value_kind spyi_system_kinds[] = {
     { "SV_DispatchThreadID", &spyi_thread_build, &spyi_system_run },

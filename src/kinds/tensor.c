@@ -25,7 +25,7 @@ static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, c
 // Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *v, spyi_leaf *leaf, spyi_fit *fit) {
     char why[192];
-    bool host = v->kind == SPY_ARG_ARRAY, stored = leaf->out && !leaf->in && fitting->result;
+    bool host = v->kind == SPY_ARG_KIND_ARRAY, stored = leaf->out && !leaf->in && fitting->result;
     bool fits = stored ? spyi_fit_stored(v->type, leaf->type, fit)
                 : host ? spyi_fit_host(v->type, leaf->type, leaf->out, fit)
                        : spyi_fit_memory(v->type, leaf->type, leaf->out, fit);
@@ -47,16 +47,7 @@ static bool spyi_tensor_bind(spyi_fitting *fitting, const spyi_value *value, spy
 
 static const spyi_kind_build spyi_tensor_build = { spyi_tensor_bind, NULL, NULL, NULL, NULL, NULL };
 static const spyi_kind_run spyi_tensor_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TENSOR |
-                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
-                                               SPYI_FIELD_KIND,
-                                               SPYI_AGAIN_TENSOR,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL };
+                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_TENSOR, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const spyi_value_kind spyi_tensor_kind = { "tensor", &spyi_tensor_build, &spyi_tensor_run };
 
 SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void) {

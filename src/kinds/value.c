@@ -21,26 +21,26 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
                                                                 : "";
     spy_shape shape = spyi_value_shape(value);
     switch (value->kind) {
-    case SPY_ARG_BOOL:
-    case SPY_ARG_INT:
-    case SPY_ARG_UINT:
-    case SPY_ARG_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
-    case SPY_ARG_TENSOR:
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_FLOAT: spyi_text_add(out, "%s%s number", way, value->type->display); break;
+    case SPY_ARG_KIND_TENSOR:
         spyi_text_add(out, "%s tensor ", value->type->display);
         spyi_shape_text(&shape, out);
         break;
-    case SPY_ARG_ARRAY:
+    case SPY_ARG_KIND_ARRAY:
         spyi_text_add(out, "%s%s host array ", way, value->type->display);
         spyi_shape_text(&shape, out);
         break;
-    case SPY_ARG_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
-    case SPY_ARG_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
-    case SPY_ARG_NEW: spyi_text_add(out, "new tensor"); break;
-    case SPY_ARG_PAIR: spyi_text_add(out, "value with its gradient"); break;
-    case SPY_ARG_RESULT:
+    case SPY_ARG_KIND_DATA: spyi_text_add(out, "%s%u bytes of host data", way, value->size); break;
+    case SPY_ARG_KIND_STRUCT: spyi_text_add(out, "struct of %u fields", value->child_count); break;
+    case SPY_ARG_KIND_NEW: spyi_text_add(out, "new tensor"); break;
+    case SPY_ARG_KIND_PAIR: spyi_text_add(out, "value with its gradient"); break;
+    case SPY_ARG_KIND_RESULT:
         spyi_text_add(out, "%sresult", value->direction == SPY_DIRECTION_INOUT ? way : "");
         break;
-    case SPY_ARG_CUSTOM:
+    case SPY_ARG_KIND_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
         if (value->rank) spyi_text_add(out, " ");
         if (value->rank) spyi_shape_text(&shape, out);

@@ -16,13 +16,13 @@ typedef struct spyi_value {
     bool whole;           // an explicit mapping of no dimensions
     bool one_value;       // ... of a value that is run over where no overload takes it whole
     uint32_t child_count; // struct: its fields, which follow
-    uint32_t size;        // SPY_ARG_DATA: bytes
+    uint32_t size;        // SPY_ARG_KIND_DATA: bytes
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
     const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
     const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
     spy_tensor *tensor;
-    const spyi_value_kind *custom; // SPY_ARG_CUSTOM
+    const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM
     // In calls that compute gradients: the numbers of a tensor's gradients, which are values behind all arguments; 0: none.
     uint32_t grads[2];
 } spyi_value;

@@ -113,6 +113,13 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
     return true;
 }
 
+static uint32_t spyi_view_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    uint32_t count = leaf->field_size / (uint32_t)sizeof(spyi_view);
+    for (uint32_t i = 0; i < count; i++)
+        offsets[i] = i * (uint32_t)sizeof(spyi_view) + (uint32_t)offsetof(spyi_view, data);
+    return count;
+}
+
 static const char *spyi_view_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     (void)type;
     if (strcmp(base, "TensorView") != 0 && strcmp(base, "DiffTensorView") != 0) return NULL;
@@ -124,16 +131,7 @@ static const char *spyi_view_takes(const spyi_type *type, const char *base, cons
 static const spyi_kind_build spyi_view_build = { spyi_view_bind,      NULL,
                                                  spyi_kind_own_field, spyi_kind_own_load,
                                                  spyi_view_takes,     NULL };
-static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS,
-                                             SPYI_FIELD_KIND,
-                                             SPYI_AGAIN_NEVER,
-                                             NULL,
-                                             spyi_view_fill,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL,
-                                             NULL };
+static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_view_fill, NULL, NULL, NULL, spyi_view_addresses, NULL, NULL };
 static const spyi_value_kind spyi_view_kind = { "tensor view", &spyi_view_build, &spyi_view_run };
 
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {

@@ -55,7 +55,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
 
 // The gradients that a call of the leaf's mode uses; NULL: none.
 static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
-    bool backward = leaf->mode == SPY_CALL_BACKWARD;
+    bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
     uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
                                         : (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES);
     if (!leaf->mode || !(leaf->whole_grads & use)) return NULL;
@@ -86,6 +86,13 @@ SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, voi
         memcpy(out + size * parts + 4 * d, &stride, 4);
     }
     return true;
+}
+
+// Each part begins with its address.
+SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
+    for (uint32_t i = 0; i < parts; i++) offsets[i] = i * size;
+    return parts;
 }
 
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {

@@ -75,7 +75,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
     if (list->previous) list->previous->next = list->next;
     else device->lists = list->next;
     if (list->next) list->next->previous = list->previous;
-    spyi_bury(device, &list->sink.object, sizeof *list);
+    spyi_retire_object(device, &list->sink.object, sizeof *list);
 }
 
 // >>finish, submit, read
@@ -113,7 +113,7 @@ static spy_status spyi_list_finish(spy_command_list *list, spyi_text *error) {
         shape.rank = 1;
         shape.dims[0] = list->time_count;
         list->times =
-            spyi_tensor_make(device, device->scalars[SPY_UINT64], &shape, "timestamps", error, &status);
+            spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &shape, "timestamps", error, &status);
         if (!list->times) return status;
     }
     list->finished = true;

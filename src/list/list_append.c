@@ -113,7 +113,7 @@ static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const 
     op->untracked = untracked;
     op->dispatch = list->dispatch_count++;
     plan->references++;
-    spyi_list_added(list, op, SPY_LIST_OP_CALL);
+    spyi_list_added(list, op, SPY_LIST_OP_KIND_CALL);
     return SPY_OK;
 }
 

@@ -89,7 +89,7 @@ static spy_status spyi_list_add_fill(spy_command_list *list, const spy_tensor *t
     spyi_use use = spyi_list_use(to, SPYI_USE_WRITES);
     spyi_list_op *op;
     spy_status status = spyi_list_add(list, NULL, &fill.work, &use, 1, &op, error);
-    if (status == SPY_OK) spyi_list_added(list, op, SPY_LIST_OP_FILL);
+    if (status == SPY_OK) spyi_list_added(list, op, SPY_LIST_OP_KIND_FILL);
     return status;
 }
 
@@ -111,11 +111,11 @@ static spy_status spyi_list_copy(spy_command_list *list, const spy_tensor *to, c
         spyi_shape_text(&from->shape, error);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
-    if (spyi_tensors_may_meet(to, from)) {
+    if (spyi_tensors_may_overlap(to, from)) {
         spyi_text_add(error, "'to' and 'from' share memory");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    return spyi_list_add_copy(list, SPY_LIST_OP_COPY, to, from, error);
+    return spyi_list_add_copy(list, SPY_LIST_OP_KIND_COPY, to, from, error);
 }
 
 spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from) {
@@ -147,7 +147,7 @@ static spy_status spyi_list_fill(spy_command_list *list, const spy_tensor *tenso
     if (repeats) return spyi_list_add_fill(list, tensor, pattern, error);
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_fill_tensor(source, value, error);
-    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_FILL, tensor, source, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_FILL, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -168,7 +168,7 @@ static spy_status spyi_list_write(spy_command_list *list, const spy_tensor *tens
     if (status != SPY_OK) return status;
     spy_tensor *source = spyi_list_source(tensor, error, &status);
     if (source) status = spyi_tensor_upload(source, data, error);
-    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_WRITE, tensor, source, error);
+    if (status == SPY_OK) status = spyi_list_add_copy(list, SPY_LIST_OP_KIND_WRITE, tensor, source, error);
     spyi_list_drop_source(source);
     return status;
 }
@@ -197,7 +197,7 @@ spy_status spy_list_barrier(spy_command_list *list) {
     spy_status status = spyi_list_enter(list, function);
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
-    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_BARRIER, NULL, NULL, &error),
+    return spyi_list_leave(list, function, spyi_list_mark(list, SPY_LIST_OP_KIND_BARRIER, NULL, NULL, &error),
                            &error);
 }
 
@@ -226,11 +226,11 @@ static spy_status spyi_list_name(spy_command_list *list, spy_list_op_kind kind, 
 }
 
 spy_status spy_list_push_label(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
+    return spyi_list_name(list, SPY_LIST_OP_KIND_PUSH_LABEL, SPYI_LABEL_PUSH, name, "spy_list_push_label");
 }
 
 spy_status spy_list_marker(spy_command_list *list, const char *name) {
-    return spyi_list_name(list, SPY_LIST_OP_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
+    return spyi_list_name(list, SPY_LIST_OP_KIND_MARKER, SPYI_LABEL_POINT, name, "spy_list_marker");
 }
 
 spy_status spy_list_pop_label(spy_command_list *list) {
@@ -239,7 +239,7 @@ spy_status spy_list_pop_label(spy_command_list *list) {
     if (status != SPY_OK) return status;
     spyi_text error = { NULL, 0, 0 };
     if (list->depth) {
-        status = spyi_list_label(list, SPY_LIST_OP_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
+        status = spyi_list_label(list, SPY_LIST_OP_KIND_POP_LABEL, SPYI_LABEL_POP, NULL, &error);
     } else {
         status = SPY_ERROR_INVALID_ARGUMENT;
         spyi_text_add(&error, "no label has been pushed");
@@ -258,7 +258,7 @@ static spy_status spyi_list_timestamp(spy_command_list *list, spyi_text *error) 
         return SPY_ERROR_OUT_OF_RANGE;
     }
     spyi_time_mark_work mark = spyi_time_mark_of(list->time_count);
-    spy_status status = spyi_list_mark(list, SPY_LIST_OP_TIMESTAMP, NULL, &mark.work, error);
+    spy_status status = spyi_list_mark(list, SPY_LIST_OP_KIND_TIMESTAMP, NULL, &mark.work, error);
     if (status == SPY_OK) list->time_count++;
     return status;
 }

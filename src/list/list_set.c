@@ -19,11 +19,11 @@ static bool spyi_set_packs(const spyi_pack *pack) {
 // call each have leaves of their own for shader parameters, which their paths tell.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
-    const spyi_feeds *feeds = &op->variant->feeds;
+    const spyi_bound_inputs *bound_inputs = &op->variant->bound_inputs;
     const spyi_dispatch *dispatch = (const spyi_dispatch *)(const void *)op->work;
-    const spyi_leaf *leaves = place->input ? feeds->leaves : op->plan->bound.leaves;
-    const spyi_pack *packs = place->input ? feeds->packs : e->packs;
-    uint32_t count = place->input ? feeds->pack_count : e->pack_count;
+    const spyi_leaf *leaves = place->input ? bound_inputs->leaves : op->plan->bound.leaves;
+    const spyi_pack *packs = place->input ? bound_inputs->packs : e->packs;
+    uint32_t count = place->input ? bound_inputs->pack_count : e->pack_count;
     for (uint32_t p = 0; p < count; p++) {
         const spyi_leaf *leaf = &leaves[packs[p].leaf];
         bool found = place->input ? strcmp(leaf->path, place->leaf->path) == 0 : leaf == place->leaf;
@@ -43,8 +43,9 @@ static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_l
     place->input = number >= b->leaf_count;
     if (!place->input) return place->leaf = &b->leaves[number];
     if (!call->op_count) return NULL;
-    const spyi_feeds *feeds = &list->ops[call->first_op].variant->feeds;
-    if (number - b->leaf_count < feeds->count) place->leaf = &feeds->leaves[number - b->leaf_count];
+    const spyi_bound_inputs *bound_inputs = &list->ops[call->first_op].variant->bound_inputs;
+    if (number - b->leaf_count < bound_inputs->count)
+        place->leaf = &bound_inputs->leaves[number - b->leaf_count];
     return place->leaf;
 }
 

@@ -79,14 +79,14 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
         free(function->name);
-        spyi_bury(device, &function->object, sizeof *function);
+        spyi_retire_object(device, &function->object, sizeof *function);
     }
     spyi_reflection_free(module->reflection);
     if (module->unit) spyi_drop_unit(device, module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
     free(module->name);
-    spyi_bury(device, &module->object, sizeof *module);
+    spyi_retire_object(device, &module->object, sizeof *module);
 }
 
 SPYI_FN void spyi_module_drop(spy_module *module) {
@@ -251,7 +251,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
                   function, module->name);
     } else {
         size = bytes.size;
-        if (size <= capacity_bytes) memcpy(data, bytes.data, size);
+        if (capacity_bytes) memcpy(data, bytes.data, size < capacity_bytes ? size : capacity_bytes);
     }
     spyi_text_free(&bytes);
     spyi_leave(device);

@@ -67,8 +67,8 @@ static const spy_decl *spyi_decl_at(const spy_decl *node, const char *path) {
 }
 
 static bool spyi_names_type(const spy_decl *node) {
-    return node->kind == SPY_DECL_STRUCT || node->kind == SPY_DECL_ENUM || node->kind == SPY_DECL_INTERFACE ||
-           node->kind == SPY_DECL_ALIAS;
+    return node->kind == SPY_DECL_KIND_STRUCT || node->kind == SPY_DECL_KIND_ENUM ||
+           node->kind == SPY_DECL_KIND_INTERFACE || node->kind == SPY_DECL_KIND_ALIAS;
 }
 
 static void spyi_offer_paths(const spy_decl *node, bool types_only, spyi_near *near_names) {
@@ -149,7 +149,7 @@ static const spy_type_info *spyi_type_by_name(spy_module *module, const char *fu
     if (!declarations) return NULL;
     const spy_decl *decl = spyi_decl_at(spyi_declarations_root(declarations), name);
     if (decl && spyi_names_type(decl) &&
-        (decl->flags & SPY_DECL_GENERIC)) { // to Slang it is a type all the same
+        (decl->flags & SPY_DECL_FLAG_GENERIC)) { // to Slang it is a type all the same
         spyi_fail(
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: '%s' in module '%s' is generic (%s): expected its arguments too, as in 'Grid<float, 4>'",
@@ -185,14 +185,14 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return false;
     const spy_type_info *info = spyi_type_by_name(module, function, type, &asked);
     const spy_type_info *of = info ? spyi_type_by_name(module, function, interface_name, &wanted) : NULL;
-    bool implements = of && of->kind == SPY_TYPE_INTERFACE;
+    bool implements = of && of->kind == SPY_TYPE_KIND_INTERFACE;
     if (implements) {
         spyi_outside outside;
         spyi_step_out(module->object.device, &outside, module);
         implements = spyi_unit_conforms(module->unit, asked, wanted->name);
         spyi_step_in(module->object.device, &outside);
     }
-    if (of && of->kind != SPY_TYPE_INTERFACE)
+    if (of && of->kind != SPY_TYPE_KIND_INTERFACE)
         spyi_fail(&module->object.device->ctx, SPY_ERROR_INVALID_ARGUMENT,
                   "%s: '%s' in module '%s' is no interface", function, interface_name, module->name);
     spyi_leave(module);

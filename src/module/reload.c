@@ -331,7 +331,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             m->stale = m->tried = false;
             spyi_reload_replace(&job->parts[i]);
             run->info.reloaded++;
-            spyi_logf(&device->ctx, SPY_LOG_INFO, "module '%s' has been reloaded", m->name);
+            spyi_logf(&device->ctx, SPY_LOG_LEVEL_INFO, "module '%s' has been reloaded", m->name);
             spyi_reload_tell(run, m, SPY_OK, "");
         }
         for (spy_module *m = device->modules; m; m = m->next) {

@@ -1,5 +1,5 @@
 // What packing asks of one leaf and its value: the value in the device's layout, and whether its sizes are right.
-#include "plan/feeds.h"
+#include "plan/bound_inputs.h"
 
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
                                   spyi_text *error) {

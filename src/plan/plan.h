@@ -2,7 +2,7 @@
 #ifndef SPYI_PLAN_PLAN_H
 #define SPYI_PLAN_PLAN_H
 
-#include "plan/feeds.h"
+#include "plan/bound_inputs.h"
 #include "plan/launch.h"
 
 // >>variants: one compiled kernel
@@ -17,34 +17,35 @@ typedef struct spyi_program {
 } spyi_program;
 
 // A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
-typedef struct spyi_twins {
+typedef struct spyi_shared_kernel {
     uint32_t references; // variants
     spyi_kernel *kernel;
     spyi_program *program; // as the variants' own
     spyi_inputs inputs;
     spyi_entry entry; // of a shader, with the places of its parameters
     char *text;
-} spyi_twins;
+} spyi_shared_kernel;
 
 // What a variant does with the memory of an argument: each call makes a use of it, from which barriers are made.
-typedef struct spyi_touch {
+typedef struct spyi_memory_access {
     uint32_t
         number; // whole: of the value whose tensor it is; else of the plan's leaf, whose launch says where it lies
     bool whole;
     bool reads, writes;
-} spyi_touch;
+} spyi_memory_access;
 
 struct spyi_variant {
     spyi_variant_key key;
     spyi_emitted emitted; // its text is dropped once compiled
-    spyi_feeds feeds;
-    spyi_touch *touches; // of parameters and of shader parameters
-    uint32_t touch_count;
+    spyi_bound_inputs bound_inputs;
+    spyi_memory_access *accesses; // of parameters and of shader parameters
+    uint32_t access_count;
     bool untracked; // it may read and write where nobody knows: an argument is an address
     spyi_kernel *kernel;
-    spyi_program *program; // NULL: not kept; of twins theirs is
-    spyi_twins *twins;     // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;        // room for a launch's: of touches, sums, group counts, the print buffer
+    spyi_program *program; // NULL: not kept, or the shared kernel has it
+    spyi_shared_kernel
+        *shared_kernel; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
+    spyi_use *uses;     // room for what a launch uses: accesses, sums, group counts, the print buffer
 };
 
 // >>plans: what one signature of a function became
@@ -126,6 +127,9 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 // out of memory, and the blob has been freed.
 SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
                                         const spyi_literals *literals);
+// A kernel of what was kept: nothing is compiled.
+SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                     spyi_text *error);
 SPYI_FN void spyi_program_free(spyi_program *program); // NULL is fine
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -135,9 +139,15 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
 
-// touch.c
-// Fills touches, untracked, and room for uses, once the feeds are known. false: out of memory.
-SPYI_FN bool spyi_variant_touch(const spyi_bound *bound, spyi_variant *variant);
+// memory_access.c
+// Fills accesses, untracked, and room for uses, once the inputs are bound. Returns false when out of memory.
+SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
+
+// addresses.c
+// Tells of each address among the parameters of the variant's dispatches: where it stands in the block, or in the uniform
+// buffers' bytes, one buffer behind the other. It is 0, a number that the caller gave, or lies in memory that the dispatch uses.
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
 // diagnose.c
 // Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.

@@ -100,7 +100,7 @@ static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_coun
     spyi_recipe_u8(r, &leaf->whole_grads);
     spyi_recipe_bool(r, &leaf->paired);
     leaf->mode =
-        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &leaf->param_in);
     spyi_recipe_bool(r, &leaf->param_out);
     spyi_recipe_type(r, &leaf->differential);
@@ -172,7 +172,7 @@ static void spyi_recipe_options(spyi_recipe *r, spyi_options *o) {
     spyi_recipe_u32(r, &o->group.rank);
     spyi_recipe_dims(r, o->group.dims);
     spyi_recipe_u32(r, &o->count_rank);
-    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &o->deterministic);
     (void)spyi_recipe_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
                              "a rank is above SPY_MAX_RANK");
@@ -199,7 +199,7 @@ SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *b, uint32_t value_cou
     spyi_recipe_bool(r, &b->guarded);
     spyi_recipe_bool(r, &b->shader);
     spyi_recipe_bool(r, &b->call_info);
-    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_FORWARD_DIFF + 1);
+    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_recipe_bool(r, &b->grads_inside[0]);
     spyi_recipe_bool(r, &b->grads_inside[1]);
     spyi_recipe_bool(r, &b->names_diff);
@@ -258,7 +258,7 @@ static void spyi_recipe_interface(spyi_recipe *r, spyi_program *program) {
     (void)spyi_recipe_expect(r, good && i->block_size <= 1u << 30, "a kernel's parameters cannot be");
 }
 
-static void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
+SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
     void *literals = program->literals.items;
     spyi_recipe_text(r, &program->label);
     spyi_recipe_text(r, &program->entry);
@@ -342,30 +342,32 @@ static void spyi_recipe_emitted(spyi_recipe *r, const spyi_bound *b, const spyi_
 }
 
 // The uniform buffers' bytes are each call's: the recipe has their sizes.
-static void spyi_recipe_feeds(spyi_recipe *r, spyi_feeds *feeds) {
-    void *leaves = feeds->leaves;
+static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
+    void *leaves = bound_inputs->leaves;
     uint64_t size = 0;
-    feeds->uniform_count = spyi_recipe_enum(r, feeds->uniform_count, SPYI_MOST_UNIFORMS + 1);
-    for (uint32_t i = 0; i < feeds->uniform_count; i++) {
-        spyi_recipe_u32(r, &feeds->uniforms[i].size);
-        size += spyi_align(feeds->uniforms[i].size, 16);
+    bound_inputs->uniform_count = spyi_recipe_enum(r, bound_inputs->uniform_count, SPYI_MOST_UNIFORMS + 1);
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
+        spyi_recipe_u32(r, &bound_inputs->uniforms[i].size);
+        size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
     if (!spyi_recipe_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
-    if (!r->out) { // as spyi_feeds_make() lays them out
+    if (!r->out) { // as spyi_bind_inputs() lays them out
         uint64_t at = 0;
-        feeds->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
-        if (!feeds->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-        for (uint32_t i = 0; feeds->data && i < feeds->uniform_count; i++) {
-            feeds->uniforms[i].data = feeds->data + at;
-            at += spyi_align(feeds->uniforms[i].size, 16);
+        bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
+        if (!bound_inputs->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        for (uint32_t i = 0; bound_inputs->data && i < bound_inputs->uniform_count; i++) {
+            bound_inputs->uniforms[i].data = bound_inputs->data + at;
+            at += spyi_align(bound_inputs->uniforms[i].size, 16);
         }
     }
-    feeds->binding_count = spyi_recipe_enum(r, feeds->binding_count, SPYI_MOST_MEMORY_LEAVES + 1);
-    spyi_recipe_list(r, &feeds->count, UINT16_MAX, &leaves, sizeof *feeds->leaves);
-    feeds->leaves = (spyi_leaf *)leaves;
-    for (uint32_t i = 0; i < feeds->count; i++) spyi_recipe_leaf(r, &feeds->leaves[i], feeds->count);
-    spyi_recipe_packs(r, &feeds->packs, &feeds->pack_count, feeds->leaves, feeds->count, size,
-                      feeds->binding_count, false);
+    bound_inputs->binding_count =
+        spyi_recipe_enum(r, bound_inputs->binding_count, SPYI_MOST_MEMORY_LEAVES + 1);
+    spyi_recipe_list(r, &bound_inputs->count, UINT16_MAX, &leaves, sizeof *bound_inputs->leaves);
+    bound_inputs->leaves = (spyi_leaf *)leaves;
+    for (uint32_t i = 0; i < bound_inputs->count; i++)
+        spyi_recipe_leaf(r, &bound_inputs->leaves[i], bound_inputs->count);
+    spyi_recipe_packs(r, &bound_inputs->packs, &bound_inputs->pack_count, bound_inputs->leaves,
+                      bound_inputs->count, size, bound_inputs->binding_count, false);
 }
 
 SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_variant *v,
@@ -378,14 +380,15 @@ SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_varia
                              "a variant is of another call");
     spyi_recipe_program(r, program);
     spyi_recipe_emitted(r, b, &v->key, &v->emitted);
-    spyi_recipe_feeds(r, &v->feeds);
+    spyi_recipe_feeds(r, &v->bound_inputs);
     if (r->out || r->status != SPY_OK) return;
     const spyi_interface *i = &program->iface;
     const spyi_kernel_base has = spyi_interface_counts(i);
-    (void)spyi_recipe_expect(
-        r,
-        has.block_size == v->emitted.block_size && i->block_by_address == v->emitted.block_by_address &&
-            has.binding_count == v->feeds.binding_count && has.uniform_count == v->feeds.uniform_count &&
-            v->emitted.binding_count <= v->feeds.binding_count,
-        "a kernel takes other parameters than it is given");
+    (void)spyi_recipe_expect(r,
+                             has.block_size == v->emitted.block_size &&
+                                 i->block_by_address == v->emitted.block_by_address &&
+                                 has.binding_count == v->bound_inputs.binding_count &&
+                                 has.uniform_count == v->bound_inputs.uniform_count &&
+                                 v->emitted.binding_count <= v->bound_inputs.binding_count,
+                             "a kernel takes other parameters than it is given");
 }

@@ -28,6 +28,8 @@ SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head);
 
 // The plan part: what binding has found.
 SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *bound, uint32_t value_count);
+// What a kernel is loaded from.
+SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program);
 // A variant: its key, and what its one step runs. Read: its program is there, and has no kernel yet.
 SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *bound, spyi_variant *variant,
                                  spyi_program *program);

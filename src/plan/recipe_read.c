@@ -1,5 +1,4 @@
 // Bytes become a plan, with its kernels loaded: nothing is bound, written or compiled.
-#include "data/gpu_print.h"
 #include "plan/cache.h"
 #include "plan/recipe_fields.h"
 
@@ -85,25 +84,6 @@ static void spyi_recipe_check_sizes(spyi_recipe *r, const uint8_t *sizes) {
 
 // >>variants
 
-static void spyi_recipe_load(spyi_recipe *r, spy_device *device, spyi_variant *variant,
-                             spyi_program *program) {
-    spyi_text step = { NULL, 0, 0 };
-    spyi_kernel_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.label = program->label;
-    desc.code = program->code.data;
-    desc.code_size = program->code.size;
-    desc.entry = program->entry;
-    desc.iface = program->iface;
-    spyi_text_add(&step, "load %s", program->label);
-    spyi_step(&device->ctx, spyi_text_str(&step), false);
-    r->status =
-        spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), &variant->kernel, NULL, &r->problem);
-    spyi_step(&device->ctx, spyi_text_str(&step), true);
-    spyi_text_free(&step);
-    if (r->status == SPY_OK) spyi_print_learn(device, &program->literals);
-}
-
 static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
     spy_device *device = plan->function->object.device;
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
@@ -112,8 +92,9 @@ static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
         spyi_recipe_variant(r, &plan->bound, variant, program);
         if (r->status == SPY_OK && spyi_variant_find(plan, &variant->key))
             spyi_recipe_damaged(r, "it has a variant twice");
-        if (r->status == SPY_OK) spyi_recipe_load(r, device, variant, program);
-        if (r->status == SPY_OK && !spyi_variant_touch(&plan->bound, variant))
+        if (r->status == SPY_OK)
+            r->status = spyi_program_load(device, program, &variant->kernel, &r->problem);
+        if (r->status == SPY_OK && !spyi_variant_find_accesses(&plan->bound, variant))
             spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     } else {
         spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");

@@ -2,7 +2,7 @@
 #include "plan/recipe_fields.h"
 
 static const spyi_program *spyi_variant_program(const spyi_variant *variant) {
-    return variant->twins ? variant->twins->program : variant->program;
+    return variant->shared_kernel ? variant->shared_kernel->program : variant->program;
 }
 
 // What recipes do not hold; NULL: all of it.

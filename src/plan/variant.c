@@ -37,7 +37,8 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
                                code->size - text - rules->is_text);
     }
     if (!good)
-        spyi_logf(&device->ctx, SPY_LOG_WARNING, "cannot write the kernel to '%s'", spyi_text_str(&path));
+        spyi_logf(&device->ctx, SPY_LOG_LEVEL_WARNING, "cannot write the kernel to '%s'",
+                  spyi_text_str(&path));
     spyi_text_free(&path);
     free(directory);
 }
@@ -118,8 +119,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
         status = spyi_emit_entry(&plan->function->object.device->base->limits.profile, &plan->bound, entry,
                                  &variant->emitted, error);
     if (status == SPY_OK)
-        status = spyi_feeds_make(plan, &variant->emitted, inputs, values, &variant->feeds, error);
-    if (status != SPY_OK || spyi_variant_touch(&plan->bound, variant)) return status;
+        status = spyi_bind_inputs(plan, &variant->emitted, inputs, values, &variant->bound_inputs, error);
+    if (status != SPY_OK || spyi_variant_find_accesses(&plan->bound, variant)) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }
@@ -129,21 +130,21 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
 // For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
 static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
                                     spyi_text *error) {
-    spyi_twins *twins = (spyi_twins *)spyi_calloc(1, sizeof *twins);
-    if (twins) twins->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
-    if (!twins || !twins->text) {
-        free(twins);
+    spyi_shared_kernel *shared_kernel = (spyi_shared_kernel *)spyi_calloc(1, sizeof *shared_kernel);
+    if (shared_kernel) shared_kernel->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
+    if (!shared_kernel || !shared_kernel->text) {
+        free(shared_kernel);
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    twins->references = 1;
-    twins->kernel = variant->kernel;
-    twins->program = variant->program;
+    shared_kernel->references = 1;
+    shared_kernel->kernel = variant->kernel;
+    shared_kernel->program = variant->program;
     variant->program = NULL;
-    twins->inputs = *inputs;
-    twins->entry = *entry;
+    shared_kernel->inputs = *inputs;
+    shared_kernel->entry = *entry;
     memset(inputs, 0, sizeof *inputs);
-    variant->twins = twins;
+    variant->shared_kernel = shared_kernel;
     return SPY_OK;
 }
 
@@ -155,14 +156,15 @@ static bool spyi_same_conformances(const spyi_options *a, const spyi_options *b)
 }
 
 // The kernel of another plan of the same function that has the very text; NULL: any.
-static spyi_twins *spyi_find_twins(const spyi_plan *plan, const char *text) {
+static spyi_shared_kernel *spyi_find_twins(const spyi_plan *plan, const char *text) {
     const spyi_plan *other = plan->function->object.device->cache->newest;
     for (; other; other = other->older) {
         bool same = other->function == plan->function && other->bound.shader == plan->bound.shader &&
                     spyi_same_conformances(&other->bound.options, &plan->bound.options);
         for (uint32_t i = 0; same && i < other->variant_count; i++)
-            if (other->variants[i]->twins && (!text || strcmp(other->variants[i]->twins->text, text) == 0))
-                return other->variants[i]->twins;
+            if (other->variants[i]->shared_kernel &&
+                (!text || strcmp(other->variants[i]->shared_kernel->text, text) == 0))
+                return other->variants[i]->shared_kernel;
     }
     return NULL;
 }
@@ -174,17 +176,19 @@ static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *ke
     *out = NULL;
     if (!spyi_find_twins(plan, NULL)) return SPY_OK;
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
-    spyi_twins *twins =
+    spyi_shared_kernel *shared_kernel =
         status == SPY_OK ? spyi_find_twins(plan, spyi_text_str(&variant->emitted.text)) : NULL;
-    if (twins) status = spyi_variant_feed(plan, &twins->entry, variant, &twins->inputs, values, error);
+    if (shared_kernel)
+        status =
+            spyi_variant_feed(plan, &shared_kernel->entry, variant, &shared_kernel->inputs, values, error);
     if (variant) spyi_text_free(&variant->emitted.text);
-    if (status != SPY_OK || !twins) {
+    if (status != SPY_OK || !shared_kernel) {
         if (variant) spyi_variant_free(plan->function->object.device, variant);
         return status;
     }
-    twins->references++;
-    variant->twins = twins;
-    variant->kernel = twins->kernel;
+    shared_kernel->references++;
+    variant->shared_kernel = shared_kernel;
+    variant->kernel = shared_kernel->kernel;
     *out = variant;
     return SPY_OK;
 }
@@ -203,8 +207,7 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     p->entry = spyi_strdup(desc->entry);
     p->code = *blob;
     memset(blob, 0, sizeof *blob);
-    p->parameters =
-        (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *iface->parameters);
+    p->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *iface->parameters);
     bool good = p->label && p->entry && p->parameters;
     for (uint32_t i = 0; good && i < literals->count; i++)
         good = spyi_literals_add(&p->literals, literals->items[i].hash, literals->items[i].text,
@@ -215,10 +218,28 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     }
     p->iface = *iface;
     if (iface->parameter_count)
-        memcpy(p->parameters, iface->parameters,
-               iface->parameter_count * sizeof *iface->parameters);
+        memcpy(p->parameters, iface->parameters, iface->parameter_count * sizeof *iface->parameters);
     p->iface.parameters = p->parameters;
     return p;
+}
+
+SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                     spyi_text *error) {
+    spyi_text step = { NULL, 0, 0 };
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = program->label;
+    desc.code = program->code.data;
+    desc.code_size = program->code.size;
+    desc.entry = program->entry;
+    desc.iface = program->iface;
+    spyi_text_add(&step, "load %s", program->label);
+    spyi_step(&device->ctx, spyi_text_str(&step), false);
+    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
+    spyi_step(&device->ctx, spyi_text_str(&step), true);
+    spyi_text_free(&step);
+    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
+    return status;
 }
 
 SPYI_FN void spyi_program_free(spyi_program *program) {
@@ -305,20 +326,20 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
 }
 
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant) {
-    spyi_twins *twins = variant->twins;
-    bool last = !twins || --twins->references == 0;
+    spyi_shared_kernel *shared_kernel = variant->shared_kernel;
+    bool last = !shared_kernel || --shared_kernel->references == 0;
     if (variant->kernel && last) device->backend->destroy_kernel(device->gpu, variant->kernel);
-    if (twins && last) {
-        spyi_inputs_free(&twins->inputs);
-        spyi_program_free(twins->program);
-        free(twins->text);
-        free(twins);
+    if (shared_kernel && last) {
+        spyi_inputs_free(&shared_kernel->inputs);
+        spyi_program_free(shared_kernel->program);
+        free(shared_kernel->text);
+        free(shared_kernel);
     }
     spyi_program_free(variant->program);
-    free(variant->touches);
+    free(variant->accesses);
     free(variant->uses);
     spyi_emitted_free(&variant->emitted);
-    spyi_feeds_free(&variant->feeds);
+    spyi_bound_inputs_free(&variant->bound_inputs);
     free(variant);
 }
 

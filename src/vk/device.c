@@ -251,10 +251,10 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     profile->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
     profile->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
-    profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_CPU;
+    profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_TYPE_CPU;
     profile->bindings_from_bytes = (uint64_t)8 << 20;
     limits->unified_memory =
-        gpu->adapter.info.type != SPY_ADAPTER_DISCRETE && (type->propertyFlags & mapped) == mapped;
+        gpu->adapter.info.type != SPY_ADAPTER_TYPE_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }
 
 static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
@@ -282,7 +282,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
     }
-    gpu->spins = gpu->adapter.info.type != SPY_ADAPTER_CPU;
+    gpu->base.spin_ns = gpu->adapter.info.type != SPY_ADAPTER_TYPE_CPU ? SPYI_VK_SPIN_NS : 0;
     if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
     spyi_vk_set_limits(gpu);
     SPYI_VK_ZERO(cache);
@@ -311,7 +311,8 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
         spyi_vk_destroy((spyi_gpu *)(void *)gpu);
         return status;
     }
-    spyi_logf(ctx, SPY_LOG_INFO, "Vulkan device '%s', %s", gpu->adapter.info.name, gpu->adapter.info.driver);
+    spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "Vulkan device '%s', %s", gpu->adapter.info.name,
+              gpu->adapter.info.driver);
     *out = (spyi_gpu *)(void *)gpu;
     return SPY_OK;
 }

@@ -63,7 +63,7 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     gpu->base.recording = true;
     spyi_vk_note_recordings(gpu);
     if (++gpu->base.stats.recordings == SPYI_VK_MANY_RECORDINGS) {
-        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+        spyi_logf(gpu->base.ctx, SPY_LOG_LEVEL_WARNING,
                   "%u recordings have not been reported as executed, the oldest is number %llu: call "
                   "spy_vk_recording_finished() once the fence of a submission has been signalled, or their "
                   "memory stays in use",
@@ -168,7 +168,7 @@ SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text 
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
     spyi_vk_recording *next, *recording;
     if (gpu->first_recording != NULL) {
-        spyi_logf(gpu->base.ctx, SPY_LOG_WARNING,
+        spyi_logf(gpu->base.ctx, SPY_LOG_LEVEL_WARNING,
                   "spy_release_device: %llu recordings have not been reported as executed, the first is "
                   "number %llu; their "
                   "command buffers must not be submitted any more",

@@ -46,14 +46,14 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL spyi_vk_on_message(VkDebugUtilsMessageSeve
                                                          const VkDebugUtilsMessengerCallbackDataEXT *data,
                                                          void *user) {
     spyi_vk_instance *instance = (spyi_vk_instance *)user;
-    spy_log_level level = SPY_LOG_DEBUG;
+    spy_log_level level = SPY_LOG_LEVEL_DEBUG;
     const char *name = data->pMessageIdName != NULL ? data->pMessageIdName : "message";
     const char *text = data->pMessage != NULL ? data->pMessage : "";
     (void)types;
-    if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) level = SPY_LOG_ERROR;
-    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) level = SPY_LOG_WARNING;
-    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) level = SPY_LOG_INFO;
-    if (level <= SPY_LOG_WARNING) {
+    if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) level = SPY_LOG_LEVEL_ERROR;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT) level = SPY_LOG_LEVEL_WARNING;
+    else if (severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT) level = SPY_LOG_LEVEL_INFO;
+    if (level <= SPY_LOG_LEVEL_WARNING) {
         size_t n = strlen(text);
         if (n >= sizeof instance->message) n = sizeof instance->message - 1;
         spyi_mutex_lock(&instance->message_lock);
@@ -70,7 +70,7 @@ static void spyi_vk_messenger_info(spyi_vk_instance *instance, VkDebugUtilsMesse
     info->sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
     info->messageSeverity =
         VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;
-    if (spyi_log_wants(instance->ctx, SPY_LOG_DEBUG)) {
+    if (spyi_log_wants(instance->ctx, SPY_LOG_LEVEL_DEBUG)) {
         info->messageSeverity |= VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT;
     }
     info->messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT |
@@ -149,7 +149,7 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     if (enable_validation && spyi_vk_has_layer(instance, SPYI_VK_VALIDATION_LAYER)) {
         layers[info.enabledLayerCount++] = SPYI_VK_VALIDATION_LAYER;
     } else if (enable_validation) {
-        spyi_logf(instance->ctx, SPY_LOG_WARNING,
+        spyi_logf(instance->ctx, SPY_LOG_LEVEL_WARNING,
                   "validation was asked for, but the layer " SPYI_VK_VALIDATION_LAYER
                   " is not installed (Debian: vulkan-validationlayers)");
     }
@@ -256,15 +256,15 @@ SPYI_FN void spyi_vk_instance_destroy(spyi_vk_instance *instance) {
 // >>adapters
 
 static const char *spyi_vk_type_name(spy_adapter_type type) {
-    if (type == SPY_ADAPTER_DISCRETE) return "discrete";
-    if (type == SPY_ADAPTER_INTEGRATED) return "integrated";
-    return type == SPY_ADAPTER_CPU ? "cpu" : "any";
+    if (type == SPY_ADAPTER_TYPE_DISCRETE) return "discrete";
+    if (type == SPY_ADAPTER_TYPE_INTEGRATED) return "integrated";
+    return type == SPY_ADAPTER_TYPE_CPU ? "cpu" : "any";
 }
 
 static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
-    if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_DISCRETE;
-    if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_CPU;
-    return SPY_ADAPTER_INTEGRATED; // virtual and unknown ones too
+    if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_TYPE_DISCRETE;
+    if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_TYPE_CPU;
+    return SPY_ADAPTER_TYPE_INTEGRATED; // virtual and unknown ones too
 }
 
 static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
@@ -451,7 +451,7 @@ static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_
     if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
     if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name))
         return "has another name";
-    if (desc->adapter_type != SPY_ADAPTER_DEFAULT && desc->adapter_type != adapter->info.type)
+    if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != adapter->info.type)
         return "is of another type";
     return NULL;
 }
@@ -491,7 +491,7 @@ static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysi
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error) {
     VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
-    uint32_t i, count, best = 0, best_type = (uint32_t)SPY_ADAPTER_CPU + 1;
+    uint32_t i, count, best = 0, best_type = (uint32_t)SPY_ADAPTER_TYPE_CPU + 1;
     spy_status status = spyi_vk_list_devices(instance, devices, &count, error);
     if (status != SPY_OK) return status;
     for (i = 0; i < count; i++) {

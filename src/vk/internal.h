@@ -24,7 +24,8 @@
 #define SPYI_VK_IDLE_MIN_NS 40000u
 #define SPYI_VK_IDLE_MAX_NS 300000u
 #define SPYI_VK_POLL_NS 10000u // time between two looks whether the queue is idle
-#define SPYI_VK_SPIN_NS 50000u // a wait spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
+#define SPYI_VK_SPIN_NS                                                                                      \
+    50000u // a wait for a GPU spins so long before it blocks: 15 us instead of 23 (vulkan.md 12)
 #define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
 #define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
 #define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
@@ -253,7 +254,6 @@ typedef struct spyi_vk_gpu {
     VkQueue queue;
     uint32_t queue_family, lane_family;
     bool owned; // we made the device
-    bool spins; // waits spin first: not where the CPU does the GPU's work
     bool lost;
 
     // Recording. base.open is the number of the batch being recorded. Numbers below it are our submitted batches and an
@@ -288,9 +288,10 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    VkQueue lane_queue;   // may equal queue
-    VkSemaphore lane;     // timeline of the lane
-    uint64_t lane_number; // last submission to it
+    uint64_t download_left; // batch that writes to download[0] though its reader was interrupted; 0: none
+    VkQueue lane_queue;     // may equal queue
+    VkSemaphore lane;       // timeline of the lane
+    uint64_t lane_number;   // last submission to it
 
     VkQueryPool queries;             // two timestamps; made when first used
     uint64_t time_number;            // batch of time_end; 0: none

@@ -10,10 +10,14 @@ SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
 #define SPYI_VK_FORMATS(bits, kind)                                                                          \
     { VK_FORMAT_R##bits##_##kind, VK_FORMAT_R##bits##G##bits##_##kind,                                       \
       VK_FORMAT_R##bits##G##bits##B##bits##_##kind, VK_FORMAT_R##bits##G##bits##B##bits##A##bits##_##kind }
-        { SPY_FLOAT32, SPYI_VK_FORMATS(32, SFLOAT) }, { SPY_FLOAT16, SPYI_VK_FORMATS(16, SFLOAT) },
-        { SPY_INT32, SPYI_VK_FORMATS(32, SINT) },     { SPY_UINT32, SPYI_VK_FORMATS(32, UINT) },
-        { SPY_INT16, SPYI_VK_FORMATS(16, SINT) },     { SPY_UINT16, SPYI_VK_FORMATS(16, UINT) },
-        { SPY_INT8, SPYI_VK_FORMATS(8, SINT) },       { SPY_UINT8, SPYI_VK_FORMATS(8, UINT) },
+        { SPY_DTYPE_FLOAT32, SPYI_VK_FORMATS(32, SFLOAT) },
+        { SPY_DTYPE_FLOAT16, SPYI_VK_FORMATS(16, SFLOAT) },
+        { SPY_DTYPE_INT32, SPYI_VK_FORMATS(32, SINT) },
+        { SPY_DTYPE_UINT32, SPYI_VK_FORMATS(32, UINT) },
+        { SPY_DTYPE_INT16, SPYI_VK_FORMATS(16, SINT) },
+        { SPY_DTYPE_UINT16, SPYI_VK_FORMATS(16, UINT) },
+        { SPY_DTYPE_INT8, SPYI_VK_FORMATS(8, SINT) },
+        { SPY_DTYPE_UINT8, SPYI_VK_FORMATS(8, UINT) },
 #undef SPYI_VK_FORMATS
     };
     size_t i;

@@ -28,7 +28,7 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     const VkMemoryPropertyFlags host =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     const VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-    bool discrete = gpu->adapter.info.type == SPY_ADAPTER_DISCRETE;
+    bool discrete = gpu->adapter.info.type == SPY_ADAPTER_TYPE_DISCRETE;
     bool ok =
         spyi_vk_find_type(memory, local, discrete ? 0 : host | cached, discrete ? host : 0,
                           &gpu->memory_type[SPYI_VK_MEMORY_DEVICE]) &&

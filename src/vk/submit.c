@@ -171,9 +171,9 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
                                       uint64_t timeout_ns, spyi_text *error) {
     VkSemaphoreWaitInfo info;
     VkResult result;
-    uint64_t now, begin, spin = timeout_ns < SPYI_VK_SPIN_NS ? timeout_ns : SPYI_VK_SPIN_NS;
+    uint64_t now, begin, spin = timeout_ns < gpu->base.spin_ns ? timeout_ns : gpu->base.spin_ns;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
-    if (gpu->spins) {
+    if (spin > 0) {
         begin = spyi_time_ns();
         do {
             uint64_t have = 0;

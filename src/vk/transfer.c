@@ -227,7 +227,8 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
     return status;
 }
 
-// Small, and of the latest work: in order behind it, in the same submission if that has not gone yet.
+// Small, and of the latest work: in order behind it, in the same submission if that has not gone yet. A wait that is
+// interrupted leaves the GPU writing to the staging buffer.
 static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from,
                                          uint64_t offset, uint64_t size, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->download[0];
@@ -237,7 +238,8 @@ static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spy
     number = gpu->base.open;
     status = spyi_vk_copy_buffer(gpu, staging->chunk.handle, 0, from->handle, offset, size, true, error);
     if (status == SPY_OK && gpu->base.open == number) status = spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
-    if (status == SPY_OK) status = spyi_vk_wait_own(gpu, number, UINT64_MAX, error);
+    if (status == SPY_OK) status = spyi_wait_for((spyi_gpu *)(void *)gpu, number, UINT64_MAX, true, error);
+    if (status == SPY_ERROR_INTERRUPTED) gpu->download_left = number;
     if (status == SPY_OK) memcpy(data, staging->chunk.mapped, (size_t)size);
     return status;
 }
@@ -250,9 +252,14 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (spyi_vk_is_held(gpu, after, error)) return SPY_ERROR_NOT_READY;
     if (from->mapped != NULL) {
-        status = spyi_vk_wait(base, after, UINT64_MAX, error);
+        status = spyi_wait_for(base, after, UINT64_MAX, true, error);
         if (status == SPY_OK) memcpy(data, (const char *)from->mapped + offset, (size_t)size);
         return status;
+    }
+    if (gpu->download_left > 0) {
+        status = spyi_wait_for(base, gpu->download_left, UINT64_MAX, true, error);
+        if (status != SPY_OK) return status;
+        gpu->download_left = 0;
     }
     if (latest && size <= SPYI_VK_STAGING_SIZE / 64 && gpu->external == VK_NULL_HANDLE) {
         return spyi_vk_download_small(gpu, data, from, offset, size, error);
@@ -261,6 +268,11 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
         status = spyi_vk_submit(base, error);
         if (status != SPY_OK) return status;
         if (after >= gpu->base.open) after = gpu->base.open - 1; // there was no work
+    }
+    if (gpu->base.ctx->interrupt
+            .func) { // the lane itself waits on the GPU, where nobody asks whether to leave
+        status = spyi_wait_for(base, after, UINT64_MAX, true, error);
+        if (status != SPY_OK) return status;
     }
     return spyi_vk_download_staged(gpu, (char *)data, from, offset, size, after, error);
 }

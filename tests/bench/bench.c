@@ -144,7 +144,7 @@ static spy_tensor *make_tensor(world *w, spy_dtype dtype, spy_shape shape, const
 static spy_tensor *make_floats(world *w, spy_shape shape, int64_t count, uint64_t stream) {
     float *data = (float *)w->scratch;
     for (int64_t i = 0; i < count; ++i) data[i] = bench_float((uint64_t)i, stream);
-    return make_tensor(w, SPY_FLOAT32, shape, data);
+    return make_tensor(w, SPY_DTYPE_FLOAT32, shape, data);
 }
 
 static uint16_t half_of(uint32_t v) { // exact below 2049
@@ -184,9 +184,9 @@ static bool check(world *w, const work *k) {
     for (int64_t i = 0; i < k->count; ++i) {
         double value;
         switch (k->dtype) {
-        case SPY_FLOAT32: value = (double)((const float *)w->scratch)[i]; break;
-        case SPY_FLOAT64: value = ((const double *)w->scratch)[i]; break;
-        case SPY_FLOAT16: value = double_of_half(((const uint16_t *)w->scratch)[i]); break;
+        case SPY_DTYPE_FLOAT32: value = (double)((const float *)w->scratch)[i]; break;
+        case SPY_DTYPE_FLOAT64: value = ((const double *)w->scratch)[i]; break;
+        case SPY_DTYPE_FLOAT16: value = double_of_half(((const uint16_t *)w->scratch)[i]); break;
         default: value = (double)((const uint8_t *)w->scratch)[i]; break;
         }
         const double expected = k->expect(w, i),
@@ -316,8 +316,8 @@ static double expect_brdf(const world *w, int64_t i) {
 static spy_args brdf_args(spy_arg *args, spy_tensor *in, spy_tensor *out) { // args: room for five
     args[0] = spy_arg_tensor("albedo", in);
     args[1] = spy_arg_f32("roughness", brdf_roughness);
-    args[2] = spy_arg_f32n("light", 3, brdf_light);
-    args[3] = spy_arg_f32n("view", 3, brdf_view);
+    args[2] = spy_arg_f32n("light", brdf_light, 3);
+    args[3] = spy_arg_f32n("view", brdf_view, 3);
     args[4] = spy_arg_tensor("_result", out);
     return (spy_args){ args, 5 };
 }
@@ -332,7 +332,7 @@ static void measure_floats(world *w) {
     work k = { .item = "add",
                .function = "add",
                .out = c,
-               .dtype = SPY_FLOAT32,
+               .dtype = SPY_DTYPE_FLOAT32,
                .count = n,
                .bytes = full,
                .expect = expect_add };
@@ -366,7 +366,7 @@ static void measure_floats(world *w) {
     if (!bench_wanted(&w->out, "odd_broadcast")) return;
     spy_tensor *x = make_floats(w, SPY_SHAPE(w->x0, 1, w->x2), w->x0 * w->x2, 4);
     spy_tensor *y = make_floats(w, SPY_SHAPE(1, w->x1, 1), w->x1, 5);
-    spy_tensor *z = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(w->x0, w->x1, w->x2), NULL);
+    spy_tensor *z = make_tensor(w, SPY_DTYPE_FLOAT32, SPY_SHAPE(w->x0, w->x1, w->x2), NULL);
     k.item = "odd_broadcast", k.expect = expect_odd, k.out = z, k.count = w->x0 * w->x1 * w->x2;
     k.bytes = 4.0 * (double)(k.count + w->x0 * w->x2 + w->x1);
     k.args = ARGS_OF(x, y, z);
@@ -387,7 +387,7 @@ static void measure_brdf(world *w) {
                         .function = "brdf",
                         .args = brdf_args(args, in, out),
                         .out = out,
-                        .dtype = SPY_FLOAT32,
+                        .dtype = SPY_DTYPE_FLOAT32,
                         .count = 3 * elements,
                         .bytes = 24.0 * (double)elements,
                         .expect = expect_brdf,
@@ -402,13 +402,14 @@ static void measure_type(world *w, const char *item, spy_dtype dtype, uint32_t f
         return;
     }
     const size_t size = spy_dtype_size_bytes(dtype);
-    const int64_t n = dtype == SPY_UINT8 ? w->n * 2 : w->n * 4 / (int64_t)size; // a byte's check costs most
+    const int64_t n =
+        dtype == SPY_DTYPE_UINT8 ? w->n * 2 : w->n * 4 / (int64_t)size; // a byte's check costs most
     spy_tensor *tensors[2];
     for (uint64_t t = 0; t < 2; ++t) {
         for (int64_t i = 0; i < n; ++i) {
             const uint32_t v = small_of(i, 6 + t);
-            if (dtype == SPY_FLOAT16) ((uint16_t *)w->scratch)[i] = half_of(v);
-            else if (dtype == SPY_UINT8) ((uint8_t *)w->scratch)[i] = (uint8_t)v;
+            if (dtype == SPY_DTYPE_FLOAT16) ((uint16_t *)w->scratch)[i] = half_of(v);
+            else if (dtype == SPY_DTYPE_UINT8) ((uint8_t *)w->scratch)[i] = (uint8_t)v;
             else ((double *)w->scratch)[i] = double_of(i, 6 + t);
         }
         tensors[t] = make_tensor(w, dtype, SPY_SHAPE(n), w->scratch);
@@ -421,8 +422,8 @@ static void measure_type(world *w, const char *item, spy_dtype dtype, uint32_t f
                         .dtype = dtype,
                         .count = n,
                         .bytes = 3.0 * (double)size * (double)n,
-                        .expect = dtype == SPY_FLOAT16 ? expect_half
-                                  : dtype == SPY_UINT8 ? expect_u8
+                        .expect = dtype == SPY_DTYPE_FLOAT16 ? expect_half
+                                  : dtype == SPY_DTYPE_UINT8 ? expect_u8
                                                        : expect_f64 });
     spy_release_tensor(tensors[0]), spy_release_tensor(tensors[1]), spy_release_tensor(out);
 }
@@ -440,8 +441,8 @@ static void run_warm(world *w, const settings *o) {
     if (!create(w, o)) return;
     const spy_device_info info = spy_get_device_info(w->device);
     w->features = info.features;
-    w->quick = o->size == 0 ? info.type == SPY_ADAPTER_CPU : o->size == 1;
-    bench_report_device(&w->out, info.name, info.driver, info.type == SPY_ADAPTER_CPU, w->quick);
+    w->quick = o->size == 0 ? info.type == SPY_ADAPTER_TYPE_CPU : o->size == 1;
+    bench_report_device(&w->out, info.name, info.driver, info.type == SPY_ADAPTER_TYPE_CPU, w->quick);
     if (!load(w, o)) return;
     w->side = w->quick ? 1024 : 8192;
     w->n = w->side * w->side;
@@ -455,15 +456,16 @@ static void run_warm(world *w, const settings *o) {
     measure_all_calls(w); // before anything large is allocated
     w->a = make_floats(w, SPY_SHAPE(w->n), w->n, 0);
     w->b = make_floats(w, SPY_SHAPE(w->n), w->n, 1);
-    w->c = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(w->n), NULL);
+    w->c = make_tensor(w, SPY_DTYPE_FLOAT32, SPY_SHAPE(w->n), NULL);
     if (good(w, "add")) measure_floats(w);
     if (bench_wanted(&w->out, "upload_pinned")) measure_transfers(w);
     spy_release_tensor(w->a), spy_release_tensor(w->b), spy_release_tensor(w->c);
     measure_gradients(w);
     if (bench_wanted(&w->out, "brdf")) measure_brdf(w);
-    if (bench_wanted(&w->out, "add_half")) measure_type(w, "add_half", SPY_FLOAT16, SPY_FEATURE_FLOAT16);
-    if (bench_wanted(&w->out, "add_u8")) measure_type(w, "add_u8", SPY_UINT8, SPY_FEATURE_INT8);
-    if (bench_wanted(&w->out, "add_f64")) measure_type(w, "add_f64", SPY_FLOAT64, SPY_FEATURE_FLOAT64);
+    if (bench_wanted(&w->out, "add_half"))
+        measure_type(w, "add_half", SPY_DTYPE_FLOAT16, SPY_FEATURE_FLOAT16);
+    if (bench_wanted(&w->out, "add_u8")) measure_type(w, "add_u8", SPY_DTYPE_UINT8, SPY_FEATURE_INT8);
+    if (bench_wanted(&w->out, "add_f64")) measure_type(w, "add_f64", SPY_DTYPE_FLOAT64, SPY_FEATURE_FLOAT64);
 }
 
 static bool read_settings(settings *o, int argc, char **argv) {

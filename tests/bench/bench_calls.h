@@ -53,7 +53,7 @@ static void issue_new(calls *c, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         spy_tensor **one = &c->ring[i % OUTPUTS];
         spy_release_tensor(*one);
-        *one = make_tensor(c->w, SPY_FLOAT32, c->ring_shape, NULL);
+        *one = make_tensor(c->w, SPY_DTYPE_FLOAT32, c->ring_shape, NULL);
         c->failures += spy_call(c->add, ARGS_OF(c->in[0], c->in[1], c->out[i % OUTPUTS])) != SPY_OK;
     }
 }
@@ -426,7 +426,7 @@ static void make_slices(calls *c, spy_tensor **slices, size_t step) {
     memset(data, 0, OUTPUTS * step * sizeof *data);
     for (size_t t = 0; t < OUTPUTS; ++t)
         for (size_t i = 0; i < FLOATS; ++i) data[t * step + i] = bench_float(i, 10);
-    spy_tensor *all = make_tensor(c->w, SPY_FLOAT32, SPY_SHAPE((int64_t)(OUTPUTS * step)), data);
+    spy_tensor *all = make_tensor(c->w, SPY_DTYPE_FLOAT32, SPY_SHAPE((int64_t)(OUTPUTS * step)), data);
     for (size_t t = 0; t < OUTPUTS; ++t)
         slices[t] = spy_create_slice(all, 0, (int64_t)(t * step), (int64_t)(t * step + FLOATS), 1);
     spy_release_tensor(all);
@@ -438,12 +438,13 @@ static void measure_all_calls(world *w) {
     c.add8 = spy_find_function(w->module, "add8");
     c.advance = spy_find_function(w->module, "advance");
     for (uint64_t t = 0; t < 8; ++t) c.in[t] = make_floats(w, SPY_SHAPE(FLOATS), FLOATS, 10 + t);
-    for (size_t t = 0; t < OUTPUTS; ++t) c.out[t] = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(FLOATS), NULL);
+    for (size_t t = 0; t < OUTPUTS; ++t)
+        c.out[t] = make_tensor(w, SPY_DTYPE_FLOAT32, SPY_SHAPE(FLOATS), NULL);
     make_slices(&c, c.slices[0], FLOATS);
     make_slices(&c, c.slices[1], FLOATS + 1);
     c.large = make_floats(w, SPY_SHAPE(4 * FLOATS), 4 * FLOATS, 20);
     for (size_t t = 0; t < OUTPUTS; ++t)
-        c.large_out[t] = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(4 * FLOATS), NULL);
+        c.large_out[t] = make_tensor(w, SPY_DTYPE_FLOAT32, SPY_SHAPE(4 * FLOATS), NULL);
     c.prepared = spy_prepare(c.add, ARGS_OF(c.in[0], c.in[1], c.out[0]), NULL);
     if (good(w, "issue")) {
         for (size_t i = 0; i < sizeof call_works / sizeof *call_works; ++i) measure_calls(&c, &call_works[i]);

@@ -21,8 +21,8 @@ static void measure_new_half(world *w) {
         return;
     }
     for (int64_t i = 0; i < FLOATS; ++i) a[i] = half_of(small_of(i, 6)), b[i] = half_of(small_of(i, 7));
-    spy_tensor *x = make_tensor(w, SPY_FLOAT16, SPY_SHAPE(FLOATS), a),
-               *y = make_tensor(w, SPY_FLOAT16, SPY_SHAPE(FLOATS), b);
+    spy_tensor *x = make_tensor(w, SPY_DTYPE_FLOAT16, SPY_SHAPE(FLOATS), a),
+               *y = make_tensor(w, SPY_DTYPE_FLOAT16, SPY_SHAPE(FLOATS), b);
     spy_function *f = spy_find_function(w->module, "add_half");
     spy_wait(w->device);
     const double start = bench_now_ns();
@@ -58,7 +58,7 @@ static void run_cold(world *w, const settings *o) {
     if (!load(w, o)) return;
     spy_function *add = spy_find_function(w->module, "add");
     const double loaded = bench_now_ns();
-    spy_tensor *in = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(FLOATS), x), *out = NULL;
+    spy_tensor *in = make_tensor(w, SPY_DTYPE_FLOAT32, SPY_SHAPE(FLOATS), x), *out = NULL;
     spy_call(add,
              SPY_ARGS(spy_arg_tensor("a", in), spy_arg_tensor("b", in), spy_out_tensor("_result", &out)));
     spy_tensor_read(out, back, sizeof back);
@@ -76,8 +76,8 @@ static void run_cold(world *w, const settings *o) {
 
     double seconds[5];
     spy_tensor *made[5] = { NULL };
-    spy_tensor *in2 = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(4, FLOATS / 4), x);
-    spy_tensor *in_int = make_tensor(w, SPY_INT32, SPY_SHAPE(FLOATS), ints);
+    spy_tensor *in2 = make_tensor(w, SPY_DTYPE_FLOAT32, SPY_SHAPE(4, FLOATS / 4), x);
+    spy_tensor *in_int = make_tensor(w, SPY_DTYPE_INT32, SPY_SHAPE(FLOATS), ints);
     spy_tensor *in3 = spy_create_tensor(
         w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(10), .type = "float3", .data = albedo });
     spy_function *add8 = spy_find_function(w->module, "add8"),

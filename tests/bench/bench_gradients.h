@@ -38,7 +38,7 @@ static void measure_gradient(world *w, const gradient_work *k) {
     double gpu[MOST];
     spy_function *f = spy_find_function(w->module, k->function);
     memset(&options, 0, sizeof options);
-    options.mode = SPY_CALL_BACKWARD;
+    options.mode = SPY_CALL_MODE_BACKWARD;
     if (!check_gradient(w, k, &options)) return;
     for (const double begin = bench_now_ns(); bench_now_ns() - begin < warm_ns;) {
         for (int i = 0; i < 20; ++i) spy_call_with(f, k->args, &options);
@@ -173,8 +173,8 @@ static void measure_gradients(world *w) {
     const int64_t n = w->n / 4, side = w->side / 2; // 2^24, 4096
     spy_tensor *x = make_floats(w, SPY_SHAPE(n), n, 0), *t = make_floats(w, SPY_SHAPE(n), n, 1),
                *seed = make_floats(w, SPY_SHAPE(n), n, 2);
-    spy_tensor *dx = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(n), NULL),
-               *y = make_tensor(w, SPY_FLOAT32, SPY_SHAPE(n), NULL);
+    spy_tensor *dx = make_tensor(w, SPY_DTYPE_FLOAT32, SPY_SHAPE(n), NULL),
+               *y = make_tensor(w, SPY_DTYPE_FLOAT32, SPY_SHAPE(n), NULL);
     float weight[] = { 0.75f };
     spy_tensor *p = spy_create_tensor(
         w->device, &(spy_tensor_desc){ .shape = SPY_SHAPE(1), .data = weight, .with_grad = true });

@@ -98,7 +98,7 @@ static spy_status blobs_compile(spyi_context *ctx, const char *compiler, const s
         spyi_context own;
         memset(&own, 0, sizeof own);
         own.log.func = blobs_hear;
-        own.log.level = SPY_LOG_DEBUG;
+        own.log.level = SPY_LOG_LEVEL_DEBUG;
         spyi_atomic_store(&own.told_compiler, 1);
         spyi_text *before = spyi_keep_log(&lines);
         status = blobs.inner->compile(&own, compiler, profile, desc, blob, error);

@@ -77,11 +77,11 @@ static inline void model_indexed(const model *from, spy_indices indices, model *
     int64_t fixed[SPY_MAX_RANK] = { 0 };
     memset(&to->shape, 0, sizeof to->shape);
     for (size_t i = 0; i < indices.count; i++)
-        named += indices.items[i].kind == SPY_INDEX_AT || indices.items[i].kind == SPY_INDEX_RANGE;
+        named += indices.items[i].kind == SPY_INDEX_KIND_AT || indices.items[i].kind == SPY_INDEX_KIND_RANGE;
     for (size_t i = 0; i <= indices.count; i++) {
         uint32_t whole = 0;
         if (i == indices.count) whole = from->shape.rank - dim;
-        else if (indices.items[i].kind == SPY_INDEX_REST) whole = from->shape.rank - named;
+        else if (indices.items[i].kind == SPY_INDEX_KIND_REST) whole = from->shape.rank - named;
         for (; whole; whole--, dim++) {
             uint32_t k = to->shape.rank++;
             of[k] = (int)dim;
@@ -90,13 +90,13 @@ static inline void model_indexed(const model *from, spy_indices indices, model *
         }
         if (i == indices.count) break;
         const spy_index *item = &indices.items[i];
-        if (item->kind == SPY_INDEX_AT) {
+        if (item->kind == SPY_INDEX_KIND_AT) {
             fixed[dim] = item->start < 0 ? item->start + from->shape.dims[dim] : item->start;
             dim++;
-        } else if (item->kind == SPY_INDEX_NEW) {
+        } else if (item->kind == SPY_INDEX_KIND_NEW) {
             of[to->shape.rank] = -1;
             to->shape.dims[to->shape.rank++] = 1;
-        } else if (item->kind == SPY_INDEX_RANGE) {
+        } else if (item->kind == SPY_INDEX_KIND_RANGE) {
             uint32_t k = to->shape.rank++;
             of[k] = (int)dim;
             to->shape.dims[k] = model_slice(from->shape.dims[dim], item, lists[k]);
@@ -297,7 +297,7 @@ static inline void model_check_view(spy_device *dev) {
     spy_shape shape = model_random_shape(MODEL_MOST / 4);
     int64_t n = model_count(&shape);
     for (int64_t i = 0; i < n; i++) base_data[i] = (int32_t)model_random(1u << 30);
-    spy_tensor *base = model_tensor(dev, SPY_INT32, shape, base_data);
+    spy_tensor *base = model_tensor(dev, SPY_DTYPE_INT32, shape, base_data);
     model_base(&m, shape);
     spy_tensor *t = model_random_view(dev, base, &m, 1 + (int)model_random(4));
     got[m.count] = 77;
@@ -375,9 +375,9 @@ static inline void model_check_copy(spy_device *dev) {
     for (int i = 0; i < MODEL_MOST; i++)
         for (int side = 0; side < 2; side++) data[side][i] = (int32_t)model_random(1u << 24);
     for (int i = 0; i < MODEL_MOST; i++) floats[i] = (float)data[1][i];
-    spy_tensor *a = model_window_base(dev, SPY_INT32, order[0], shape, data[0]), *b = a;
+    spy_tensor *a = model_window_base(dev, SPY_DTYPE_INT32, order[0], shape, data[0]), *b = a;
     if (!same)
-        b = model_window_base(dev, convert ? SPY_FLOAT32 : SPY_INT32, order[1], shape, convert ? (void *)floats : (void *)data[1]);
+        b = model_window_base(dev, convert ? SPY_DTYPE_FLOAT32 : SPY_DTYPE_INT32, order[1], shape, convert ? (void *)floats : (void *)data[1]);
     int32_t *b_data = data[!same];
     spy_tensor *x = model_window(dev, a, order[0], shape, &from), *y = model_window(dev, b, order[1], shape, &to);
     size_t size = (size_t)spy_get_tensor_info(b).element_count * 4;

@@ -106,7 +106,7 @@ static void row_globals(world *w, size_t i) {
     spy_arg globals[3];
     spy_call_options o;
     globals[0] = spy_arg_f32("gain", (float)i);
-    globals[1] = spy_arg_f32n("dir", 3, dir);
+    globals[1] = spy_arg_f32n("dir", dir, 3);
     globals[2] = spy_arg_tensor("table", w->in[1]);
     memset(&o, 0, sizeof o);
     o.globals.items = globals;

@@ -191,7 +191,7 @@ static void start(void) {
     setenv("SPY_TEST_ALL", "1", 1); // test_random: all calls, however many are wrong
     spyi_mutex_init(&lock);
     context.log.func = hear;
-    context.log.level = SPY_LOG_INFO;
+    context.log.level = SPY_LOG_LEVEL_INFO;
     spyi_atomic_store(&context.told_compiler, 1);
     if (spyi_nvrtc_find(NULL, &nvrtc, &error) != SPY_OK) {
         printf("%s\n0 passed, 1 failed\n", spyi_text_str(&error));

@@ -129,7 +129,7 @@ static void objects(spy::device dev, const spy::module &mod) {
     spy::function saxpy = mod["saxpy"];
     spy::tensor x = dev.tensor_from(std::vector<float>{ 1, 2, 3, 4 }, true);
     spy::tensor out = dev.zeros<float>(SPY_SHAPE(4), true);
-    CHECK(x && out && x.shape().dims[0] == 4 && x.info().dtype == SPY_FLOAT32);
+    CHECK(x && out && x.shape().dims[0] == 4 && x.info().dtype == SPY_DTYPE_FLOAT32);
     CHECK(dev.tensor_from(std::vector<vec3>(5)).shape().rank == 2 &&
           dev.zeros<vec3>(SPY_SHAPE(5)).shape().dims[1] == 3);
     CHECK(saxpy(2, x, spy::arg("y", 1), spy::arg("_result", out)) == SPY_OK);
@@ -166,7 +166,9 @@ static void objects(spy::device dev, const spy::module &mod) {
         CHECK(round < 10 || allocations == before);
     }
     spy::packed ball_packed = dev.pack(spy::fields(spy::arg("radius", 3.0f), spy::arg("number", 2)));
-    CHECK(mod["area"].get<float>(spy::arg("b", ball_packed)) == 18);
+    spy::packed same_ball = ball_packed;
+    ball_packed.reset();
+    CHECK(mod["area"].get<float>(spy::arg("b", same_ball)) == 18);
     spy::resolution r = saxpy.resolve(2, x, 1);
     CHECK(r && r->shape.rank == 1 && r->shape.dims[0] == 4);
     CHECK(saxpy.explain(2, x, 1).find("saxpy") != std::string::npos);
@@ -190,7 +192,7 @@ static void objects(spy::device dev, const spy::module &mod) {
     spy::tensor balls = dev.create_tensor(desc);
     spy::cursor cursor(balls, 0, 2);
     const float radius = 4;
-    CHECK(spy_cursor_write(cursor.field("[1].radius"), SPY_FLOAT32, 1, &radius) == SPY_OK &&
+    CHECK(spy_cursor_write(cursor.field("[1].radius"), &radius, 1, SPY_DTYPE_FLOAT32) == SPY_OK &&
           cursor.apply() == SPY_OK);
     CHECK(balls.to_vector<ball>()[1].radius == 4);
     CHECK(dev.wait() == SPY_OK && dev.is_finished(dev.flush()) && dev.info().max_group_size > 0 &&

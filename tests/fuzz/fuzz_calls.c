@@ -231,12 +231,12 @@ static spy_arg pick_arg(world *w, const char *name, int depth) {
     case 2: return spy_arg_u64(name, draw(w));
     case 3: return spy_arg_i64(name, i);
     case 4: return spy_arg_f64(name, v);
-    case 5: return spy_arg_array(name, dtype, pick_shape(w, false), once_in(w, 40) ? NULL : scratch);
-    case 6: return spy_arg_f32n(name, R(w, 6), (const float *)(const void *)scratch);
+    case 5: return spy_arg_array(name, once_in(w, 40) ? NULL : scratch, pick_shape(w, false), dtype);
+    case 6: return spy_arg_f32n(name, (const float *)(const void *)scratch, R(w, 6));
     case 7: return spy_arg_data(name, once_in(w, 40) ? NULL : scratch, R(w, 2) ? 12 : R(w, 300));
     case 8: return spy_out_f32(name, once_in(w, 40) ? NULL : (float *)out_place(w, 4));
     case 9: return spy_inout_f64(name, (double *)out_place(w, 8));
-    case 10: return spy_out_array(name, (spy_dtype)R(w, SPY_DTYPE_COUNT), SPY_SHAPE(R(w, 5), R(w, 4)), out_place(w, 160));
+    case 10: return spy_out_array(name, out_place(w, 160), SPY_SHAPE(R(w, 5), R(w, 4)), (spy_dtype)R(w, SPY_DTYPE_COUNT));
     case 11: return spy_out_data(name, out_place(w, 256), R(w, 2) ? 4 : R(w, 256));
     case 12:
         if (w->made_count == 64) return spy_arg_f32(name, 1);
@@ -262,7 +262,7 @@ static spy_arg pick_arg(world *w, const char *name, int depth) {
     case 19:
         memset(&w->random, 0, sizeof w->random);
         w->random.seed = R(w, 3);
-        w->random.zero_seed = R(w, 2);
+        w->random.explicit_seed = R(w, 2);
         return spy_arg_rand_float(name, (float)v, 1, &w->random);
     case 20: {
         spy_packed *packed = w->packed[R(w, FEW)];
@@ -522,9 +522,9 @@ static spy_arg fitting(world *w, const char *name, char kind) {
     }
     if (kind == 'z') return R(w, 2) ? spy_inout_f32(name, (float *)out_place(w, 4)) : spy_arg_tensor(name, t);
     if (kind == 'i' && R(w, 3)) return R(w, 2) ? spy_arg_i32(name, (int32_t)R(w, 4)) : spy_arg_range(name, 0, R(w, 5), 1);
-    if (kind == 'v' && R(w, 2)) return spy_arg_f32n(name, 3, three);
+    if (kind == 'v' && R(w, 2)) return spy_arg_f32n(name, three, 3);
     if (kind == 'p' && R(w, 4)) return spy_arg_data(name, scratch, 12);
-    if (kind == 'f' && R(w, 2)) return once_in(w, 6) ? spy_arg_array(name, SPY_FLOAT32, SPY_SHAPE(3), three) : spy_arg_f32(name, 2);
+    if (kind == 'f' && R(w, 2)) return once_in(w, 6) ? spy_arg_array(name, three, SPY_SHAPE(3), SPY_DTYPE_FLOAT32) : spy_arg_f32(name, 2);
     return spy_arg_tensor(name, t);
 }
 
@@ -722,17 +722,17 @@ static void op_cursor(world *w) {
     case 1: {
         spy_tensor *t = pick_tensor(w);
         int64_t first = R(w, 2) ? 0 : pick_index(w), count = R(w, 2) ? 1 : pick_index(w);
-        if (slot->range) w->dead_cursor = *slot;
+        if (slot->_range) w->dead_cursor = *slot;
         spy_release_cursor(*slot);
         begin(w, "spy_create_cursor");
         *slot = spy_create_cursor(t, first, count);
-        check(w, "spy_create_cursor", slot->range == NULL, SPY_OK);
+        check(w, "spy_create_cursor", slot->_range == NULL, SPY_OK);
         break;
     }
     case 2: c = spy_cursor_field(c, paths[R(w, 15)]); break;
     case 3: c = spy_cursor_at(c, pick_index(w)); break;
-    case 4: (void)spy_cursor_read(c, (spy_dtype)R(w, 14), R(w, 64), values); break;
-    case 5: (void)spy_cursor_write(spy_cursor_field(c, paths[R(w, 15)]), SPY_FLOAT64, R(w, 2) ? 1 : R(w, 64), values); break;
+    case 4: (void)spy_cursor_read(c, values, R(w, 64), (spy_dtype)R(w, 14)); break;
+    case 5: (void)spy_cursor_write(spy_cursor_field(c, paths[R(w, 15)]), values, R(w, 2) ? 1 : R(w, 64), SPY_DTYPE_FLOAT64); break;
     case 6: (void)spy_cursor_apply(c); break;
     case 7: (void)spy_cursor_read_data(c, values, R(w, 2) ? 4 : R(w, sizeof values)); break;
     default: (void)spy_get_cursor_info(c); break;

@@ -186,7 +186,7 @@ static const char *step_tensor_call(program *p) {
 
 static const char *step_generic_call(program *p) {
     const float b[2] = { 1, 2 };
-    const spy_arg fields[] = { spy_arg_f32("a", 2), spy_arg_array("b", SPY_FLOAT32, (spy_shape){ 1, { 2 } }, b) };
+    const spy_arg fields[] = { spy_arg_f32("a", 2), spy_arg_array("b", b, (spy_shape){ 1, { 2 } }, SPY_DTYPE_FLOAT32) };
     const spy_args struct_fields = { fields, 2 };
     const spy_arg items[] = { spy_arg_tensor("a", p->x), spy_arg_struct("p", struct_fields), spy_out_tensor("_result", &p->grown) };
     const spy_args args = { items, 3 };
@@ -356,7 +356,7 @@ static const char *step_options(program *p) {
 
 static const char *step_packed(program *p) {
     const float b[2] = { 1, 2 };
-    const spy_arg fields[] = { spy_arg_f32("a", 2), spy_arg_array("b", SPY_FLOAT32, (spy_shape){ 1, { 2 } }, b) };
+    const spy_arg fields[] = { spy_arg_f32("a", 2), spy_arg_array("b", b, (spy_shape){ 1, { 2 } }, SPY_DTYPE_FLOAT32) };
     const spy_args struct_fields = { fields, 2 };
     spy_release_packed(p->packed);
     p->packed = spy_pack(p->device, spy_arg_struct("p", struct_fields));

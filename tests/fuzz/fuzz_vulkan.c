@@ -325,7 +325,7 @@ static bool large_free(program *p) {
 static bool array_call(program *p) {
     float data[N];
     for (int i = 0; i < N; i++) data[i] = (float)i;
-    return spy_call(p->add, SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(N), data), spy_arg_f32("b", 2), spy_arg_tensor("_result", p->y))) == SPY_OK;
+    return spy_call(p->add, SPY_ARGS(spy_arg_array("a", data, SPY_SHAPE(N), SPY_DTYPE_FLOAT32), spy_arg_f32("b", 2), spy_arg_tensor("_result", p->y))) == SPY_OK;
 }
 static bool list_record(program *p) {
     spy_release_command_list(p->list);

@@ -10,7 +10,7 @@ static inline void quiet_listen(spy_log_level level, const char *message, void *
     (void)user;
     if (strstr(message, "not a conformant") || strstr(message, "s so far"))
         return; // Mesa's word on lavapipe; a machine that is busy
-    if (level == SPY_LOG_WARNING || strstr(message, "alidation")) {
+    if (level == SPY_LOG_LEVEL_WARNING || strstr(message, "alidation")) {
         print_message("%s\n", message);
         quiet_warnings++;
     }

@@ -9,8 +9,10 @@ typedef struct value {
     long double f;  // floats
 } value;
 
-static bool is_float(spy_dtype d) { return d == SPY_FLOAT16 || d == SPY_FLOAT32 || d == SPY_FLOAT64; }
-static bool is_signed(spy_dtype d) { return d == SPY_INT8 || d == SPY_INT16 || d == SPY_INT32 || d == SPY_INT64; }
+static bool is_float(spy_dtype d) {
+    return d == SPY_DTYPE_FLOAT16 || d == SPY_DTYPE_FLOAT32 || d == SPY_DTYPE_FLOAT64;
+}
+static bool is_signed(spy_dtype d) { return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64; }
 
 void reference_make(reference_store *store, spy_dtype dtype, size_t count) {
     size_t size = spy_dtype_size_bytes(dtype) * count;
@@ -66,15 +68,15 @@ static value load(spy_dtype d, const unsigned char *from) {
     uint16_t h;
     size_t size = spy_dtype_size_bytes(d);
     switch (d) {
-    case SPY_FLOAT16:
+    case SPY_DTYPE_FLOAT16:
         memcpy(&h, from, 2);
         v.f = (long double)half_to_double(h);
         return v;
-    case SPY_FLOAT32:
+    case SPY_DTYPE_FLOAT32:
         memcpy(&f, from, 4);
         v.f = (long double)f;
         return v;
-    case SPY_FLOAT64:
+    case SPY_DTYPE_FLOAT64:
         memcpy(&g, from, 8);
         v.f = (long double)g;
         return v;
@@ -90,13 +92,13 @@ static void store_value(spy_dtype d, value v, unsigned char *to) {
     double g = (double)v.f;
     uint16_t h;
     switch (d) {
-    case SPY_FLOAT16:
+    case SPY_DTYPE_FLOAT16:
         h = half_from(v.f);
         memcpy(to, &h, 2);
         return;
-    case SPY_FLOAT32: memcpy(to, &f, 4); return;
-    case SPY_FLOAT64: memcpy(to, &g, 8); return;
-    case SPY_BOOL: *to = v.bits != 0; return;
+    case SPY_DTYPE_FLOAT32: memcpy(to, &f, 4); return;
+    case SPY_DTYPE_FLOAT64: memcpy(to, &g, 8); return;
+    case SPY_DTYPE_BOOL: *to = v.bits != 0; return;
     default: memcpy(to, &v.bits, spy_dtype_size_bytes(d)); return;
     }
 }
@@ -118,11 +120,11 @@ void reference_random(unsigned char *to, spy_dtype stored, spy_dtype dtype, uint
     bool take_stored = is_float(dtype) ? !is_float(stored) || stored < dtype : spy_dtype_size_bytes(stored) < spy_dtype_size_bytes(dtype);
     spy_dtype range = take_stored ? stored : dtype;
     value v = { next(state), 0 };
-    if (range == SPY_BOOL) v.bits &= 1;
+    if (range == SPY_DTYPE_BOOL) v.bits &= 1;
     else if (!is_float(range)) v = rounded(range, v);
     if (is_float(range)) { // +-[1/2, 8) for halves, +-[1/16, 16) for others, all bits of the mantissa used
-        int bits = range == SPY_FLOAT16 ? 10 : range == SPY_FLOAT32 ? 23 : 52;
-        int low = range == SPY_FLOAT16 ? -1 : -4, high = range == SPY_FLOAT16 ? 3 : 4;
+        int bits = range == SPY_DTYPE_FLOAT16 ? 10 : range == SPY_DTYPE_FLOAT32 ? 23 : 52;
+        int low = range == SPY_DTYPE_FLOAT16 ? -1 : -4, high = range == SPY_DTYPE_FLOAT16 ? 3 : 4;
         long double mantissa = 1 + ldexpl((long double)(next(state) & (((uint64_t)1 << bits) - 1)), -bits);
         v.f = ldexpl(mantissa, low + (int)(v.bits % (uint64_t)(high - low)));
         if (v.bits >> 63) v.f = -v.f;
@@ -149,19 +151,20 @@ static value compute(reference_op op, spy_dtype d, const value *in, bool fused) 
         default:
             product.bits = 0;
             product.f = in[0].f * in[1].f;
-            if (fused && d == SPY_FLOAT64) v.f = (long double)fma((double)in[0].f, (double)in[1].f, (double)in[2].f);
+            if (fused && d == SPY_DTYPE_FLOAT64) v.f = (long double)fma((double)in[0].f, (double)in[1].f, (double)in[2].f);
             else v.f = (fused ? product.f : rounded(d, product).f) + in[2].f;
         }
         // Sums and products of doubles need more bits than long double has: the machine's own arithmetic rounds once.
-        if (d == SPY_FLOAT64 && op == REFERENCE_ADD) v.f = (long double)((double)in[0].f + (double)in[1].f);
-        if (d == SPY_FLOAT64 && op == REFERENCE_MULTIPLY) v.f = (long double)((double)in[0].f * (double)in[1].f);
-        if (d == SPY_FLOAT64 && op == REFERENCE_MAD && !fused) {
+        if (d == SPY_DTYPE_FLOAT64 && op == REFERENCE_ADD)
+            v.f = (long double)((double)in[0].f + (double)in[1].f);
+        if (d == SPY_DTYPE_FLOAT64 && op == REFERENCE_MULTIPLY) v.f = (long double)((double)in[0].f * (double)in[1].f);
+        if (d == SPY_DTYPE_FLOAT64 && op == REFERENCE_MAD && !fused) {
             double p = (double)in[0].f * (double)in[1].f;
             v.f = (long double)(p + (double)in[2].f);
         }
         return v;
     }
-    bool b = d == SPY_BOOL;
+    bool b = d == SPY_DTYPE_BOOL;
     uint64_t x = in[0].bits, y = in[1].bits;
     if (op == REFERENCE_ADD) v.bits = b ? (uint64_t)(x != y) : x + y;
     else if (op == REFERENCE_MULTIPLY) v.bits = b ? (uint64_t)(x && y) : x * y;

@@ -141,8 +141,8 @@ static void test_first(void **state) {
     float y[6];
     NEEDS_DEVICE();
     spy_tensor *t = numbers(false);
-    spy_tensor *at = gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(2, 3), i);
-    spy_tensor *out = gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(2, 3), NULL);
+    spy_tensor *at = gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(2, 3), i);
+    spy_tensor *out = gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(2, 3), NULL);
     for (int round = 0; round < 3; round++) { // repeated calls too
         OK(spy_call(function("get"), SPY_ARGS(spy_arg_tensor("t", t), spy_arg_tensor("i", at), spy_arg_i32("j", 1),
                                                           spy_arg_tensor("_result", out))));
@@ -166,8 +166,8 @@ static void test_first(void **state) {
           spy_call(function("get"), SPY_ARGS(spy_arg_tensor("t", view), spy_arg_i32("i", 1), spy_arg_i32("j", 2), spy_out_f32("_result", y))),
           "index (1, 2), its shape is (2, 2)");
     const int32_t row_of[3] = { 1, 4, 2 };
-    spy_tensor *rows_of = gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(3, 4, 5), NULL), *made = NULL;
-    spy_tensor *row = gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(3), row_of);
+    spy_tensor *rows_of = gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(3, 4, 5), NULL), *made = NULL;
+    spy_tensor *row = gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(3), row_of);
     OK(spy_call(function("get"), SPY_ARGS(spy_arg_tensor("t", rows_of), spy_arg_tensor("i", row), spy_arg_i32("j", 0),
                                           spy_out_tensor("_result", &made))));
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_tensor_read(made, y, 3 * sizeof *y), "get: 't'", "index (4, 0), its shape is (4, 5)", "element (1,) of the call");
@@ -192,7 +192,8 @@ static void test_elements(void **state) {
     OK(spy_call(function("get_double3"), SPY_ARGS(spy_arg_tensor("t", d), spy_arg_i32("i", 1), spy_out_f32("_result", &y))));
     assert_float_equal(y, 7, 0);
     // A global; a tensor that the function has made itself.
-    spy_tensor *t = numbers(false), *g = gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(20), x);
+    spy_tensor *t = numbers(false),
+               *g = gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(20), x);
     spy_call_options o;
     memset(&o, 0, sizeof o);
     spy_arg globals[1] = { spy_arg_tensor("shared_memory", g) };
@@ -237,7 +238,7 @@ static void test_dispatch(void **state) {
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_tensor_read(t, x, sizeof x), "fill_shader: 't': the kernel writes at index (", ", 1)");
     for (int i = 0; i < 20; i++) assert_float_equal(x[i], (i % 5 == 0 ? 2 : i % 5 == 1 ? 3 : (float)(i + 1)), 0);
     spy_command_list *list = spy_create_command_list(gpu_device, NULL);
-    spy_tensor *result = gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, gpu_rank0(), NULL);
+    spy_tensor *result = gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, gpu_rank0(), NULL);
     OK(spy_list_call(list, function("put_rw"), SPY_ARGS(spy_arg_tensor("t", t), spy_arg_i32("i", 0), spy_arg_i32("j", 8),
                                                                    spy_arg_tensor("_result", result))));
     OK(spy_list_finish(list));

@@ -21,7 +21,7 @@ static spy_function *fn(spy_module *module, const char *name) {
 }
 
 static spy_tensor *floats(spy_shape shape, const float *data) {
-    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, shape, data));
+    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, shape, data));
 }
 
 static spy_call_options globals_of(spy_args globals) {
@@ -41,12 +41,12 @@ static const struct format {
     uint32_t columns;
     bool everywhere; // Vulkan asks every device for it
 } formats[] = {
-    { "float", SPY_FLOAT32, 1, true },       { "float2", SPY_FLOAT32, 2, false },   { "float4", SPY_FLOAT32, 4, true },
-    { "int", SPY_INT32, 1, true },           { "int2", SPY_INT32, 2, false },       { "int4", SPY_INT32, 4, true },
-    { "uint", SPY_UINT32, 1, true },         { "uint2", SPY_UINT32, 2, false },     { "uint4", SPY_UINT32, 4, true },
-    { "half", SPY_FLOAT16, 1, false },       { "half2", SPY_FLOAT16, 2, false },    { "half4", SPY_FLOAT16, 4, false },
-    { "int16_t", SPY_INT16, 1, false },      { "uint16_t4", SPY_UINT16, 4, false }, { "int8_t", SPY_INT8, 1, false },
-    { "uint8_t4", SPY_UINT8, 4, false },     { "int16_t2", SPY_INT16, 2, false },
+    { "float", SPY_DTYPE_FLOAT32, 1, true },       { "float2", SPY_DTYPE_FLOAT32, 2, false },   { "float4", SPY_DTYPE_FLOAT32, 4, true },
+    { "int", SPY_DTYPE_INT32, 1, true },           { "int2", SPY_DTYPE_INT32, 2, false },       { "int4", SPY_DTYPE_INT32, 4, true },
+    { "uint", SPY_DTYPE_UINT32, 1, true },         { "uint2", SPY_DTYPE_UINT32, 2, false },     { "uint4", SPY_DTYPE_UINT32, 4, true },
+    { "half", SPY_DTYPE_FLOAT16, 1, false },       { "half2", SPY_DTYPE_FLOAT16, 2, false },    { "half4", SPY_DTYPE_FLOAT16, 4, false },
+    { "int16_t", SPY_DTYPE_INT16, 1, false },      { "uint16_t4", SPY_DTYPE_UINT16, 4, false }, { "int8_t", SPY_DTYPE_INT8, 1, false },
+    { "uint8_t4", SPY_DTYPE_UINT8, 4, false },     { "int16_t2", SPY_DTYPE_INT16, 2, false },
 };
 
 static void need_device(void) {
@@ -80,7 +80,7 @@ static void test_formats(void **state) {
                  format->name, format->name, format->name, format->name);
         spy_module *m = MADE(spy_module, gpu_module(gpu_device, name, source));
         for (size_t i = 0; i < N * texel; i++) data[i] = (uint8_t)random_bits();
-        for (size_t i = 0; i < N * texel && (format->scalar == SPY_FLOAT32 || format->scalar == SPY_FLOAT16); i += size) {
+        for (size_t i = 0; i < N * texel && (format->scalar == SPY_DTYPE_FLOAT32 || format->scalar == SPY_DTYPE_FLOAT16); i += size) {
             data[i + size - 1] = (uint8_t)((data[i + size - 1] & 0x83) | 0x30); // neither subnormal, infinite nor NaN
         }
         spy_shape shape = SPY_SHAPE(N, format->columns);
@@ -140,25 +140,26 @@ static void test_typed(void **state) {
     for (int i = 0; i < N; i++) index[i] = (int32_t)(random_bits() % N);
     spy_tensor *x = floats(SPY_SHAPE(4 * N), data), *y = floats(SPY_SHAPE(N), y_data), *rows = floats(SPY_SHAPE(N, 4), data);
     spy_tensor *quads = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "float4", NULL, SPY_SHAPE(N), data));
-    spy_tensor *b = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(4), bins));
-    spy_arg all = spy_arg_array("i", SPY_INT32, SPY_SHAPE(N), index), v = all;
+    spy_tensor *b =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(4), bins));
+    spy_arg all = spy_arg_array("i", index, SPY_SHAPE(N), SPY_DTYPE_INT32), v = all;
     v.name = "v";
-    OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("b", x), all, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(N), got))));
+    OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("b", x), all, spy_out_array("_result", got, SPY_SHAPE(N), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < N; i++) assert_float_equal(got[i], data[index[i]], 0);
     spy_tensor *fours[] = { rows, quads };
     for (int t = 0; t < 2; t++) {
         memset(got, 0, sizeof got);
-        OK(spy_call(fn(m, t ? "any" : "pick4"), SPY_ARGS(spy_arg_tensor("b", quads), all, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(N, 4), got))));
+        OK(spy_call(fn(m, t ? "any" : "pick4"), SPY_ARGS(spy_arg_tensor("b", quads), all, spy_out_array("_result", got, SPY_SHAPE(N, 4), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 4 * N; i++) assert_float_equal(got[i], data[4 * index[i / 4] + i % 4], 0);
         memset(got, 0, sizeof got);
-        OK(spy_call(fn(m, "pick4"), SPY_ARGS(spy_arg_tensor("b", fours[t]), all, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(N, 4), got))));
+        OK(spy_call(fn(m, "pick4"), SPY_ARGS(spy_arg_tensor("b", fours[t]), all, spy_out_array("_result", got, SPY_SHAPE(N, 4), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 4 * N; i++) assert_float_equal(got[i], data[4 * index[i / 4] + i % 4], 0);
     }
     OK(spy_call(fn(m, "both"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_arg_tensor("z", rows), all,
-                                        spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(N), got))));
+                                        spy_out_array("_result", got, SPY_SHAPE(N), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < N; i++) assert_float_equal(got[i], data[index[i]] * y_data[index[i]] + data[4 * index[i] + 3], 1e-2);
     spy_tensor *part = MADE(spy_tensor, spy_create_slice(rows, 0, 32, 64, 1)); // 512 bytes in
-    OK(spy_call(fn(m, "pick4"), SPY_ARGS(spy_arg_tensor("b", part), spy_arg_i32("i", 3), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(4), got))));
+    OK(spy_call(fn(m, "pick4"), SPY_ARGS(spy_arg_tensor("b", part), spy_arg_i32("i", 3), spy_out_array("_result", got, SPY_SHAPE(4), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 4; i++) assert_float_equal(got[i], data[4 * 35 + i], 0);
     spy_tensor *pairs = floats(SPY_SHAPE(2 * N, 2), data);
     OK(spy_call(fn(m, "size"), SPY_ARGS(spy_arg_tensor("b", pairs), spy_out_i32("_result", &n))));
@@ -166,7 +167,7 @@ static void test_typed(void **state) {
 
     for (int i = 0; i < N; i++) index[i] = i;
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_tensor("quads", rows)));
-    OK(spy_call_with(fn(m, "of_quads"), SPY_ARGS(all, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(N), got)), &o));
+    OK(spy_call_with(fn(m, "of_quads"), SPY_ARGS(all, spy_out_array("_result", got, SPY_SHAPE(N), SPY_DTYPE_FLOAT32)), &o));
     for (int i = 0; i < N; i++) assert_float_equal(got[i], data[i], 0);
     o = globals_of(SPY_ARGS(spy_arg_tensor("bins", b)));
     for (int i = 0; i < 3; i++) OK(spy_call_with(fn(m, "count"), SPY_ARGS(v), &o));
@@ -179,7 +180,7 @@ static void test_typed(void **state) {
     for (int i = 0; i < N; i++) assert_float_equal(got[i], y_data[i] + 2, 0);
     const float four[4] = { 1, 2, 3, 4 };
     spy_arg other = spy_arg_struct("other", SPY_ARGS(spy_arg_tensor("from", y), spy_arg_f32("add", -1), spy_arg_tensor("to", to)));
-    spy_status status = spy_dispatch(fn(m, "sets"), sixty_four, SPY_ARGS(other, spy_arg_f32n("four", 4, four), spy_arg_tensor("wide", rows)), NULL);
+    spy_status status = spy_dispatch(fn(m, "sets"), sixty_four, SPY_ARGS(other, spy_arg_f32n("four", four, 4), spy_arg_tensor("wide", rows)), NULL);
     if (status == SPY_ERROR_COMPILE || status == SPY_ERROR_UNSUPPORTED) { // RWBuffer<float> and <float4>, of one type in the code
         ERROR_ON(gpu_device, status, "StorageImageReadWithoutFormat");
     } else {
@@ -241,7 +242,7 @@ static void make_tables(tables *t) {
     }
     for (int i = 0; i < MANY; i++) t->i[i] = i;
     t->arg = spy_arg_struct("b", (spy_args){ t->fields, 3 });
-    t->index = spy_arg_array("i", SPY_INT32, SPY_SHAPE(MANY), t->i);
+    t->index = spy_arg_array("i", t->i, SPY_SHAPE(MANY), SPY_DTYPE_INT32);
 }
 
 static void test_array_globals(void **state) {
@@ -251,7 +252,7 @@ static void test_array_globals(void **state) {
     tables t;
     float got[3 * MANY], v3[3] = { 1, 2, 3 };
     make_tables(&t);
-    spy_arg out = spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(MANY), got), whole = t.arg;
+    spy_arg out = spy_out_array("_result", got, SPY_SHAPE(MANY), SPY_DTYPE_FLOAT32), whole = t.arg;
     whole.name = "tables";
     for (int k = 0; k < 3; k++) { // whole, in parts, and a part over the whole
         spy_arg one = t.fields[0], two = t.fields[1], three = t.fields[2];
@@ -277,8 +278,8 @@ static void test_array_globals(void **state) {
     if (spy_get_device_info(gpu_device).features & SPY_FEATURE_INT16) { // two variables of one binding in the code
         uint32_t words[2][MANY];
         for (int i = 0; i < 2 * MANY; i++) words[i / MANY][i % MANY] = random_bits();
-        spy_tensor *w0 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(MANY), words[0]));
-        spy_tensor *w1 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(MANY), words[1]));
+        spy_tensor *w0 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(MANY), words[0]));
+        spy_tensor *w1 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(MANY), words[1]));
         o = globals_of(SPY_ARGS(spy_arg_struct("bytes", SPY_ARGS(spy_arg_tensor(NULL, w0), spy_arg_tensor(NULL, w1)))));
         for (int k = 0; k < 2; k++) {
             OK(spy_call_with(fn(m, "widths"), SPY_ARGS(spy_arg_i32("k", k), t.index, out), &o));
@@ -302,7 +303,7 @@ static void test_array_globals(void **state) {
     spy_tensor *outs[2] = { floats(SPY_SHAPE(MANY, 3), NULL), floats(SPY_SHAPE(MANY, 3), NULL) };
     o = globals_of(SPY_ARGS(spy_arg_struct("outs", SPY_ARGS(spy_arg_tensor("[1]", outs[1]), spy_arg_tensor("[0]", outs[0]))),
                             spy_arg_tensor("first", t.t[1])));
-    for (int k = 0; k < 2; k++) OK(spy_call_with(fn(m, "spread"), SPY_ARGS(spy_arg_i32("k", k), t.index, spy_arg_f32n("v", 3, v3)), &o));
+    for (int k = 0; k < 2; k++) OK(spy_call_with(fn(m, "spread"), SPY_ARGS(spy_arg_i32("k", k), t.index, spy_arg_f32n("v", v3, 3)), &o));
     for (int k = 0; k < 2; k++) {
         OK(spy_tensor_read(outs[k], got, sizeof got));
         for (int i = 0; i < 3 * MANY; i++) assert_float_equal(got[i], v3[i % 3] + t.data[1][i / 3], 0);
@@ -328,7 +329,7 @@ static void test_array_params(void **state) {
     tables t;
     float got[MANY], other[MANY];
     make_tables(&t);
-    spy_arg out = spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(MANY), got);
+    spy_arg out = spy_out_array("_result", got, SPY_SHAPE(MANY), SPY_DTYPE_FLOAT32);
     spy_tensor *to[2] = { floats(SPY_SHAPE(MANY), NULL), floats(SPY_SHAPE(MANY), NULL) };
     for (int k = 0; k < 3; k++) {
         OK(spy_call(fn(m, "one_of"), SPY_ARGS(t.arg, spy_arg_i32("k", k), t.index, out)));
@@ -477,8 +478,8 @@ static void test_unsized_globals(void **state) {
     int32_t index[MANY], words[4];
     float got[MANY];
     for (int i = 0; i < MANY; i++) index[i] = i;
-    spy_arg all = spy_arg_array("i", SPY_INT32, SPY_SHAPE(MANY), index), out = spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(MANY), got);
-    spy_tensor *counts = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), (const int32_t[4]){ 0, 0, 0, 0 }));
+    spy_arg all = spy_arg_array("i", index, SPY_SHAPE(MANY), SPY_DTYPE_INT32), out = spy_out_array("_result", got, SPY_SHAPE(MANY), SPY_DTYPE_FLOAT32);
+    spy_tensor *counts = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), (const int32_t[4]){ 0, 0, 0, 0 }));
     uint64_t built = 0;
     int rounds = (int)test_count(100);
     for (int n = 0; n < rounds; n++) { // lists of any length, from anywhere
@@ -487,7 +488,7 @@ static void test_unsized_globals(void **state) {
         spy_args lists[6];
         for (int w = 0; w < 6; w++) lists[w] = (spy_args){ &u->args[w][first], count };
         spy_arg inner = spy_arg_struct("inner", lists[2]), set = spy_arg_struct("set", SPY_ARGS(inner, spy_arg_f32("scale", 2)));
-        spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", lists[0]), spy_arg_struct("bytes", lists[1]), spy_arg_f32n("after", 3, after), spy_arg_f32("before", 3), set,
+        spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", lists[0]), spy_arg_struct("bytes", lists[1]), spy_arg_f32n("after", after, 3), spy_arg_f32("before", 3), set,
                                                  spy_arg_struct("threes", lists[3]), spy_arg_struct("fours", lists[4]), spy_arg_struct("cbs", lists[5]), spy_arg_tensor("values", u->values_tensor)));
         OK(spy_call_with(fn(m, "picked"), SPY_ARGS(spy_arg_i32("k", k), all, out), &o));
         size_t f = first + (size_t)k;
@@ -503,10 +504,10 @@ static void test_unsized_globals(void **state) {
         for (int n = 0; n < 40; n++) {
             spy_arg few[3];
             for (int w = 0; w < 3; w++) few[w] = u->args[0][picks[n][w] = random_bits() % 5];
-            spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", (spy_args){ few, 2 + (size_t)n % 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", 3, after), spy_arg_tensor("values", u->values_tensor)));
+            spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("open", (spy_args){ few, 2 + (size_t)n % 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", after, 3), spy_arg_tensor("values", u->values_tensor)));
             o.append_to = list;
             if (picks[n][0] == picks[n][1]) picks[n][0] = UNSIZED;
-            else OK(spy_call_with(fn(m, "moved"), SPY_ARGS(spy_arg_i32("k", 0), spy_arg_i32("j", 1), spy_arg_tensor("i", MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(MANY), index)))), &o));
+            else OK(spy_call_with(fn(m, "moved"), SPY_ARGS(spy_arg_i32("k", 0), spy_arg_i32("j", 1), spy_arg_tensor("i", MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(MANY), index)))), &o));
         }
         if (list) OK(spy_list_finish(list));
         for (int round = 0; round < (list ? 3 : 1); round++) { // the second time as a graph
@@ -521,7 +522,7 @@ static void test_unsized_globals(void **state) {
         spy_release_command_list(list);
     }
     spy_arg two[2] = { u->args[1][0], spy_arg_tensor(NULL, counts) };
-    spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("words", (spy_args){ two, 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", 3, after), spy_arg_tensor("values", u->values_tensor)));
+    spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("words", (spy_args){ two, 2 }), spy_arg_f32("before", 1), spy_arg_f32n("after", after, 3), spy_arg_tensor("values", u->values_tensor)));
     all.name = "v";
     OK(spy_call_with(fn(m, "counted"), SPY_ARGS(spy_arg_i32("k", 1), all), &o));
     OK(spy_tensor_read(counts, words, sizeof words));
@@ -539,7 +540,7 @@ static void test_unsized_params(void **state) {
     int32_t index[MANY];
     float got[MANY];
     for (int i = 0; i < MANY; i++) index[i] = i;
-    spy_arg all = spy_arg_array("i", SPY_INT32, SPY_SHAPE(MANY), index), out = spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(MANY), got);
+    spy_arg all = spy_arg_array("i", index, SPY_SHAPE(MANY), SPY_DTYPE_INT32), out = spy_out_array("_result", got, SPY_SHAPE(MANY), SPY_DTYPE_FLOAT32);
     spy_tensor *to[UNSIZED / 2 + 1];
     spy_arg to_args[UNSIZED / 2 + 1];
     for (int k = 0; k <= UNSIZED / 2; k++) to_args[k] = spy_arg_tensor(NULL, to[k] = floats(SPY_SHAPE(MANY), NULL));
@@ -562,7 +563,7 @@ static void test_unsized_params(void **state) {
         assert_memory_equal(got, u->open[k], sizeof got);
         spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("before", 1), spy_arg_tensor("values", u->values_tensor)));
         OK(spy_dispatch(fn(m, "shader"), sixty_four, SPY_ARGS(spy_arg_f32("add", 10), b, which, spy_arg_bool("twice", n % 2), spy_arg_struct("to", (spy_args){ to_args, (size_t)k / 2 + 1 }),
-                                                              spy_arg_tensor("x", u->t[2][0]), spy_arg_f32n("v", 3, v)), &o));
+                                                              spy_arg_tensor("x", u->t[2][0]), spy_arg_f32n("v", v, 3)), &o));
         OK(spy_tensor_read(to[k / 2], got, sizeof got));
         for (int i = 0; i < MANY; i++) assert_float_equal(got[i], u->open[k][i] * (float)(1 + n % 2) + 10 + u->inner[0][i] + 3, 0);
         if (n == 0) built = spy_get_device_stats(gpu_device).kernels_built;
@@ -585,7 +586,7 @@ static void test_bad_unsized(void **state) {
     spy_call_options o = globals_of(SPY_NO_ARGS);
     FAILS(SPY_ERROR_COMPILE, spy_call_with(fn(m, "pictured"), SPY_ARGS(i, out), &o), "'pictures'", "cannot be given");
     if (!gpu_is_cuda()) return; // test_unsized_params has the refusals
-    spy_tensor *x = floats(SPY_SHAPE(24), data), *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), data)), *none = floats(SPY_SHAPE(0), NULL);
+    spy_tensor *x = floats(SPY_SHAPE(24), data), *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), data)), *none = floats(SPY_SHAPE(0), NULL);
     spy_tensor *rows = floats(SPY_SHAPE(4, 6), data), *column = MADE(spy_tensor, spy_create_slice(rows, 1, 0, 4, 2));
     spy_arg one = spy_arg_tensor(NULL, x);
     FAILS(SPY_ERROR_NOT_FOUND, spy_call_with(fn(m, "opened"), SPY_ARGS(i, out), &o), "'open'", "not given");
@@ -599,11 +600,11 @@ static void test_bad_unsized(void **state) {
     FAILS(SPY_ERROR_OUT_OF_RANGE, OPEN(LIST("open", spy_arg_tensor(NULL, column), one)), "'open[0]'", "next to each other");
     FAILS(SPY_ERROR_OUT_OF_RANGE, OPEN(LIST("open", one, one), spy_arg_tensor("open[5]", x)), "'open[5]'", "2 elements");
     FAILS(SPY_ERROR_TYPE_MISMATCH, ONE(LIST("b", one, spy_arg_f32(NULL, 1))), "'b[1]'", "number");
-    FAILS(SPY_ERROR_TYPE_MISMATCH, ONE(spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(24), data)), "'b'", "a struct of tensors");
+    FAILS(SPY_ERROR_TYPE_MISMATCH, ONE(spy_arg_array("b", data, SPY_SHAPE(24), SPY_DTYPE_FLOAT32)), "'b'", "a struct of tensors");
     spy_device_desc d = gpu_desc();
     spy_device *other = gpu_open(&d);
     if (other) {
-        spy_tensor *foreign = gpu_tensor(other, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data);
+        spy_tensor *foreign = gpu_tensor(other, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), data);
         FAILS(SPY_ERROR_INVALID_ARGUMENT, ONE(LIST("b", one, spy_arg_tensor(NULL, foreign))), "another device");
         spy_release_device(other);
     }
@@ -633,10 +634,14 @@ static void test_hazards(void **state) {
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "order", order_source));
     int32_t index[64], a_want[64], b_want[64], got[64];
     for (int i = 0; i < 64; i++) index[i] = a_want[i] = i, b_want[i] = (int32_t)random_bits();
-    spy_tensor *i64 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), index));
-    spy_tensor *a = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), index));
-    spy_tensor *b = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), b_want));
-    spy_tensor *c = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), NULL));
+    spy_tensor *i64 =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), index));
+    spy_tensor *a =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), index));
+    spy_tensor *b =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), b_want));
+    spy_tensor *c =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), NULL));
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_tensor("cells", a), spy_arg_tensor("pair[0]", a), spy_arg_tensor("pair[1]", b)));
     spy_arg i = spy_arg_tensor("i", i64);
     for (int round = 0; round < 60; round++) {
@@ -666,10 +671,11 @@ static void test_many(void **state) {
     spy_function *add = fn(m, "add");
     int32_t index[64], zeros[64] = { 0 }, got[64];
     for (int i = 0; i < 64; i++) index[i] = i;
-    spy_tensor *i64 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), index));
+    spy_tensor *i64 =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), index));
     spy_tensor *cells[4];
     spy_arg i = spy_arg_tensor("i", i64);
-    for (int k = 0; k < 4; k++) cells[k] = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), zeros));
+    for (int k = 0; k < 4; k++) cells[k] = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), zeros));
     spy_command_list *list = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
     spy_call_options o;
     memset(&o, 0, sizeof o);
@@ -681,7 +687,7 @@ static void test_many(void **state) {
         OK(spy_call(add, SPY_ARGS(spy_arg_tensor("b", cells[n % 4]), i)));
         if (n % 100 == 0) OK(spy_list_submit(list));
         if (n % 7) continue;
-        spy_release_tensor(MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(1 + n), NULL)));
+        spy_release_tensor(MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(1 + n), NULL)));
     }
     for (int k = 0; k < 4; k++) {
         OK(spy_tensor_read(cells[k], got, sizeof got));
@@ -713,8 +719,9 @@ static void test_bad_typed(void **state) {
                                                 "void ordered(RasterizerOrderedBuffer<float> b, int i) { b[i] = i; }\n"));
     float data[24] = { 0 }, r;
     spy_arg i = spy_arg_i32("i", 0);
-    spy_tensor *x = floats(SPY_SHAPE(4, 6), data), *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), data));
-    spy_tensor *longs = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT64, NULL, NULL, SPY_SHAPE(4), data));
+    spy_tensor *x = floats(SPY_SHAPE(4, 6), data), *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_tensor *longs =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT64, NULL, NULL, SPY_SHAPE(4), data));
     spy_tensor *column = MADE(spy_tensor, spy_create_slice(x, 1, 0, 4, 2));
     spy_tensor *flat = floats(SPY_SHAPE(24), data), *shifted = MADE(spy_tensor, spy_create_slice(flat, 0, 1, 24, 1));
     spy_tensor *none = floats(SPY_SHAPE(0), NULL), *threes = floats(SPY_SHAPE(8, 3), data), *fours = floats(SPY_SHAPE(6, 4), data);
@@ -764,7 +771,7 @@ static void test_bad_arrays(void **state) {
                                                 "float paired(int i) { return pairs[1].b[i]; }\n"
                                                 "float one_of(StructuredBuffer<float> b[3], int k, int i) { return b[k][i]; }\n"));
     float data[24] = { 0 }, r;
-    spy_tensor *x = floats(SPY_SHAPE(24), data), *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_tensor *x = floats(SPY_SHAPE(24), data), *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), data));
     spy_arg i = spy_arg_i32("i", 0), k = spy_arg_i32("k", 0), out = spy_out_f32("_result", &r), one = spy_arg_tensor(NULL, x);
     spy_arg wrong = spy_arg_tensor(NULL, ints);
     spy_function *param = fn(m, "one_of"), *looked_up = fn(m, "looked_up");

@@ -23,7 +23,7 @@ static spy_tensor *typed(const char *type, spy_shape shape, const void *data) {
 static spy_tensor *ramp(int64_t count, float first) { // (count,) floats: first, first + 1, ...
     float *data = (float *)malloc(sizeof(float) * (size_t)(count + 1));
     for (int64_t i = 0; i < count; i++) data[i] = first + (float)i;
-    spy_tensor *t = make(SPY_FLOAT32, SPY_SHAPE(count), data);
+    spy_tensor *t = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(count), data);
     free(data);
     return t;
 }
@@ -77,11 +77,11 @@ static void clean(void) {
 
 static bool device_has(spy_dtype d) {
     uint32_t f = spy_get_device_info(gpu_device).features;
-    if (d == SPY_INT8 || d == SPY_UINT8) return f & SPY_FEATURE_INT8;
-    if (d == SPY_INT16 || d == SPY_UINT16) return f & SPY_FEATURE_INT16;
-    if (d == SPY_INT64 || d == SPY_UINT64) return f & SPY_FEATURE_INT64;
-    if (d == SPY_FLOAT16) return f & SPY_FEATURE_FLOAT16;
-    if (d == SPY_FLOAT64) return f & SPY_FEATURE_FLOAT64;
+    if (d == SPY_DTYPE_INT8 || d == SPY_DTYPE_UINT8) return f & SPY_FEATURE_INT8;
+    if (d == SPY_DTYPE_INT16 || d == SPY_DTYPE_UINT16) return f & SPY_FEATURE_INT16;
+    if (d == SPY_DTYPE_INT64 || d == SPY_DTYPE_UINT64) return f & SPY_FEATURE_INT64;
+    if (d == SPY_DTYPE_FLOAT16) return f & SPY_FEATURE_FLOAT16;
+    if (d == SPY_DTYPE_FLOAT64) return f & SPY_FEATURE_FLOAT64;
     return true;
 }
 
@@ -94,17 +94,17 @@ static void test_scalars(void **state) {
         int64_t a, b;
         uint64_t sum_bits; // of a + b in this type
     } rows[] = {
-        { SPY_INT8, "i8", -100, 27, 0xb7 },          // -73
-        { SPY_UINT8, "u8", 200, 100, 0x2c },         // 300 - 256 = 44
-        { SPY_INT16, "i16", -30000, -10000, 0x63c0 }, // -40000 + 65536 = 25536
-        { SPY_UINT16, "u16", 65000, 1000, 0x01d0 },  // 464
-        { SPY_INT32, "i32", -7, 3, 0xfffffffcu },
-        { SPY_UINT32, "u32", 4000000000, 500000000, 205032704 }, // mod 2^32
-        { SPY_INT64, "i64", INT64_MIN + 5, 1, 0x8000000000000006u },
-        { SPY_UINT64, "u64", 5, 9000000000000000000, 9000000000000000005u },
-        { SPY_FLOAT16, "f16", 3, -5, 0xc000 },        // -2 as half
-        { SPY_FLOAT32, "f32", 3, -5, 0xc0000000u },   // -2 as float
-        { SPY_FLOAT64, "f64", 3, -5, 0xc000000000000000u },
+        { SPY_DTYPE_INT8, "i8", -100, 27, 0xb7 },          // -73
+        { SPY_DTYPE_UINT8, "u8", 200, 100, 0x2c },         // 300 - 256 = 44
+        { SPY_DTYPE_INT16, "i16", -30000, -10000, 0x63c0 }, // -40000 + 65536 = 25536
+        { SPY_DTYPE_UINT16, "u16", 65000, 1000, 0x01d0 },  // 464
+        { SPY_DTYPE_INT32, "i32", -7, 3, 0xfffffffcu },
+        { SPY_DTYPE_UINT32, "u32", 4000000000, 500000000, 205032704 }, // mod 2^32
+        { SPY_DTYPE_INT64, "i64", INT64_MIN + 5, 1, 0x8000000000000006u },
+        { SPY_DTYPE_UINT64, "u64", 5, 9000000000000000000, 9000000000000000005u },
+        { SPY_DTYPE_FLOAT16, "f16", 3, -5, 0xc000 },        // -2 as half
+        { SPY_DTYPE_FLOAT32, "f32", 3, -5, 0xc0000000u },   // -2 as float
+        { SPY_DTYPE_FLOAT64, "f64", 3, -5, 0xc000000000000000u },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char name[32];
@@ -119,7 +119,7 @@ static void test_scalars(void **state) {
         assert_true(got == rows[i].sum_bits);
         got = 0;
         OK(spy_call(fn(name), SPY_ARGS(spy_arg_i64(NULL, rows[i].b), spy_arg_i64(NULL, rows[i].a),
-                                       spy_out_array("_result", rows[i].dtype, gpu_rank0(), &got))));
+                                       spy_out_array("_result", &got, gpu_rank0(), rows[i].dtype))));
         assert_true(got == rows[i].sum_bits);
         uint64_t x = rows[i].sum_bits, y = 0, x0 = x, u = 0x7777777777777777u, v = u;
         snprintf(name, sizeof name, "swap_%s", rows[i].n);
@@ -130,7 +130,7 @@ static void test_scalars(void **state) {
         // Only `size` bytes may have been written.
         assert_memory_equal(&u, &x0, size);
         if (size < 8) assert_memory_equal((char *)&u + size, "\x77\x77\x77\x77\x77\x77\x77", 8 - size);
-        if (rows[i].dtype < SPY_FLOAT16) {
+        if (rows[i].dtype < SPY_DTYPE_FLOAT16) {
             uint64_t next = x0 + 1;
             assert_memory_equal(&v, &next, size);
         }
@@ -147,9 +147,9 @@ static void test_scalars(void **state) {
     assert_true(!b && d);
     bool in3[3] = { true, false, true }, out3[3] = { true, true, true };
     int32_t n = -1;
-    OK(spy_call(fn("count_true"), SPY_ARGS(spy_arg_array("v", SPY_BOOL, SPY_SHAPE(3), in3), spy_out_i32("_result", &n))));
+    OK(spy_call(fn("count_true"), SPY_ARGS(spy_arg_array("v", in3, SPY_SHAPE(3), SPY_DTYPE_BOOL), spy_out_i32("_result", &n))));
     assert_int_equal(n, 5);
-    OK(spy_call(fn("rotate_bool"), SPY_ARGS(spy_arg_data("v", in3, 3), spy_out_array("_result", SPY_BOOL, SPY_SHAPE(3), out3))));
+    OK(spy_call(fn("rotate_bool"), SPY_ARGS(spy_arg_data("v", in3, 3), spy_out_array("_result", out3, SPY_SHAPE(3), SPY_DTYPE_BOOL))));
     assert_true(!out3[0] && out3[1] && out3[2]);
     (void)c;
     float f = 0;
@@ -198,7 +198,7 @@ static void test_conversions(void **state) {
           spy_call(fn("add_u32"), SPY_ARGS(spy_arg_i32("a", -1), spy_arg_i32("b", 1), spy_out_u32("_result", &u))), "add_u32", "'a'",
           "uint", "-1");
     assert_int_equal(u, 77);
-    if (device_has(SPY_UINT8)) {
+    if (device_has(SPY_DTYPE_UINT8)) {
         FAILS(SPY_ERROR_OUT_OF_RANGE,
               spy_call(fn("add_u8"), SPY_ARGS(spy_arg_i32("a", 300), spy_arg_i32("b", 1), spy_out_data("_result", &byte, 1))), "add_u8",
               "'a'", "uint8_t", "300");
@@ -212,35 +212,36 @@ static void test_conversions(void **state) {
     double d3[3] = { 0.1, 2, -3 };
     int32_t i3[3] = { 1, 2, 3 }, bad[3] = { 1, 256, 3 };
     float r3[3] = { 0, 0, 0 };
-    OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_array("v", SPY_FLOAT64, SPY_SHAPE(3), d3), spy_arg_i32("s", 2),
-                                       spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), r3))));
+    OK(spy_call(fn("scale3"),
+                SPY_ARGS(spy_arg_array("v", d3, SPY_SHAPE(3), SPY_DTYPE_FLOAT64), spy_arg_i32("s", 2),
+                         spy_out_array("_result", r3, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(r3[0] == 0.1f * 2 && r3[1] == 4 && r3[2] == -6);
-    OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_i32n("v", 3, i3), spy_arg_f32("s", 0.5f), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), r3))));
+    OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_i32n("v", i3, 3), spy_arg_f32("s", 0.5f), spy_out_array("_result", r3, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(r3[0] == 0.5f && r3[1] == 1 && r3[2] == 1.5f);
     float many[3] = { 9, 9, 9 };
-    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_array("a", SPY_FLOAT64, SPY_SHAPE(3), d3), spy_arg_array("b", SPY_INT32, SPY_SHAPE(3), i3),
-                                    spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), many))));
+    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_array("a", d3, SPY_SHAPE(3), SPY_DTYPE_FLOAT64), spy_arg_array("b", i3, SPY_SHAPE(3), SPY_DTYPE_INT32),
+                                    spy_out_array("_result", many, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(many[0] == 0.1f - 1 && many[1] == 0 && many[2] == -6);
-    if (device_has(SPY_UINT8)) {
+    if (device_has(SPY_DTYPE_UINT8)) {
         uint8_t r[3] = { 9, 9, 9 };
         FAILS(SPY_ERROR_OUT_OF_RANGE,
-              spy_call(fn("add_u8"), SPY_ARGS(spy_arg_array("a", SPY_INT32, SPY_SHAPE(3), bad), spy_arg_i32("b", 0),
-                                              spy_out_array("_result", SPY_UINT8, SPY_SHAPE(3), r))),
+              spy_call(fn("add_u8"), SPY_ARGS(spy_arg_array("a", bad, SPY_SHAPE(3), SPY_DTYPE_INT32), spy_arg_i32("b", 0),
+                                              spy_out_array("_result", r, SPY_SHAPE(3), SPY_DTYPE_UINT8))),
               "add_u8", "'a'", "uint8_t");
         assert_true(r[0] == 9 && r[1] == 9 && r[2] == 9);
     }
     // Device tensors: widening is done in the kernel, what could lose values is refused.
-    if (device_has(SPY_INT16)) {
+    if (device_has(SPY_DTYPE_INT16)) {
         int16_t s4[4] = { -1, 2, -300, 32767 };
-        spy_tensor *s = make(SPY_INT16, SPY_SHAPE(4), s4), *out = ramp(4, -5);
+        spy_tensor *s = make(SPY_DTYPE_INT16, SPY_SHAPE(4), s4), *out = ramp(4, -5);
         OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", s), spy_arg_f32("b", 0.5f), spy_arg_tensor("_result", out))));
         FLOATS(out, -1.5f, 1.5f, -300.5f, 32766.5f);
         spy_release_tensor(s);
         spy_release_tensor(out);
     }
     bool b4[4] = { true, false, true, true };
-    spy_tensor *tb = make(SPY_BOOL, SPY_SHAPE(4), b4), *tf = ramp(4, 0.5f), *ti = make(SPY_INT32, SPY_SHAPE(4), NULL),
-               *td = make(SPY_FLOAT64, SPY_SHAPE(4), NULL);
+    spy_tensor *tb = make(SPY_DTYPE_BOOL, SPY_SHAPE(4), b4), *tf = ramp(4, 0.5f), *ti = make(SPY_DTYPE_INT32, SPY_SHAPE(4), NULL),
+               *td = make(SPY_DTYPE_FLOAT64, SPY_SHAPE(4), NULL);
     OK(spy_call(fn("isub"), SPY_ARGS(spy_arg_tensor("a", tb), spy_arg_i32("b", 3), spy_arg_tensor("_result", ti))));
     int32_t got[4];
     OK(spy_tensor_read(ti, got, sizeof got));
@@ -271,34 +272,35 @@ static void test_vectors(void **state) {
     NEEDS_DEVICE();
     float r[6] = { 0 };
     const float v3[3] = { 1, 2, 3 };
-    OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_f32n("v", 3, v3), spy_arg_f32("s", 2), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), r))));
+    OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_f32n("v", v3, 3), spy_arg_f32("s", 2), spy_out_array("_result", r, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(r[0] == 2 && r[1] == 4 && r[2] == 6);
     OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_data("v", v3, 12), spy_arg_f32("s", 3), spy_out_data("_result", r, 12))));
     assert_true(r[0] == 3 && r[1] == 6 && r[2] == 9);
     OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_f32("v", 5), spy_arg_f32("s", 3), spy_out_data("_result", r, 12)))); // a number splats
     assert_true(r[0] == 15 && r[1] == 15 && r[2] == 15);
     const float m[6] = { 1, 2, 3, 4, 5, 6 };
-    OK(spy_call(fn("scale_matrix"), SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(2, 3), m), spy_arg_f32("s", 2),
-                                             spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(2, 3), r))));
+    OK(spy_call(fn("scale_matrix"),
+                SPY_ARGS(spy_arg_array("m", m, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32), spy_arg_f32("s", 2),
+                         spy_out_array("_result", r, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 6; i++) assert_true(r[i] == 2 * m[i]);
     const float m34[12] = { 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 3 }, v4[4] = { 1, 2, 3, 4 };
     (void)v4;
     (void)m34;
     const float a4[4] = { 1, 2, 3, 4 };
     float sum = 0;
-    OK(spy_call(fn("sum_array"), SPY_ARGS(spy_arg_f32n("a", 4, a4), spy_out_f32("_result", &sum))));
+    OK(spy_call(fn("sum_array"), SPY_ARGS(spy_arg_f32n("a", a4, 4), spy_out_f32("_result", &sum))));
     assert_true(sum == 4321);
-    OK(spy_call(fn("reverse_array"), SPY_ARGS(spy_arg_f32n("a", 3, v3), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), r))));
+    OK(spy_call(fn("reverse_array"), SPY_ARGS(spy_arg_f32n("a", v3, 3), spy_out_array("_result", r, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     assert_true(r[0] == 3 && r[1] == 2 && r[2] == 1);
-    OK(spy_call(fn("rows"), SPY_ARGS(spy_arg_f32n("a", 3, m), spy_arg_f32n("b", 3, m + 3), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(2, 3), r))));
+    OK(spy_call(fn("rows"), SPY_ARGS(spy_arg_f32n("a", m, 3), spy_arg_f32n("b", m + 3, 3), spy_out_array("_result", r, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 6; i++) assert_true(r[i] == m[i]);
-    OK(spy_call(fn("grid"), SPY_ARGS(spy_arg_f32("a", 1), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(2, 3), r))));
+    OK(spy_call(fn("grid"), SPY_ARGS(spy_arg_f32("a", 1), spy_out_array("_result", r, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 6; i++) assert_true(r[i] == (float)(1 + 10 * (i / 3) + i % 3));
     // [[1, 2, 3], [4, 5, 6]] for float3[2]
-    OK(spy_call(fn("row_sum"), SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(2, 3), m), spy_out_f32("_result", &sum))));
+    OK(spy_call(fn("row_sum"), SPY_ARGS(spy_arg_array("m", m, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32), spy_out_f32("_result", &sum))));
     assert_true(sum == 654321);
     // A float tensor (2, 3) feeds float3 by its last dimension; (2, 2) at the same plan is an error, never a wrong read.
-    spy_tensor *x = make(SPY_FLOAT32, SPY_SHAPE(2, 3), m), *y = NULL, *z = make(SPY_FLOAT32, SPY_SHAPE(2, 3), NULL);
+    spy_tensor *x = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), m), *y = NULL, *z = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), NULL);
     OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_tensor("v", x), spy_arg_f32("s", 2), spy_arg_tensor("_result", z))));
     FLOATS(z, 2, 4, 6, 8, 10, 12);
     OK(spy_call(fn("scale3"), SPY_ARGS(spy_arg_tensor("v", x), spy_arg_f32("s", 3), spy_out_tensor("_result", &y))));
@@ -321,25 +323,28 @@ static void test_vectors(void **state) {
     // float3x4 by a float tensor (2, 3, 4): mul(m, v)_i = sum_j m_ij v_j with v = (1, 2, 3) as float3 needs 3 columns.
     OK(spy_call(fn("row_sum"), SPY_ARGS(spy_arg_tensor("m", v), spy_out_f32("_result", &sum)))); // float3 tensor (2,) as float3[2]
     assert_true(sum == 654321);
-    if (device_has(SPY_FLOAT16)) {
+    if (device_has(SPY_DTYPE_FLOAT16)) {
         const uint16_t h[6] = { 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600 }; // 1 2 3 4 5 6
         uint16_t hr[6] = { 0 };
-        spy_tensor *th = make(SPY_FLOAT16, SPY_SHAPE(2, 3), h), *ho = typed("half3", SPY_SHAPE(2), NULL);
+        spy_tensor *th = make(SPY_DTYPE_FLOAT16, SPY_SHAPE(2, 3), h),
+                   *ho = typed("half3", SPY_SHAPE(2), NULL);
         OK(spy_call(fn("add_half3"), SPY_ARGS(spy_arg_tensor("a", th), spy_arg_tensor("b", th), spy_arg_tensor("_result", ho))));
         OK(spy_tensor_read(ho, hr, sizeof hr));
         const uint16_t twice[6] = { 0x4000, 0x4400, 0x4600, 0x4800, 0x4900, 0x4a00 }; // 2 4 6 8 10 12
         assert_memory_equal(hr, twice, sizeof hr);
     }
-    if (device_has(SPY_FLOAT64)) {
+    if (device_has(SPY_DTYPE_FLOAT64)) {
         const double d[4] = { 1e-300, 2, 3, 1e300 };
         double dr[4] = { 0 };
-        OK(spy_call(fn("add_double2"), SPY_ARGS(spy_arg_array("a", SPY_FLOAT64, SPY_SHAPE(2, 2), d), spy_arg_array("b", SPY_FLOAT64, SPY_SHAPE(2, 2), d),
-                                                spy_out_array("_result", SPY_FLOAT64, SPY_SHAPE(2, 2), dr))));
+        OK(spy_call(fn("add_double2"),
+                    SPY_ARGS(spy_arg_array("a", d, SPY_SHAPE(2, 2), SPY_DTYPE_FLOAT64),
+                             spy_arg_array("b", d, SPY_SHAPE(2, 2), SPY_DTYPE_FLOAT64),
+                             spy_out_array("_result", dr, SPY_SHAPE(2, 2), SPY_DTYPE_FLOAT64))));
         for (int i = 0; i < 4; i++) assert_true(dr[i] == 2 * d[i]);
     }
     const int32_t i3[3] = { 1, -2, 3 };
     int32_t ir[3];
-    OK(spy_call(fn("add_int3"), SPY_ARGS(spy_arg_i32n("a", 3, i3), spy_arg_i32("b", 10), spy_out_array("_result", SPY_INT32, SPY_SHAPE(3), ir))));
+    OK(spy_call(fn("add_int3"), SPY_ARGS(spy_arg_i32n("a", i3, 3), spy_arg_i32("b", 10), spy_out_array("_result", ir, SPY_SHAPE(3), SPY_DTYPE_INT32))));
     assert_true(ir[0] == 11 && ir[1] == 8 && ir[2] == 13);
     clean();
 }
@@ -348,12 +353,12 @@ static void test_vectors(void **state) {
 static void test_matrix_conversion(void **state) {
     NEEDS_DEVICE();
     const int32_t whole[6] = { 1, -2, 3, 4, 5, 6 };
-    spy_tensor *t = make(SPY_INT32, SPY_SHAPE(1, 2, 3), whole), *out = NULL;
+    spy_tensor *t = make(SPY_DTYPE_INT32, SPY_SHAPE(1, 2, 3), whole), *out = NULL;
     OK(spy_call(fn("scale_matrix"), SPY_ARGS(spy_arg_tensor("m", t), spy_arg_f32("s", 0.5f), spy_out_tensor("_result", &out))));
     FLOATS(out, 0.5f, -1, 1.5f, 2, 2.5f, 3);
-    if (device_has(SPY_INT8)) {
+    if (device_has(SPY_DTYPE_INT8)) {
         const int8_t small[6] = { 1, -2, 3, 4, 5, 6 };
-        t = make(SPY_INT8, SPY_SHAPE(1, 2, 3), small);
+        t = make(SPY_DTYPE_INT8, SPY_SHAPE(1, 2, 3), small);
         OK(spy_call(fn("scale_matrix"), SPY_ARGS(spy_arg_tensor("m", t), spy_arg_f32("s", 0.5f), spy_out_tensor("_result", &out))));
         FLOATS(out, 0.5f, -1, 1.5f, 2, 2.5f, 3);
     }
@@ -398,13 +403,13 @@ static bool same_particle(const c_particle *a, const c_particle *b) {
 
 static void test_structs_whole(void **state) {
     NEEDS_DEVICE();
-    if (!device_has(SPY_INT16)) skip();
+    if (!device_has(SPY_DTYPE_INT16)) skip();
     assert_int_equal(spy_type_size_bytes(module, "Particle"), sizeof(c_particle));
     assert_true(spy_has_type(module, "Particle") && spy_has_type(module, "float3") && !spy_has_type(module, "Nothing"));
     const float by[3] = { 1, 0.5f, -1 };
     c_particle p = a_particle(2), r, expected = moved(p, by, 2);
     memset(&r, 0x55, sizeof r);
-    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_data("p", &p, sizeof p), spy_arg_f32n("by", 3, by), spy_arg_f32("times", 2), spy_out_data("_result", &r, sizeof r))));
+    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_data("p", &p, sizeof p), spy_arg_f32n("by", by, 3), spy_arg_f32("times", 2), spy_out_data("_result", &r, sizeof r))));
     assert_true(same_particle(&r, &expected));
     // inout from host memory and back
     OK(spy_call(fn("advance"), SPY_ARGS(spy_inout_data("p", &r, sizeof r), spy_arg_f32("dt", 10))));
@@ -418,7 +423,7 @@ static void test_structs_whole(void **state) {
     spy_tensor *t = typed("Particle", SPY_SHAPE(N), many), *out = NULL;
     OK(spy_tensor_read(t, back, sizeof back));
     for (int i = 0; i < N; i++) assert_true(same_particle(&back[i], &many[i]));
-    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_tensor("p", t), spy_arg_f32n("by", 3, by), spy_arg_tensor("times", ramp(N, 0)), spy_out_tensor("_result", &out))));
+    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_tensor("p", t), spy_arg_f32n("by", by, 3), spy_arg_tensor("times", ramp(N, 0)), spy_out_tensor("_result", &out))));
     assert_string_equal(spy_get_tensor_info(out).type, "Particle");
     OK(spy_tensor_read(out, back, sizeof back));
     for (int i = 0; i < N; i++) {
@@ -436,7 +441,7 @@ static void test_structs_whole(void **state) {
 
 static void test_structs_by_fields(void **state) {
     NEEDS_DEVICE();
-    if (!device_has(SPY_INT16)) skip();
+    if (!device_has(SPY_DTYPE_INT16)) skip();
     enum { N = 5 };
     // Tensors at leaves: position by a float (N, 3), mass a number, uv a host array, id a tensor, on by bool tensor, tags by (N, 2).
     float positions[N * 3], expected[N];
@@ -453,11 +458,11 @@ static void test_structs_by_fields(void **state) {
         // weight() by hand
         expected[i] = 4.0f + (float)i + 10 * (float)(i + 1) + 100 * (float)(i + 2) + 2000.0f + 10000 * (float)(i - 2) + (ons[i] ? 100000.0f : 0) + 7 * (float)i;
     }
-    spy_tensor *tp = make(SPY_FLOAT32, SPY_SHAPE(N, 3), positions), *ti = make(SPY_INT16, SPY_SHAPE(N), ids), *to = make(SPY_BOOL, SPY_SHAPE(N), ons),
-               *tt = make(SPY_INT32, SPY_SHAPE(N, 2), tags), *out = ramp(N, -9);
+    spy_tensor *tp = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(N, 3), positions), *ti = make(SPY_DTYPE_INT16, SPY_SHAPE(N), ids), *to = make(SPY_DTYPE_BOOL, SPY_SHAPE(N), ons),
+               *tt = make(SPY_DTYPE_INT32, SPY_SHAPE(N, 2), tags), *out = ramp(N, -9);
     OK(spy_call(fn("weight"),
                 SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("mass", 4), spy_arg_tensor("position", tp),
-                                                      spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", 2, uv), spy_arg_tensor("id", ti), spy_arg_tensor("on", to))),
+                                                      spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", uv, 2), spy_arg_tensor("id", ti), spy_arg_tensor("on", to))),
                                                       spy_arg_tensor("tags", tt))),
                          spy_arg_tensor("_result", out))));
     expect_floats(out, expected, N, __LINE__);
@@ -470,13 +475,13 @@ static void test_structs_by_fields(void **state) {
     const float pos[3] = { 1, 2, 3 };
     const int32_t two[2] = { 5, 6 };
     float w = 0;
-    OK(spy_call(fn("weight"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32n(NULL, 3, pos), spy_arg_i32(NULL, 9), spy_arg_data(NULL, &inner, sizeof inner),
-                                                                    spy_arg_i32n(NULL, 2, two))),
+    OK(spy_call(fn("weight"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32n(NULL, pos, 3), spy_arg_i32(NULL, 9), spy_arg_data(NULL, &inner, sizeof inner),
+                                                                    spy_arg_i32n(NULL, two, 2))),
                                        spy_out_f32("_result", &w))));
     assert_true(w == 9 + 1 + 20 + 300 + 1000 + 30000 + 100000 + 6);
     // SOA result, out parameter by fields, inout by fields.
     const float a5[N] = { 1, 5, -3, 2, 0 }, b5[N] = { 2, 4, -4, 2, 1 };
-    spy_tensor *a = make(SPY_FLOAT32, SPY_SHAPE(N), a5), *b = make(SPY_FLOAT32, SPY_SHAPE(N), b5), *lo = ramp(N, 0), *hi = NULL;
+    spy_tensor *a = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(N), a5), *b = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(N), b5), *lo = ramp(N, 0), *hi = NULL;
     OK(spy_call(fn("minmax"), SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", b),
                                        spy_arg_struct("_result", SPY_ARGS(spy_out_tensor("hi", &hi), spy_arg_tensor("lo", lo))))));
     FLOATS(lo, 1, 4, -4, 2, 0);
@@ -486,7 +491,7 @@ static void test_structs_by_fields(void **state) {
     assert_true(lo1 == -8 && hi1 == 8);
     float los[N], his[N];
     OK(spy_call(fn("minmax_out"), SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("b", b),
-                                           spy_arg_struct("t", SPY_ARGS(spy_out_array("lo", SPY_FLOAT32, SPY_SHAPE(N), los), spy_out_array("hi", SPY_FLOAT32, SPY_SHAPE(N), his))))));
+                                           spy_arg_struct("t", SPY_ARGS(spy_out_array("lo", los, SPY_SHAPE(N), SPY_DTYPE_FLOAT32), spy_out_array("hi", his, SPY_SHAPE(N), SPY_DTYPE_FLOAT32))))));
     assert_true(los[2] == -4 && his[2] == -3 && los[4] == 0 && his[0] == 2);
     struct { float lo, hi; } pair = { 0, 0 };
     OK(spy_call(fn("minmax"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 2), spy_out_data("_result", &pair, sizeof pair))));
@@ -529,13 +534,13 @@ static void test_overloads(void **state) {
     assert_int_equal(n, 1);
     OK(spy_call(fn("which"), SPY_ARGS(spy_arg_f32(NULL, 1), spy_out_i32("_result", &n))));
     assert_int_equal(n, 2);
-    OK(spy_call(fn("which"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, 3, v), "float3"), spy_out_i32("_result", &n))));
+    OK(spy_call(fn("which"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, v, 3), "float3"), spy_out_i32("_result", &n))));
     assert_int_equal(n, 3);
     OK(spy_call(fn("which"), SPY_ARGS(spy_arg_i32(NULL, 1), spy_arg_i32(NULL, 1), spy_out_i32("_result", &n))));
     assert_int_equal(n, 4);
     OK(spy_call(fn("which"), SPY_ARGS(spy_arg_struct(NULL, SPY_ARGS(spy_arg_f32("hi", 1), spy_arg_f32("lo", 1))), spy_out_i32("_result", &n))));
     assert_int_equal(n, 5);
-    spy_tensor *ti = make(SPY_INT32, SPY_SHAPE(2), (int32_t[]){ 1, 2 }), *out = make(SPY_INT32, SPY_SHAPE(2), NULL);
+    spy_tensor *ti = make(SPY_DTYPE_INT32, SPY_SHAPE(2), (int32_t[]){ 1, 2 }), *out = make(SPY_DTYPE_INT32, SPY_SHAPE(2), NULL);
     int32_t got[2];
     OK(spy_call(fn("which"), SPY_ARGS(spy_arg_tensor(NULL, ti), spy_arg_tensor("_result", out))));
     OK(spy_tensor_read(out, got, 8));
@@ -543,7 +548,7 @@ static void test_overloads(void **state) {
     OK(spy_call(fn("which"), SPY_ARGS(spy_arg_tensor(NULL, ramp(2, 0)), spy_arg_tensor("_result", out))));
     OK(spy_tensor_read(out, got, 8));
     assert_true(got[0] == 2 && got[1] == 2);
-    spy_tensor *t3 = make(SPY_FLOAT32, SPY_SHAPE(2, 3), NULL);
+    spy_tensor *t3 = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), NULL);
     OK(spy_call(fn("which"), SPY_ARGS(spy_cast(spy_arg_tensor(NULL, t3), "float3"), spy_arg_tensor("_result", out))));
     OK(spy_tensor_read(out, got, 8));
     assert_true(got[0] == 3 && got[1] == 3);
@@ -560,11 +565,11 @@ static void test_generics(void **state) {
     OK(spy_call(fn("twice"), SPY_ARGS(spy_arg_f32("x", 0.25f), spy_out_f32("_result", &f))));
     assert_true(f == 0.5f);
     for (uint32_t count = 2; count <= 4; count++) { // the same argument kinds, another N each time
-        OK(spy_call(fn("sum_vector"), SPY_ARGS(spy_arg_f32n("v", count, v), spy_out_f32("_result", &f))));
+        OK(spy_call(fn("sum_vector"), SPY_ARGS(spy_arg_f32n("v", v, count), spy_out_f32("_result", &f))));
         assert_true(f == (float)(count * (count + 1) / 2));
     }
     for (uint32_t count = 1; count <= 4; count++) {
-        OK(spy_call(fn("last_of"), SPY_ARGS(spy_arg_f32n("a", count, v), spy_out_f32("_result", &f))));
+        OK(spy_call(fn("last_of"), SPY_ARGS(spy_arg_f32n("a", v, count), spy_out_f32("_result", &f))));
         assert_true(f == (float)count);
     }
     OK(spy_call(fn("fill_sum<5>"), SPY_ARGS(spy_arg_f32("x", 3), spy_out_f32("_result", &f))));
@@ -580,7 +585,7 @@ static void test_generics(void **state) {
             data[i] = (float)i;
             expected[i / c] += (float)i;
         }
-        spy_tensor *t = make(SPY_FLOAT32, SPY_SHAPE(4, c), data), *out = ramp(4, 0);
+        spy_tensor *t = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(4, c), data), *out = ramp(4, 0);
         OK(spy_call(fn("sum_vector"), SPY_ARGS(spy_arg_tensor("v", t), spy_arg_tensor("_result", out))));
         expect_floats(out, expected, 4, __LINE__);
         spy_release_tensor(t);
@@ -597,7 +602,7 @@ static void test_generics(void **state) {
     FLOATS(out, 20, 40, 60);
     spy_tensor *boxes = typed("Box", SPY_SHAPE(2), v);
     float two[2];
-    OK(spy_call(fn("area_generic"), SPY_ARGS(spy_arg_tensor("s", boxes), spy_arg_f32("f", 1), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(2), two))));
+    OK(spy_call(fn("area_generic"), SPY_ARGS(spy_arg_tensor("s", boxes), spy_arg_f32("f", 1), spy_out_array("_result", two, SPY_SHAPE(2), SPY_DTYPE_FLOAT32))));
     assert_true(two[0] == 2 && two[1] == 12);
     clean();
 }
@@ -643,7 +648,7 @@ static void test_hostile_names(void **state) {
         spy_function *g = MADE(spy_function, spy_find_function(m, names[i]));
         spy_tensor *x = ramp(3, 5), *y = ramp(1, 1);
         spy_status s1 = spy_call(g, SPY_ARGS(spy_arg_f32("x", 3), spy_arg_f32("y", 1), spy_out_f32("_result", &f)));
-        spy_status s2 = spy_call(g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), many)));
+        spy_status s2 = spy_call(g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", y), spy_out_array("_result", many, SPY_SHAPE(3), SPY_DTYPE_FLOAT32)));
         if (s1 != SPY_OK || s2 != SPY_OK || f != 2 || many[0] != 4 || many[2] != 6) {
             print_error("a function called '%s' cannot be called: %.300s\n", names[i], spy_take_error(gpu_device).message);
             bad++;
@@ -668,8 +673,8 @@ static void test_hostile_parameters(void **state) {
         spy_function *g = MADE(spy_function, spy_find_function(m, "f"));
         spy_tensor *x = ramp(12, 5), *y = ramp(24, 1), *every = spy_create_slice(y, 0, 0, 24, 2); // y[i] = 1 + 2 i
         bool good = spy_call(g, SPY_ARGS(spy_arg_f32(a, 3), spy_arg_f32(b, 1), spy_out_f32("_result", &f))) == SPY_OK && f == 2;
-        good = good && spy_call(g, SPY_ARGS(spy_arg_tensor(a, x), spy_arg_f32(b, 1), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(12), many))) == SPY_OK && many[11] == 15;
-        good = good && spy_call(g, SPY_ARGS(spy_arg_tensor(a, every), spy_arg_tensor(b, x), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(12), many))) == SPY_OK && many[11] == 23 - 16;
+        good = good && spy_call(g, SPY_ARGS(spy_arg_tensor(a, x), spy_arg_f32(b, 1), spy_out_array("_result", many, SPY_SHAPE(12), SPY_DTYPE_FLOAT32))) == SPY_OK && many[11] == 15;
+        good = good && spy_call(g, SPY_ARGS(spy_arg_tensor(a, every), spy_arg_tensor(b, x), spy_out_array("_result", many, SPY_SHAPE(12), SPY_DTYPE_FLOAT32))) == SPY_OK && many[11] == 23 - 16;
         if (!good) {
             print_error("parameters '%s' and '%s' cannot be called: %.300s\n", a, b, spy_take_error(gpu_device).message);
             bad++;
@@ -685,14 +690,14 @@ static void test_hostile_parameters(void **state) {
 static void test_broadcast(void **state) {
     NEEDS_DEVICE();
     const float row[3] = { 1, 2, 3 }, col[2] = { 10, 20 };
-    spy_tensor *r = make(SPY_FLOAT32, SPY_SHAPE(3), row), *c = make(SPY_FLOAT32, SPY_SHAPE(2, 1), col), *out = NULL;
+    spy_tensor *r = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(3), row), *c = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 1), col), *out = NULL;
     OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", c), spy_arg_tensor("b", r), spy_out_tensor("_result", &out))));
     spy_tensor_info info = spy_get_tensor_info(out);
-    assert_true(info.shape.rank == 2 && info.shape.dims[0] == 2 && info.shape.dims[1] == 3 && info.dtype == SPY_FLOAT32 && info.is_contiguous);
+    assert_true(info.shape.rank == 2 && info.shape.dims[0] == 2 && info.shape.dims[1] == 3 && info.dtype == SPY_DTYPE_FLOAT32 && info.is_contiguous);
     FLOATS(out, 9, 8, 7, 19, 18, 17);
     spy_release_tensor(out);
     // Outer product: a's dimension is kernel dimension 0, b's is 1.
-    spy_tensor *a = make(SPY_FLOAT32, SPY_SHAPE(2), col);
+    spy_tensor *a = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2), col);
     OK(spy_call(fn("sub"), SPY_ARGS(spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)), spy_map(spy_arg_tensor("b", r), SPY_DIMS(1)), spy_out_tensor("_result", &out))));
     FLOATS(out, 9, 8, 7, 19, 18, 17);
     spy_release_tensor(out);
@@ -702,10 +707,11 @@ static void test_broadcast(void **state) {
     spy_release_tensor(out);
     // A map that transposes, and one for the output: out[i][j] = m[j][i].
     const float m[6] = { 0, 1, 2, 3, 4, 5 };
-    spy_tensor *t = make(SPY_FLOAT32, SPY_SHAPE(2, 3), m), *o = make(SPY_FLOAT32, SPY_SHAPE(3, 2), NULL);
+    spy_tensor *t = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), m),
+               *o = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(3, 2), NULL);
     OK(spy_call(fn("sub"), SPY_ARGS(spy_map(spy_arg_tensor("a", t), SPY_DIMS(1, 0)), spy_arg_f32("b", 0), spy_arg_tensor("_result", o))));
     FLOATS(o, 0, 3, 1, 4, 2, 5);
-    spy_tensor *o2 = make(SPY_FLOAT32, SPY_SHAPE(3, 2), NULL);
+    spy_tensor *o2 = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(3, 2), NULL);
     OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", t), spy_arg_f32("b", 0), spy_map(spy_arg_tensor("_result", o2), SPY_DIMS(1, 0)))));
     FLOATS(o2, 0, 3, 1, 4, 2, 5);
     // Trailing dimensions feed the type, the mapped ones are run over.
@@ -720,7 +726,7 @@ static void test_broadcast(void **state) {
         many[i] = (float)i;
         expected[i] = (float)(2 * i);
     }
-    spy_tensor *t8 = make(SPY_FLOAT32, SPY_SHAPE(2, 1, 2, 2, 1, 2, 2, 2), many), *o8 = NULL;
+    spy_tensor *t8 = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 1, 2, 2, 1, 2, 2, 2), many), *o8 = NULL;
     OK(spy_call(fn("saxpy"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_tensor("x", t8), spy_arg_tensor("y", t8), spy_out_tensor("_result", &o8))));
     assert_int_equal(spy_get_tensor_info(o8).shape.rank, 8);
     expect_floats(o8, expected, 64, __LINE__);
@@ -731,7 +737,7 @@ static void test_broadcast(void **state) {
 // coordinates, and the last vector is not full.
 static void test_across_rows(void **state) {
     NEEDS_DEVICE();
-    const bool gpu = spy_get_device_info(gpu_device).type != SPY_ADAPTER_CPU;
+    const bool gpu = spy_get_device_info(gpu_device).type != SPY_ADAPTER_TYPE_CPU;
     seed();
     int across = 0;
     const int trials = (int)test_count(300);
@@ -757,7 +763,7 @@ static void test_across_rows(void **state) {
         }
         float *data = (float *)malloc((size_t)count * 3 * sizeof *data), *b_data = data + count, *want = b_data + count;
         for (int64_t i = 0; i < count; i++) data[i] = (float)i, b_data[i] = (float)(100000 + 3 * i);
-        spy_tensor *a = make(SPY_FLOAT32, a_shape, data), *b = make(SPY_FLOAT32, b_shape, b_data), *out = make(SPY_FLOAT32, shape, NULL);
+        spy_tensor *a = make(SPY_DTYPE_FLOAT32, a_shape, data), *b = make(SPY_DTYPE_FLOAT32, b_shape, b_data), *out = make(SPY_DTYPE_FLOAT32, shape, NULL);
         // One of b's dimensions runs backward at times.
         uint32_t turned = below(shape.rank);
         int64_t first = 0;
@@ -795,7 +801,7 @@ static void test_strict_broadcasting(void **state) {
     d.strict_broadcasting = true;
     spy_module *strict = MADE(spy_module, spy_load_module(gpu_device, &d));
     spy_function *f = MADE(spy_function, spy_find_function(strict, "sub"));
-    spy_tensor *m = make(SPY_FLOAT32, SPY_SHAPE(2, 3), NULL), *r = ramp(3, 0), *r1 = make(SPY_FLOAT32, SPY_SHAPE(1, 3), NULL), *out = NULL;
+    spy_tensor *m = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), NULL), *r = ramp(3, 0), *r1 = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(1, 3), NULL), *out = NULL;
     OK(spy_tensor_fill(m, 5));
     OK(spy_tensor_fill(r1, 2));
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(f, SPY_ARGS(spy_arg_tensor("a", m), spy_arg_tensor("b", r), spy_out_tensor("_result", &out))), "sub", "'b'", "Strict broadcasting");
@@ -813,7 +819,7 @@ static void test_views(void **state) {
     NEEDS_DEVICE();
     float data[24];
     for (int i = 0; i < 24; i++) data[i] = (float)i;
-    spy_tensor *t = make(SPY_FLOAT32, SPY_SHAPE(4, 6), data), *out = NULL;
+    spy_tensor *t = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 6), data), *out = NULL;
     struct {
         spy_tensor *view;
         spy_shape shape;
@@ -871,7 +877,7 @@ static void test_views(void **state) {
 // point_to compares the shapes, not what may lie behind their last dimension.
 static void test_point_to(void **state) {
     NEEDS_DEVICE();
-    spy_tensor *m = make(SPY_FLOAT32, SPY_SHAPE(2, 3), (float[]){ 1, 2, 3, 4, 5, 6 }), *x = ramp(3, 10);
+    spy_tensor *m = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), (float[]){ 1, 2, 3, 4, 5, 6 }), *x = ramp(3, 10);
     spy_tensor *row0 = spy_create_select(m, 0, 0), *row1 = spy_create_select(m, 0, 1);
     OK(spy_tensor_point_to(row0, row1));
     FLOATS(row0, 4, 5, 6);
@@ -882,7 +888,7 @@ static void test_point_to(void **state) {
     memset(&d.shape, 0x11, sizeof d.shape); // dims beyond the rank are not looked at
     d.shape.rank = 1;
     d.shape.dims[0] = 3;
-    d.dtype = SPY_FLOAT32;
+    d.dtype = SPY_DTYPE_FLOAT32;
     d.type = NULL;
     d.module = NULL;
     d.data = (float[]){ 7, 8, 9 };
@@ -936,7 +942,7 @@ static void test_neighbours(void **state) {
     float data[1000];
     for (int i = 0; i < 1000; i++) data[i] = (float)i;
     for (int64_t n = 8; n <= 14; n++) {
-        spy_tensor *t = make(SPY_FLOAT32, SPY_SHAPE(1000), data);
+        spy_tensor *t = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(1000), data);
         spy_tensor *low = spy_create_slice(t, 0, 0, n, 1), *high = spy_create_slice(t, 0, n, 2 * n, 1);
         OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", high), spy_arg_f32("b", 1), spy_arg_tensor("_result", low))));
         OK(spy_call(fn("dup_f32"), SPY_ARGS(spy_arg_f32("a", 5), spy_arg_tensor("b", spy_create_slice(t, 0, 100, 100 + n, 1)), spy_arg_tensor("c", spy_create_slice(t, 0, 100 + n, 100 + 2 * n, 1)))));
@@ -956,7 +962,7 @@ static void test_neighbours(void **state) {
 // Even and odd elements of one storage never meet either.
 static void test_interleaved(void **state) {
     NEEDS_DEVICE();
-    spy_tensor *t = make(SPY_FLOAT32, SPY_SHAPE(5, 2), (float[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 });
+    spy_tensor *t = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(5, 2), (float[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 });
     OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", spy_create_select(t, 1, 1)), spy_arg_f32("b", 100), spy_arg_tensor("_result", spy_create_select(t, 1, 0)))));
     FLOATS(t, -99, 1, -97, 3, -95, 5, -93, 7, -91, 9);
     clean();
@@ -976,7 +982,7 @@ static void test_overlap_inside(void **state) {
 
 static void test_zero_size(void **state) {
     NEEDS_DEVICE();
-    spy_tensor *e = make(SPY_FLOAT32, SPY_SHAPE(0), NULL), *e2 = make(SPY_FLOAT32, SPY_SHAPE(3, 0), NULL), *out = NULL;
+    spy_tensor *e = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(0), NULL), *e2 = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(3, 0), NULL), *out = NULL;
     OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", e), spy_arg_f32("b", 1), spy_out_tensor("_result", &out))));
     assert_true(spy_get_tensor_info(out).element_count == 0 && spy_get_tensor_info(out).shape.dims[0] == 0);
     OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", e2), spy_arg_tensor("b", e), spy_out_tensor("_result", &out))));
@@ -985,7 +991,7 @@ static void test_zero_size(void **state) {
     OK(spy_tensor_read(e, NULL, 0));
     OK(spy_tensor_write(e, NULL, 0));
     OK(spy_tensor_fill(e2, 3));
-    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(0), NULL), spy_arg_f32("b", 1), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(0), NULL))));
+    OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_array("a", NULL, SPY_SHAPE(0), SPY_DTYPE_FLOAT32), spy_arg_f32("b", 1), spy_out_array("_result", NULL, SPY_SHAPE(0), SPY_DTYPE_FLOAT32))));
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", e), spy_arg_tensor("b", ramp(3, 0)), spy_out_tensor("_result", &out))), "sub", "'a'", "'b'", "(0,)", "(3,)");
     OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", e), spy_arg_tensor("b", ramp(1, 0)), spy_out_tensor("_result", &out)))); // 1 stretches to 0
     clean();
@@ -995,7 +1001,7 @@ static void test_zero_size(void **state) {
 static void test_folding(void **state) {
     NEEDS_DEVICE();
     enum { N = 65536 * 256 + 77 };
-    spy_tensor *x = make(SPY_INT32, SPY_SHAPE(N + 64), NULL);
+    spy_tensor *x = make(SPY_DTYPE_INT32, SPY_SHAPE(N + 64), NULL);
     OK(spy_tensor_fill(x, 5));
     spy_tensor *v = spy_create_slice(x, 0, 1, N + 1, 1); // misaligned: not the wide variant
     OK(spy_call(fn("isub"), SPY_ARGS(spy_arg_tensor("a", v), spy_arg_i32("b", 1), spy_arg_tensor("_result", v))));
@@ -1020,7 +1026,7 @@ static void test_big_block(void **state) {
     float base = 0 + 2 * 105 + 3 * 210 + 4 * 315 + 5 * 403, f = 0;
     spy_arg all[7];
     const char *names[5] = { "a", "b", "c", "d", "e" };
-    for (int k = 0; k < 5; k++) all[k] = spy_arg_array(names[k], SPY_FLOAT32, SPY_SHAPE(4, 4), m[k]);
+    for (int k = 0; k < 5; k++) all[k] = spy_arg_array(names[k], m[k], SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32);
     all[5] = spy_arg_f32("x", 0.5f);
     all[6] = spy_out_f32("_result", &f);
     OK(spy_call(fn("big_block"), (spy_args){ all, 7 }));
@@ -1031,7 +1037,7 @@ static void test_big_block(void **state) {
     all[5] = spy_arg_tensor("x", x);
     for (int i = 0; i < N; i++) {
         m[0][0] = (float)i;
-        outs[i] = make(SPY_FLOAT32, SPY_SHAPE(3), NULL);
+        outs[i] = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(3), NULL);
         all[6] = spy_arg_tensor("_result", outs[i]);
         OK(spy_call(fn("big_block"), (spy_args){ all, 7 }));
     }
@@ -1051,7 +1057,8 @@ static void test_big_tensor(void **state) {
         print_message("skipped: the device has %llu bytes\n", (unsigned long long)info.memory_bytes);
         skip();
     }
-    spy_tensor *x = make(SPY_FLOAT32, SPY_SHAPE(n), NULL), *y = make(SPY_FLOAT32, SPY_SHAPE(n), NULL);
+    spy_tensor *x = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(n), NULL),
+               *y = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(n), NULL);
     OK(spy_tensor_fill(x, 3));
     OK(spy_tensor_fill(y, -1));
     OK(spy_call(fn("sub"), SPY_ARGS(spy_arg_tensor("a", x), spy_arg_f32("b", 1), spy_arg_tensor("_result", y))));
@@ -1079,8 +1086,8 @@ static void test_wide_offsets(void **state) {
     const int64_t far_away = ((int64_t)1 << 31) - 1; // the last one of 2^31, which is all that lavapipe gives at once
     char text[8192];
     int8_t low = 5, high = 7, got = 0;
-    if (!device_has(SPY_INT8)) skip();
-    spy_tensor *t = gpu_tensor(gpu_device, SPY_INT8, NULL, NULL, SPY_SHAPE(far_away + 1), NULL);
+    if (!device_has(SPY_DTYPE_INT8)) skip();
+    spy_tensor *t = gpu_tensor(gpu_device, SPY_DTYPE_INT8, NULL, NULL, SPY_SHAPE(far_away + 1), NULL);
     if (!t) {
         print_message("skipped: %s\n", spy_take_error(gpu_device).message);
         skip();
@@ -1090,7 +1097,7 @@ static void test_wide_offsets(void **state) {
     OK(spy_tensor_write(last, &high, 1));
     assert_true(spy_get_tensor_info(two).shape.dims[0] == 2);
     int8_t sums[2];
-    spy_args args = SPY_ARGS(spy_arg_tensor("a", two), spy_arg_i32("b", 1), spy_out_array("_result", SPY_INT8, SPY_SHAPE(2), sums));
+    spy_args args = SPY_ARGS(spy_arg_tensor("a", two), spy_arg_i32("b", 1), spy_out_array("_result", sums, SPY_SHAPE(2), SPY_DTYPE_INT8));
     spy_explain_call(fn("add_i8"), args, NULL, text, sizeof text);
     assert_non_null(strstr(text, "64-bit offsets"));
     OK(spy_call(fn("add_i8"), args));
@@ -1111,13 +1118,13 @@ static void test_wide_offsets(void **state) {
 static void test_bool_tensor(void **state) {
     NEEDS_DEVICE();
     bool in[9] = { true, false, true, true, false, false, true, false, true }, out[9];
-    spy_tensor *a = make(SPY_BOOL, SPY_SHAPE(9), in), *r = NULL;
+    spy_tensor *a = make(SPY_DTYPE_BOOL, SPY_SHAPE(9), in), *r = NULL;
     OK(spy_tensor_read(a, out, 9));
     assert_memory_equal(in, out, 9);
     OK(spy_call(fn("not_bool"), SPY_ARGS(spy_arg_tensor("x", a), spy_out_tensor("_result", &r))));
     OK(spy_tensor_read(r, out, 9));
     for (int i = 0; i < 9; i++) assert_true(out[i] == !in[i]);
-    spy_tensor *v = make(SPY_BOOL, SPY_SHAPE(3, 3), in), *n = make(SPY_INT32, SPY_SHAPE(3), NULL), *v3 = typed("bool3", SPY_SHAPE(3), in), *w3 = NULL;
+    spy_tensor *v = make(SPY_DTYPE_BOOL, SPY_SHAPE(3, 3), in), *n = make(SPY_DTYPE_INT32, SPY_SHAPE(3), NULL), *v3 = typed("bool3", SPY_SHAPE(3), in), *w3 = NULL;
     int32_t got[3];
     OK(spy_call(fn("count_true"), SPY_ARGS(spy_arg_tensor("v", v), spy_arg_tensor("_result", n))));
     OK(spy_tensor_read(n, got, sizeof got));
@@ -1141,7 +1148,7 @@ static void test_fill(void **state) {
     int16_t i16[5];
     double f64[5];
     int64_t i64[5];
-    spy_tensor *t = make(SPY_UINT8, SPY_SHAPE(5), NULL);
+    spy_tensor *t = make(SPY_DTYPE_UINT8, SPY_SHAPE(5), NULL);
     OK(spy_tensor_fill(t, 200));
     OK(spy_tensor_read(t, u8, 5));
     for (int i = 0; i < 5; i++) assert_int_equal(u8[i], 200);
@@ -1149,13 +1156,13 @@ static void test_fill(void **state) {
     OK(spy_tensor_fill(s, 7));
     OK(spy_tensor_read(t, u8, 5));
     assert_true(u8[0] == 200 && u8[1] == 7 && u8[2] == 7 && u8[3] == 7 && u8[4] == 200);
-    t = make(SPY_INT16, SPY_SHAPE(5), NULL);
+    t = make(SPY_DTYPE_INT16, SPY_SHAPE(5), NULL);
     OK(spy_tensor_fill(t, -3));
     OK(spy_tensor_read(t, i16, sizeof i16));
-    t = make(SPY_FLOAT64, SPY_SHAPE(5), NULL);
+    t = make(SPY_DTYPE_FLOAT64, SPY_SHAPE(5), NULL);
     OK(spy_tensor_fill(t, 0.1));
     OK(spy_tensor_read(t, f64, sizeof f64));
-    t = make(SPY_INT64, SPY_SHAPE(5), NULL);
+    t = make(SPY_DTYPE_INT64, SPY_SHAPE(5), NULL);
     OK(spy_tensor_fill(t, -5e12));
     OK(spy_tensor_read(t, i64, sizeof i64));
     for (int i = 0; i < 5; i++) assert_true(i16[i] == -3 && f64[i] == 0.1 && i64[i] == -5000000000000);
@@ -1164,7 +1171,7 @@ static void test_fill(void **state) {
     OK(spy_tensor_fill(t, 2.5));
     OK(spy_tensor_read(t, f, sizeof f));
     for (int i = 0; i < 6; i++) assert_true(f[i] == 2.5f);
-    if (device_has(SPY_INT16)) {
+    if (device_has(SPY_DTYPE_INT16)) {
         c_particle p[2];
         t = typed("Particle", SPY_SHAPE(2), NULL);
         OK(spy_tensor_fill(t, 1));
@@ -1181,7 +1188,7 @@ static void test_large_copies(void **state) {
     const size_t n = 12345678;
     uint32_t *a = (uint32_t *)malloc(n * 4), *b = (uint32_t *)calloc(n, 4);
     for (size_t i = 0; i < n; i++) a[i] = (uint32_t)i * 7u;
-    spy_tensor *t = make(SPY_UINT32, SPY_SHAPE((int64_t)n), a);
+    spy_tensor *t = make(SPY_DTYPE_UINT32, SPY_SHAPE((int64_t)n), a);
     OK(spy_tensor_read(t, b, n * 4));
     assert_memory_equal(a, b, n * 4);
     spy_tensor *odd = spy_create_slice(t, 0, 1, (int64_t)n, 2);
@@ -1341,7 +1348,7 @@ static void test_prepared(void **state) {
     spy_prepare_desc d;
     memset(&d, 0, sizeof d);
     d.async = true;
-    spy_tensor *v3 = make(SPY_FLOAT32, SPY_SHAPE(2, 3), (float[]){ 1, 2, 3, 4, 5, 6 }), *v4 = make(SPY_FLOAT32, SPY_SHAPE(2, 4), NULL), *o2 = ramp(2, 0);
+    spy_tensor *v3 = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), (float[]){ 1, 2, 3, 4, 5, 6 }), *v4 = make(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 4), NULL), *o2 = ramp(2, 0);
     spy_prepared *p = MADE(spy_prepared, spy_prepare(g, SPY_ARGS(spy_arg_tensor("v", v3), spy_arg_tensor("_result", o2)), &d));
     OK(spy_call_prepared(p, SPY_ARGS(spy_arg_tensor("v", v3), spy_arg_tensor("_result", o2))));
     FLOATS(o2, 6, 15);
@@ -1368,7 +1375,7 @@ static void test_steady_state(void **state) {
     assert_non_null(f);
     spy_tensor *x[4];
     for (int i = 0; i < 4; i++) {
-        x[i] = gpu_tensor(device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(1000), NULL);
+        x[i] = gpu_tensor(device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(1000), NULL);
         assert_int_equal(spy_tensor_fill(x[i], i), SPY_OK);
     }
     spy_tensor *made = NULL;
@@ -1452,7 +1459,7 @@ static void test_two_devices(void **state) {
     spy_module *m = gpu_module(other, "other", "float f(float a, float b) { return a * b; }");
     assert_non_null(m);
     spy_function *f = spy_find_function(m, "f");
-    spy_tensor *x = gpu_tensor(other, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *y = ramp(3, 1);
+    spy_tensor *x = gpu_tensor(other, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *y = ramp(3, 1);
     float r[3];
     for (int i = 0; i < 20; i++) {
         assert_int_equal(spy_call(f, SPY_ARGS(spy_arg_tensor("a", x), spy_arg_f32("b", 2), spy_arg_tensor("_result", x))), SPY_OK);
@@ -1580,7 +1587,7 @@ static void test_release_order(void **state) {
         assert_int_equal(spy_add_close_callback(device, on_close, &ten), SPY_OK);
         spy_module *m = gpu_module(device, "order", "float f(float a) { return a + 1; }");
         spy_function *f = spy_find_function(m, "f");
-        spy_tensor *t = gpu_tensor(device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), NULL), *v = spy_create_slice(t, 0, 2, 6, 1), *o = NULL;
+        spy_tensor *t = gpu_tensor(device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), NULL), *v = spy_create_slice(t, 0, 2, 6, 1), *o = NULL;
         spy_prepared *p = spy_prepare(f, SPY_ARGS(spy_arg_tensor("a", v), spy_out_tensor("_result", &o)), NULL);
         assert_non_null(p);
         assert_int_equal(spy_call(f, SPY_ARGS(spy_arg_tensor("a", v), spy_out_tensor("_result", &o))), SPY_OK);
@@ -1620,7 +1627,7 @@ static void test_info(void **state) {
     NEEDS_DEVICE();
     spy_device_info info = spy_get_device_info(gpu_device), list[8];
     assert_string_equal(info.backend, gpu_is_cuda() ? "cuda" : "vulkan");
-    assert_true(info.name[0] && info.driver[0] && info.type != SPY_ADAPTER_DEFAULT && info.max_group_size >= 128 && info.max_group_count >= 65535);
+    assert_true(info.name[0] && info.driver[0] && info.type != SPY_ADAPTER_TYPE_DEFAULT && info.max_group_size >= 128 && info.max_group_count >= 65535);
     assert_true(info.max_inline_block_bytes >= 128 && info.memory_bytes > 0 && info.subgroup_size > 0);
     size_t n = spy_enumerate_adapters(gpu_desc().backend, NULL, 0);
     assert_true(n >= 1);
@@ -1659,7 +1666,7 @@ static void on_step(const char *step, bool finished, void *user) {
 }
 
 static void on_log(spy_log_level level, const char *message, void *user) {
-    if (level == SPY_LOG_ERROR && strstr(message, "no_such_function")) ((steps *)user)->logs++;
+    if (level == SPY_LOG_LEVEL_ERROR && strstr(message, "no_such_function")) ((steps *)user)->logs++;
 }
 
 static void test_hooks(void **state) {

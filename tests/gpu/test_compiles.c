@@ -93,7 +93,8 @@ static void test_open_generics(void **state) {
                    "void array<T, let N : int>(uint3 i : SV_DispatchThreadID, T t[N]) {}\n"));
     static const char *const names[] = { "plain", "sized", "shader", "array" };
     const float none[8] = { 0 };
-    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), none));
+    spy_tensor *t =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), none));
     spy_uint3 threads = { 8, 1, 1 };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         for (int turn = 0; turn < 2; turn++) {
@@ -140,7 +141,7 @@ static void *ask_prepare(void *user) {
     spy_module *m = (spy_module *)user;
     spy_call_options o;
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     float zero[4] = { 0 };
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);

@@ -348,7 +348,7 @@ static void test_out_of_memory(void **state) {
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
     uint64_t all = spy_get_device_info(gpu_device).memory_bytes;
-    d.dtype = SPY_UINT8;
+    d.dtype = SPY_DTYPE_UINT8;
     // Cached blocks go before it fails.
     d.shape = SPY_SHAPE((int64_t)(all / 10 * 6));
     spy_tensor *most = spy_create_tensor(gpu_device, &d);
@@ -379,8 +379,8 @@ static void test_blocks(void **state) {
         int size = big ? 12000 : 1500;
         for (int i = 0; i < size; i++) values[i] = (float)(i * 3 + round);
         for (int i = 0; i < 100; i++) index[i] = (i * 7919 + round) % size;
-        OK(spy_call(fn(m, big ? "big" : "small"), SPY_ARGS(spy_arg_data(NULL, values, (size_t)size * 4), spy_arg_array("i", SPY_INT32, SPY_SHAPE(100), index),
-                                                           spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(100), got))));
+        OK(spy_call(fn(m, big ? "big" : "small"), SPY_ARGS(spy_arg_data(NULL, values, (size_t)size * 4), spy_arg_array("i", index, SPY_SHAPE(100), SPY_DTYPE_INT32),
+                                                           spy_out_array("_result", got, SPY_SHAPE(100), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 100; i++) assert_true(got[i] == values[index[i]]);
     }
     close_device();
@@ -398,7 +398,7 @@ static void test_transfers(void **state) {
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
             uint32_t x = (uint32_t)(s * 2 + (size_t)way + 1);
             for (size_t i = 0; i < sizes[s]; i++) from[i] = plain[i] = (uint8_t)((x = x * 1664525u + 1013904223u) >> 24);
-            spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT8, NULL, NULL, SPY_SHAPE((int64_t)sizes[s]), from));
+            spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT8, NULL, NULL, SPY_SHAPE((int64_t)sizes[s]), from));
             memset(from, 1, way ? sizes[s] : 0); // the data may change once the call has returned
             OK(spy_tensor_read(t, to, sizes[s]));
             assert_memory_equal(to, plain, sizes[s]);
@@ -414,7 +414,7 @@ static void test_transfers(void **state) {
 static void test_times(void **state) {
     NEEDS_CUDA(NULL);
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "times", source));
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(1 << 24), NULL));
+    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(1 << 24), NULL));
     uint64_t ns = 0;
     spy_args args = SPY_ARGS(spy_arg_tensor("a", x), spy_arg_f32("b", 1), spy_arg_tensor("_result", x));
     OK(spy_call(fn(m, "add"), args));
@@ -588,8 +588,8 @@ static void test_functions(void **state) {
         char name[64];
         snprintf(name, sizeof name, "%s_%d", integer ? "int" : types[t], f);
         for (int i = 0; i < N; i++) got[i] = -77;
-        OK(spy_call(fn(m, name), SPY_ARGS(spy_arg_array("x", SPY_FLOAT32, SPY_SHAPE(N), x), spy_arg_array("y", SPY_FLOAT32, SPY_SHAPE(N), y),
-                                          spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(N), got))));
+        OK(spy_call(fn(m, name), SPY_ARGS(spy_arg_array("x", x, SPY_SHAPE(N), SPY_DTYPE_FLOAT32), spy_arg_array("y", y, SPY_SHAPE(N), SPY_DTYPE_FLOAT32),
+                                          spy_out_array("_result", got, SPY_SHAPE(N), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < N; i++) {
             double e = integer ? of_ints[f].value((double)x[i], (double)y[i]) : of_floats[f].value((double)x[i], (double)y[i]);
             double scale = fabs(e) > 1 ? fabs(e) : 1, limit = integer ? 0 : (t == 2 ? 1e-6 : tolerances[t]) * scale;
@@ -621,8 +621,9 @@ static void test_waves(void **state) {
     enum { N = 256 };
     static float f[N * 8];
     static uint32_t u[N * 4];
-    spy_tensor *tf = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N * 8), NULL));
-    spy_tensor *tu = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(N * 4), NULL));
+    spy_tensor *tf = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N * 8), NULL));
+    spy_tensor *tu =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(N * 4), NULL));
     spy_uint3 threads = { N, 1, 1 };
     OK(spy_dispatch(fn(m, "waves"), threads, SPY_ARGS(spy_arg_tensor("f", tf), spy_arg_tensor("u", tu)), NULL));
     OK(spy_tensor_read(tf, f, sizeof f));

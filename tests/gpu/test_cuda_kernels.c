@@ -87,10 +87,10 @@ static void test_reflection(void **state) {
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
         const spy_decl *decl = spy_find_decl(m, kernels[i]);
         assert_non_null(decl);
-        assert_true(decl->flags & SPY_DECL_CUDA_KERNEL);
+        assert_true(decl->flags & SPY_DECL_FLAG_CUDA_KERNEL);
     }
-    assert_false(spy_find_decl(m, "plain")->flags & SPY_DECL_CUDA_KERNEL);
-    assert_false(spy_find_decl(m, "twice")->flags & SPY_DECL_CUDA_KERNEL);
+    assert_false(spy_find_decl(m, "plain")->flags & SPY_DECL_FLAG_CUDA_KERNEL);
+    assert_false(spy_find_decl(m, "twice")->flags & SPY_DECL_FLAG_CUDA_KERNEL);
     close_device(m);
 }
 
@@ -103,7 +103,8 @@ static void test_elsewhere(void **state) {
         close_device(m);
         return;
     }
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
     FAILS(SPY_ERROR_UNSUPPORTED,
           spy_dispatch(spy_find_function(m, "scale"), threads(4, 1, 1),
                        SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("a", 2), spy_arg_tensor("y", x)), NULL),
@@ -128,8 +129,8 @@ static void test_values(void **state) {
     enum { N = 1000 };
     float x[N], y[N];
     for (int i = 0; i < N; i++) x[i] = chance();
-    spy_tensor *tx = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
-    spy_tensor *ty = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
+    spy_tensor *tx = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
+    spy_tensor *ty = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
     spy_call_options by_128 = groups(128, 1, 1);
     OK(spy_dispatch(spy_find_function(m, "scale"), threads(N, 1, 1),
                     SPY_ARGS(spy_arg_tensor("x", tx), spy_arg_f32("a", 3), spy_arg_tensor("y", ty)),
@@ -160,15 +161,16 @@ static void test_views(void **state) {
     }
     uint32_t seen[16];
     memset(seen, 0xff, sizeof seen);
-    spy_tensor *x =
-        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(2, 3, 4, 5, 6), NULL));
-    spy_tensor *o = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(16), seen));
+    spy_tensor *x = MADE(
+        spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(2, 3, 4, 5, 6), NULL));
+    spy_tensor *o =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(16), seen));
     spy_call_options group = groups(8, 4, 2);
     for (int spelled = 0; spelled < 2; spelled++) { // float3 elements, or floats whose last dimension is 3
         spy_tensor *v =
             MADE(spy_tensor,
                  spelled ? gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "float3", m, SPY_SHAPE(7, 9), NULL)
-                         : gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(7, 9, 3), NULL));
+                         : gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(7, 9, 3), NULL));
         OK(spy_dispatch(spy_find_function(m, "look"), threads(8, 4, 2),
                         SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("v", v), spy_arg_tensor("o", o)),
                         &group));
@@ -194,14 +196,15 @@ static void test_views(void **state) {
         }
     }
     spy_tensor *halves =
-        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT16, NULL, NULL, SPY_SHAPE(W, H), xs));
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT16, NULL, NULL, SPY_SHAPE(W, H), xs));
     spy_tensor *turned = MADE(spy_tensor, spy_create_transpose(halves, SPY_DIMS(1, 0)));
     spy_tensor *doubles =
-        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT64, NULL, NULL, SPY_SHAPE(H, 2 * W), y));
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT64, NULL, NULL, SPY_SHAPE(H, 2 * W), y));
     spy_tensor *odd = MADE(spy_tensor, spy_create_slice(doubles, 1, 1, 2 * W, 2));
     spy_tensor *points =
-        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(H, W, 3), v));
-    spy_tensor *to = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(H, W), NULL));
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(H, W, 3), v));
+    spy_tensor *to =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(H, W), NULL));
     spy_call_options square = groups(16, 16, 1);
     OK(spy_dispatch(spy_find_function(m, "fifth"), threads(W, H, 1),
                     SPY_ARGS(spy_arg_tensor("o", to), spy_arg_tensor("v", points), spy_arg_tensor("y", odd),
@@ -230,7 +233,8 @@ static void test_threads(void **state) {
     uint32_t counts[12] = { 0 };
     float lit[4][3];
     int32_t put[2] = { 0, 0 };
-    spy_tensor *o = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(12), counts));
+    spy_tensor *o =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(12), counts));
     spy_call_options group = groups(4, 3, 1);
     OK(spy_dispatch(spy_find_function(m, "mark"), threads(1, 1, 1), SPY_ARGS(spy_arg_tensor("o", o)),
                     &group));
@@ -241,19 +245,19 @@ static void test_threads(void **state) {
     spy_tensor *c =
         MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "float3", m, SPY_SHAPE(4), NULL));
     const float color[3] = { 1, 2, 3 };
-    OK(spy_dispatch(
-        spy_find_function(m, "lamp"), threads(4, 1, 1),
-        SPY_ARGS(spy_arg_tensor("o", c),
-                 spy_arg_struct("light", SPY_ARGS(spy_arg_array("color", SPY_FLOAT32, SPY_SHAPE(3), color),
-                                                  spy_arg_f32("power", 5))),
-                 spy_arg_bool("twice", true)),
-        NULL));
+    OK(spy_dispatch(spy_find_function(m, "lamp"), threads(4, 1, 1),
+                    SPY_ARGS(spy_arg_tensor("o", c),
+                             spy_arg_struct("light", SPY_ARGS(spy_arg_array("color", color,
+                                                                            SPY_SHAPE(3), SPY_DTYPE_FLOAT32),
+                                                              spy_arg_f32("power", 5))),
+                             spy_arg_bool("twice", true)),
+                    NULL));
     OK(spy_tensor_read(c, lit, sizeof lit));
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < 3; k++) assert_true(lit[i][k] == 10 * color[k]);
     spy_release_tensor(c);
 
-    spy_tensor *p = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(2), NULL));
+    spy_tensor *p = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(2), NULL));
     spy_call_options two = groups(2, 1, 1);
     OK(spy_dispatch(MADE(spy_function, spy_find_function(m, "ns::put")), threads(2, 1, 1),
                     SPY_ARGS(spy_arg_tensor("o", p), spy_arg_i32("v", -7)), &two));
@@ -280,14 +284,14 @@ static void test_called(void **state) {
     spy_call_options o;
     memset(&o, 0, sizeof o);
     for (int i = 0; i < N; i++) x[i] = chance();
-    spy_tensor *tx = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
-    spy_tensor *ty = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
+    spy_tensor *tx = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
+    spy_tensor *ty = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
     o.thread_count = SPY_SHAPE(N - 7);
     OK(spy_call_with(spy_find_function(m, "scale"),
                      SPY_ARGS(spy_arg_tensor("x", tx), spy_arg_f32("a", 3), spy_arg_tensor("y", ty)), &o));
     OK(spy_tensor_read(ty, y, sizeof y));
     for (int i = 0; i < N; i++) assert_true(y[i] == (i < N - 7 ? 3 * x[i] : x[i]));
-    spy_tensor *p = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(80), put));
+    spy_tensor *p = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(80), put));
     o.thread_count = SPY_SHAPE(5);
     OK(spy_call_with(MADE(spy_function, spy_find_function(m, "ns::put")),
                      SPY_ARGS(spy_arg_tensor("o", p), spy_arg_i32("v", -7)), &o));
@@ -333,7 +337,7 @@ static void test_gradients(void **state) {
 
     spy_call_options back; // the same by a backward call, which adds
     memset(&back, 0, sizeof back);
-    back.mode = SPY_CALL_BACKWARD;
+    back.mode = SPY_CALL_MODE_BACKWARD;
     back.thread_count = SPY_SHAPE(N);
     OK(spy_tensor_write(spy_tensor_grad(ty), seed, sizeof seed)); // a DiffTensorView's store takes its gradient and leaves 0
     OK(spy_call_with(spy_find_function(m, "square"), SPY_ARGS(spy_arg_tensor("x", tx), spy_arg_tensor("y", ty)), &back));
@@ -341,10 +345,11 @@ static void test_gradients(void **state) {
     for (int i = 0; i < N; i++) assert_float_equal(dx[i], 4 * x[i] * seed[i], 1e-5f);
 
     // Gradients that are tensors of their own; forward.
-    spy_tensor *px = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
-    spy_tensor *gx = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), seed));
-    spy_tensor *py = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
-    spy_tensor *gy = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
+    spy_tensor *px = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
+    spy_tensor *gx =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), seed));
+    spy_tensor *py = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
+    spy_tensor *gy = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), x));
     OK(spy_dispatch(
         spy_find_function(m, "square_forward"), threads(N, 1, 1),
         SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, px), spy_arg_tensor(NULL, gx))),
@@ -354,7 +359,7 @@ static void test_gradients(void **state) {
     for (int i = 0; i < N; i++) assert_float_equal(y[i], 2 * x[i] * seed[i], 1e-5f);
     memset(y, 0, sizeof y);
     OK(spy_tensor_write(gy, y, sizeof y));
-    back.mode = SPY_CALL_FORWARD_DIFF;
+    back.mode = SPY_CALL_MODE_FORWARD_DIFF;
     OK(spy_call_with(spy_find_function(m, "square"),
                      SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_tensor(NULL, px), spy_arg_tensor(NULL, gx))),
                               spy_arg_diff_pair("y", SPY_ARGS(spy_arg_tensor(NULL, py), spy_arg_tensor(NULL, gy)))),
@@ -377,15 +382,17 @@ static void test_errors(void **state) {
     }
     spy_function *scale = MADE(spy_function, spy_find_function(m, "scale"));
     spy_function *lit = MADE(spy_function, spy_find_function(m, "lamp"));
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
-    spy_tensor *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), NULL));
-    spy_tensor *deep =
-        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(1, 1, 1, 1, 1, 4), NULL));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
+    spy_tensor *ints =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), NULL));
+    spy_tensor *deep = MADE(
+        spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(1, 1, 1, 1, 1, 4), NULL));
     spy_tensor *back = MADE(spy_tensor, spy_create_slice(x, 0, 3, -5, -1));
     spy_tensor *fours =
-        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8, 4), NULL));
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8, 4), NULL));
     spy_tensor *threes =
-        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(3, 8), NULL));
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(3, 8), NULL));
     spy_tensor *turned = MADE(spy_tensor, spy_create_transpose(threes, SPY_DIMS(1, 0)));
 #define SCALE(tensor)                                                                                        \
     spy_dispatch(scale, threads(4, 1, 1),                                                                    \
@@ -393,8 +400,8 @@ static void test_errors(void **state) {
 #define LIT(tensor)                                                                                          \
     spy_dispatch(lit, threads(4, 1, 1),                                                                      \
                  SPY_ARGS(spy_arg_tensor("o", tensor),                                                       \
-                          spy_arg_struct("light", SPY_ARGS(spy_arg_array("color", SPY_FLOAT32, SPY_SHAPE(3), \
-                                                                         (float[3]){ 0 }),                   \
+                          spy_arg_struct("light", SPY_ARGS(spy_arg_array("color", (float[3]){ 0 },         \
+                                                                         SPY_SHAPE(3), SPY_DTYPE_FLOAT32),     \
                                                            spy_arg_f32("power", 5))),                        \
                           spy_arg_bool("twice", true)),                                                      \
                  NULL)

@@ -89,7 +89,8 @@ static spy_function *fn(spy_module *m, const char *name) {
 }
 
 static spy_tensor *uints(int64_t n) {
-    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(n), NULL));
+    spy_tensor *t =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(n), NULL));
     OK(spy_tensor_fill(t, 0));
     return t;
 }
@@ -117,7 +118,7 @@ static void check_marks(spy_function *mark, const uint32_t n[3], const uint32_t 
     const int32_t size[3] = { (int32_t)n[0], (int32_t)n[1], (int32_t)n[2] };
     spy_tensor *t = uints(words);
     OK(spy_dispatch(mark, threads3(n[0], n[1], n[2]),
-                    SPY_ARGS(spy_arg_i32n("size", 3, size), spy_arg_tensor("o", t)), o));
+                    SPY_ARGS(spy_arg_i32n("size", size, 3), spy_arg_tensor("o", t)), o));
     uint32_t *got = read_uints(t, words);
     size_t wrong = got[0] != 0;
     for (uint32_t z = 0; z < n[2]; z++)
@@ -204,7 +205,8 @@ static void test_main(void **state) {
                                     "[shader(\"compute\")] [numthreads(32, 1, 1)]\n"
                                     "void main_0(uint3 t : SV_DispatchThreadID, uniform RWStructuredBuffer<uint> o) { o[t.x] = 7 * t.x; }\n"));
     static uint32_t got[64];
-    spy_tensor *o = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(64), NULL));
+    spy_tensor *o =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(64), NULL));
     const spy_uint3 threads = { 64, 1, 1 };
     OK(spy_dispatch(fn(m, "main"), threads, SPY_ARGS(spy_arg_tensor("o", o)), NULL));
     OK(spy_tensor_read(o, got, sizeof got));
@@ -243,7 +245,7 @@ static void test_shaders(void **state) {
         int64_t total = (int64_t)n[0] * n[1] * n[2];
         spy_tensor *t = uints(total);
         OK(spy_dispatch(fn(m, "cube"), threads3(n[0], n[1], n[2]),
-                        SPY_ARGS(spy_arg_i32n("size", 3, size), spy_arg_tensor("o", t)), NULL));
+                        SPY_ARGS(spy_arg_i32n("size", size, 3), spy_arg_tensor("o", t)), NULL));
         uint32_t *got = read_uints(t, total);
         for (uint32_t i = 0; i < total; i++) {
             uint32_t at[3] = { i % n[0], i / n[0] % n[1], i / (n[0] * n[1]) };
@@ -290,10 +292,11 @@ static const struct {
     const char *name;
     spy_dtype dtype;
     size_t size;
-} scalars[] = { { "float", SPY_FLOAT32, 4 }, { "int", SPY_INT32, 4 },       { "uint", SPY_UINT32, 4 },
-                { "bool", SPY_BOOL, 1 },     { "half", SPY_FLOAT16, 2 },    { "double", SPY_FLOAT64, 8 },
-                { "int64_t", SPY_INT64, 8 }, { "uint64_t", SPY_UINT64, 8 }, { "int16_t", SPY_INT16, 2 },
-                { "uint8_t", SPY_UINT8, 1 } };
+} scalars[] = { { "float", SPY_DTYPE_FLOAT32, 4 }, { "int", SPY_DTYPE_INT32, 4 },
+                { "uint", SPY_DTYPE_UINT32, 4 },   { "bool", SPY_DTYPE_BOOL, 1 },
+                { "half", SPY_DTYPE_FLOAT16, 2 },  { "double", SPY_DTYPE_FLOAT64, 8 },
+                { "int64_t", SPY_DTYPE_INT64, 8 }, { "uint64_t", SPY_DTYPE_UINT64, 8 },
+                { "int16_t", SPY_DTYPE_INT16, 2 }, { "uint8_t", SPY_DTYPE_UINT8, 1 } };
 
 typedef struct tree {
     enum { SCALAR, VECTOR, ARRAY, STRUCT } form;
@@ -468,10 +471,10 @@ static spy_arg tree_arg(writer *w, const char *name, const tree *t, const unsign
         }
     }
     if (t->form == VECTOR && below(2))
-        return spy_arg_array(name, scalars[t->scalar].dtype, SPY_SHAPE(t->count), data);
+        return spy_arg_array(name, data, SPY_SHAPE(t->count), scalars[t->scalar].dtype);
     if (t->form == ARRAY && t->parts[0]->form == VECTOR && below(2))
-        return spy_arg_array(name, scalars[t->parts[0]->scalar].dtype,
-                             SPY_SHAPE(t->count, t->parts[0]->count), data);
+        return spy_arg_array(name, data,
+                             SPY_SHAPE(t->count, t->parts[0]->count), scalars[t->parts[0]->scalar].dtype);
     return spy_arg_data(name, data, t->size);
 }
 
@@ -565,10 +568,13 @@ static void test_tensors(void **state) {
     float x[N][3], got[N];
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 3; k++) x[i][k] = (float)(i * 10 + k);
-    spy_tensor *a = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N, 3), x));
+    spy_tensor *a =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N, 3), x));
     spy_tensor *back = MADE(spy_tensor, spy_create_slice(a, 0, SPY_INDEX_NONE, SPY_INDEX_NONE, -1));
-    spy_tensor *y = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N), NULL));
-    spy_tensor *z = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(N, 3), NULL));
+    spy_tensor *y =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N), NULL));
+    spy_tensor *z =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(N, 3), NULL));
     for (int shader = 0; shader < 2; shader++) {
         for (int reversed = 0; reversed < 2; reversed++) {
             OK(spy_tensor_fill(y, -1));
@@ -622,7 +628,7 @@ static void test_folding(void **state) {
                                    (int32_t)cases[c].group[2] };
         OK(spy_tensor_fill(o, 0));
         OK(spy_dispatch(count, threads3(n[0], n[1], n[2]),
-                        SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", 3, group)), &options));
+                        SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", group, 3)), &options));
         uint32_t *got = read_uints(o, 5), total = n[0] * n[1] * n[2];
         assert_int_equal(got[0], total);
         assert_int_equal(got[4], total);
@@ -644,7 +650,7 @@ static void test_folding(void **state) {
           spy_dispatch(fn(m, "tally"), threads3(1, 1, 0x7fffffff), SPY_ARGS(spy_arg_tensor("o", o)), NULL),
           "tally", "groups");
     const int32_t one[3] = { 1, 1, 1 };
-    spy_args args = SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", 3, one));
+    spy_args args = SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", one, 3));
     const uint32_t huge = 0xffffffffu, half = 0x80000000u;
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_dispatch(count, threads3(huge, huge, huge), args, NULL), "count",
           "groups");
@@ -672,7 +678,7 @@ static void test_indirect(void **state) {
         spy_call_options options;
         memset(&options, 0, sizeof options);
         memcpy(options.thread_group_size, size, sizeof size);
-        spy_args args = SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", 3, group));
+        spy_args args = SPY_ARGS(spy_arg_tensor("o", o), spy_arg_i32n("group", group, 3));
         OK(spy_tensor_fill(o, 0));
         // A direct dispatch of the same kind before: the two are not the same kernel.
         OK(spy_dispatch(count, threads3(1, 1, 1), args, &options));
@@ -700,11 +706,11 @@ static void test_indirect(void **state) {
     }
     // Counts through views: their place, and those that have none.
     const uint32_t many[9] = { 5, 5, 5, 2, 1, 1, 9, 9, 9 };
-    spy_tensor *table =
-                   MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(3, 3), many)),
+    spy_tensor *table = MADE(spy_tensor,
+                             gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(3, 3), many)),
                *row = MADE(spy_tensor, spy_create_select(table, 0, 1));
     spy_tensor *column = MADE(spy_tensor, spy_create_select(table, 1, 0)),
-               *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(3), NULL));
+               *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(3), NULL));
     OK(spy_tensor_fill(o, 0));
     spy_args args = SPY_ARGS(spy_arg_tensor("o", o));
     OK(spy_dispatch_indirect(tally, row, 0, args, NULL));
@@ -767,7 +773,8 @@ static void test_errors(void **state) {
     (void)state;
     spy_module *m = open_module();
     spy_tensor *o = uints(4);
-    spy_tensor *f = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
+    spy_tensor *f =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
     spy_function *plain = fn(m, "plain"), *tally = fn(m, "tally");
     spy_uint3 one = threads3(1, 1, 1);
     spy_arg t = spy_arg_tensor("o", o);
@@ -839,11 +846,11 @@ static void test_errors(void **state) {
     if (spy_get_device_info(gpu_device).max_inline_block_bytes < 328) {
         FAILS(SPY_ERROR_UNSUPPORTED,
               spy_dispatch(fn(m, "big"), one,
-                           SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("c", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("d", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
-                                    spy_arg_array("e", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix),
+                           SPY_ARGS(spy_arg_array("a", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
+                                    spy_arg_array("b", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
+                                    spy_arg_array("c", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
+                                    spy_arg_array("d", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
+                                    spy_arg_array("e", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
                                     spy_arg_tensor("o", f)),
                            NULL),
               "big", "328 bytes");

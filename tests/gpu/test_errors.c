@@ -32,7 +32,7 @@ static spy_function *fn(const char *name) { return MADE(spy_function, spy_find_f
 static spy_tensor *ramp(int64_t count) {
     float data[64];
     for (int i = 0; i < 64; i++) data[i] = (float)i;
-    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(count), data));
+    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(count), data));
 }
 
 static int setup(void **state) {
@@ -203,7 +203,7 @@ static void test_arguments(void **state) {
     zero.kind = (spy_arg_kind)12345;
     zero.name = "a";
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, zero)), "add", "'a'");
-    zero.kind = SPY_ARG_FLOAT;
+    zero.kind = SPY_ARG_KIND_FLOAT;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, spy_arg_f32("b", 1))), "add", "'a'", "dtype");
     zero.dtype = (spy_dtype)-3;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, spy_arg_f32("b", 1))), "add", "'a'", "dtype");
@@ -216,11 +216,11 @@ static void test_arguments(void **state) {
     zero.value.u = 0;
     assert_int_not_equal(spy_call(fn("both"), SPY_ARGS(spy_arg_f32("a", 1), zero, spy_inout_f32("c", &r))), SPY_OK);
     (void)spy_take_error(gpu_device);
-    zero = spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(4), NULL);
+    zero = spy_arg_array("a", NULL, SPY_SHAPE(4), SPY_DTYPE_FLOAT32);
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(zero, spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'", "NULL");
     spy_shape nine = { 9, { 1, 1, 1, 1, 1, 1, 1, 1 } };
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, nine, &r), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'", "rank");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(-1), &r), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", &r, nine, SPY_DTYPE_FLOAT32), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'", "rank");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_array("a", &r, SPY_SHAPE(-1), SPY_DTYPE_FLOAT32), spy_arg_f32("b", 1), spy_arg_tensor("_result", out))), "add", "'a'");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), (spy_args){ NULL, 3 }), "add", "NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", NULL), spy_arg_f32("b", 1))), "add", "'a'", "NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 1), spy_out_f32("_result", NULL))), "add", "_result", "NULL");
@@ -398,7 +398,7 @@ static void test_built_in_generics(void **state) {
         float three[3] = { 1, 2, 3 }, r = 0, a = 0;
         FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(spy_find_function(m, "select"), SPY_ARGS(spy_arg_bool(NULL, true), spy_cast(p, "P"), spy_cast(p, "P"),
                                                                                          spy_arg_struct("_result", SPY_ARGS(spy_out_f32("a", &a))))), "select"); // it was asked
-        OK(spy_call(spy_find_function(m, "length"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, 3, three), "float3"), spy_out_f32("_result", &r))));
+        OK(spy_call(spy_find_function(m, "length"), SPY_ARGS(spy_cast(spy_arg_f32n(NULL, three, 3), "float3"), spy_out_f32("_result", &r))));
         assert_float_equal(r, 3.7416574, 1e-5);
         OK(spy_call(spy_find_function(m, "ns::max"), SPY_ARGS(spy_cast(p, "P"), spy_cast(p, "P"), spy_arg_struct("_result", SPY_ARGS(spy_out_f32("a", &a)))))); // the user's own
         assert_float_equal(a, 2, 0);
@@ -506,7 +506,7 @@ static void test_shapes(void **state) {
     float host[4] = { 5, 6, 7, 8 };
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x3), spy_arg_tensor("b", x4), spy_out_tensor("_result", &none))), "add", "'a'", "(3,)", "'b'", "(4,)");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_tensor("b", x4), spy_arg_tensor("_result", out3))), "add", "_result", "(3,)", "(4,)");
-    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(1), host))), "add", "_result", "(1,)", "(4,)");
+    FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_array("_result", host, SPY_SHAPE(1), SPY_DTYPE_FLOAT32))), "add", "_result", "(1,)", "(4,)");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_f32("b", 1), spy_out_f32("_result", host))), "add", "_result", "(4,)");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("both"), SPY_ARGS(spy_arg_tensor("a", x4), spy_arg_tensor("b", out4), spy_inout_f32("c", host))), "both", "'c'", "(4,)");
     spy_tensor *stretched = MADE(spy_tensor, spy_create_broadcast(spy_create_slice(out3, 0, 0, 1, 1), SPY_SHAPE(4)));
@@ -516,7 +516,8 @@ static void test_shapes(void **state) {
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(8)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "8");
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(-1)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "-1");
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), SPY_DIMS(1000000)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'");
-    spy_tensor *m = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(2, 2), NULL));
+    spy_tensor *m =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(2, 2), NULL));
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", m), SPY_DIMS(0, 0)), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'", "twice");
     spy_dims nine = { 9, { 0 } };
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(fn("add"), SPY_ARGS(spy_map(spy_arg_tensor("a", x4), nine), spy_arg_f32("b", 1), spy_out_tensor("_result", &none))), "add", "'a'");
@@ -601,6 +602,9 @@ static void test_null(void **state) {
     IS_NULL_ERROR(spy_call_prepared, (NULL, SPY_NO_ARGS));
     IS_NULL_ERROR(spy_retain_tensor, (NULL));
     IS_NULL_ERROR(spy_retain_module, (NULL));
+    IS_NULL_ERROR(spy_retain_device, (NULL));
+    IS_NULL_ERROR(spy_retain_prepared, (NULL));
+    IS_NULL_ERROR(spy_retain_packed, (NULL));
     IS_NULL_ERROR(spy_vk_begin_recording, (NULL, NULL));
     IS_NULL_ERROR(spy_vk_end_recording, (NULL));
     IS_NULL_ERROR(spy_vk_recording_finished, (NULL, 1));
@@ -687,6 +691,7 @@ static void test_null(void **state) {
     spy_release_module(NULL);
     spy_release_tensor(NULL);
     spy_release_prepared(NULL);
+    spy_release_packed(NULL);
     assert_string_equal(spy_status_text(SPY_OK), "no error");
     assert_non_null(spy_status_text((spy_status)-1000));
     assert_int_equal(spy_dtype_size_bytes((spy_dtype)99), 0);
@@ -794,9 +799,9 @@ static void test_exhaustion(void **state) {
     spy_tensor *t[MOST], *none = NULL;
     int n = 0;
     spy_device_info info = spy_get_device_info(gpu_device);
-    bool cpu = info.type == SPY_ADAPTER_CPU;
+    bool cpu = info.type == SPY_ADAPTER_TYPE_CPU;
     if (info.memory_bytes > (uint64_t)MOST << 30) skip();
-    while (n < MOST && (t[n] = gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(1ll << 28), NULL)) != NULL) n++;
+    while (n < MOST && (t[n] = gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(1ll << 28), NULL)) != NULL) n++;
     if (n == MOST) {
         print_message("skipped: %d GiB were given without touching them (%s)\n", n, cpu ? "a CPU device overcommits" : "?");
         for (int i = 0; i < n; i++) spy_release_tensor(t[i]);
@@ -809,7 +814,7 @@ static void test_exhaustion(void **state) {
     assert_null(none);
     works();
     for (int i = 0; i < n; i++) spy_release_tensor(t[i]);
-    spy_tensor *other = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(3ll << 27), NULL)); // another size: cached pieces are given back
+    spy_tensor *other = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(3ll << 27), NULL)); // another size: cached pieces are given back
     spy_release_tensor(other);
     OK(spy_trim(gpu_device));
     assert_true(spy_get_device_stats(gpu_device).pool_bytes < (uint64_t)100 << 20);
@@ -867,7 +872,7 @@ static int child_library(const char *library, spy_status code, const char *const
     wrong += child_says(code, spy_take_error(device), words);
     // Tensors work without a compiler.
     float data[3] = { 1, 2, 3 }, back[3] = { 0 };
-    spy_tensor *t = gpu_tensor(device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(3), data);
+    spy_tensor *t = gpu_tensor(device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(3), data);
     wrong += spy_tensor_read(t, back, 12) != SPY_OK || memcmp(data, back, 12) != 0;
     spy_release_device(device);
     return wrong;

@@ -82,8 +82,8 @@ static void test_frames(void **state) {
     spy_module *m = spy_load_module(device, &md);
     spy_function *function = spy_find_function(m, "f");
     float data[COUNT] = { 1 }, y[COUNT];
-    spy_tensor *x = gpu_tensor(device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(COUNT), data),
-               *to = gpu_tensor(device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(COUNT), data);
+    spy_tensor *x = gpu_tensor(device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(COUNT), data),
+               *to = gpu_tensor(device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(COUNT), data);
     spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", to));
     spy_prepared *p = spy_prepare(function, args, NULL);
     assert_non_null(p);

@@ -25,7 +25,7 @@ static spy_call_options globals_of(spy_args globals) {
 static void run_over(spy_function *f, const spy_call_options *o, int n, float *out) {
     int32_t index[64];
     for (int i = 0; i < n; i++) index[i] = i;
-    OK(spy_call_with(f, SPY_ARGS(spy_arg_array("i", SPY_INT32, SPY_SHAPE(n), index), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(n), out)),
+    OK(spy_call_with(f, SPY_ARGS(spy_arg_array("i", index, SPY_SHAPE(n), SPY_DTYPE_INT32), spy_out_array("_result", out, SPY_SHAPE(n), SPY_DTYPE_FLOAT32)),
                      o));
 }
 
@@ -50,19 +50,21 @@ static void test_buffers(void **state) {
     float data[12], got[12];
     int32_t index[4] = { 3, 0, 2, 1 }, got_int[4];
     for (int i = 0; i < 12; i++) data[i] = (float)i * 1.5f - 3;
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(12), data));
-    spy_tensor *x3 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4, 3), data));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(12), data));
+    spy_tensor *x3 =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4, 3), data));
     spy_tensor *v3 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "float3", NULL, SPY_SHAPE(4), data));
-    spy_arg i4 = spy_arg_array("i", SPY_INT32, SPY_SHAPE(4), index);
-    OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", x), i4, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(4), got))));
+    spy_arg i4 = spy_arg_array("i", index, SPY_SHAPE(4), SPY_DTYPE_INT32);
+    OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", x), i4, spy_out_array("_result", got, SPY_SHAPE(4), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 4; i++) assert_float_equal(got[i], data[index[i]], 0);
     spy_tensor *threes[] = { x3, v3 };
     for (int t = 0; t < 2; t++) {
         memset(got, 0, sizeof got);
-        OK(spy_call(fn(m, "pick3"), SPY_ARGS(spy_arg_tensor("table", threes[t]), i4, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(4, 3), got))));
+        OK(spy_call(fn(m, "pick3"), SPY_ARGS(spy_arg_tensor("table", threes[t]), i4, spy_out_array("_result", got, SPY_SHAPE(4, 3), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 12; i++) assert_float_equal(got[i], data[index[i / 3] * 3 + i % 3], 0);
     }
-    OK(spy_call(fn(m, "any"), SPY_ARGS(spy_arg_tensor("table", x), i4, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(4), got))));
+    OK(spy_call(fn(m, "any"), SPY_ARGS(spy_arg_tensor("table", x), i4, spy_out_array("_result", got, SPY_SHAPE(4), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 4; i++) assert_float_equal(got[i], data[index[i]], 0);
     struct pair {
         float a;
@@ -70,7 +72,7 @@ static void test_buffers(void **state) {
     } pairs[4];
     for (int i = 0; i < 4; i++) pairs[i] = (struct pair){ (float)(10 * i), { i, 2 * i, 3 * i } };
     spy_tensor *p = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "Pair", m, SPY_SHAPE(4), pairs));
-    OK(spy_call(fn(m, "pair"), SPY_ARGS(spy_arg_tensor("table", p), i4, spy_out_array("_result", SPY_INT32, SPY_SHAPE(4), got_int))));
+    OK(spy_call(fn(m, "pair"), SPY_ARGS(spy_arg_tensor("table", p), i4, spy_out_array("_result", got_int, SPY_SHAPE(4), SPY_DTYPE_INT32))));
     for (int i = 0; i < 4; i++) assert_int_equal(got_int[i], 12 * index[i]);
     int32_t n = 0;
     OK(spy_call(fn(m, "size"), SPY_ARGS(spy_arg_tensor("table", x), spy_out_i32("_result", &n))));
@@ -78,7 +80,7 @@ static void test_buffers(void **state) {
     // Both kinds of bindings, and a view that begins elsewhere.
     spy_tensor *part = MADE(spy_tensor, spy_create_slice(x, 0, 0, 4, 1));
     OK(spy_call(fn(m, "both"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("y", part), i4, spy_arg_tensor("z", part),
-                                        spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(4), got))));
+                                        spy_out_array("_result", got, SPY_SHAPE(4), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 4; i++) assert_float_equal(got[i], data[index[i]] * data[index[i]] + data[i], 0);
 }
 
@@ -90,23 +92,26 @@ static void test_written_buffers(void **state) {
     int32_t index[8], values[1000];
     for (int i = 0; i < 8; i++) index[i] = 7 - i;
     for (int i = 0; i < 1000; i++) values[i] = i;
-    spy_tensor *table = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), zeros));
-    spy_tensor *b = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(4), bins));
-    spy_tensor *v = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(1000), values));
-    spy_tensor *raw = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(8), zeros));
-    spy_arg i8 = spy_arg_array("i", SPY_INT32, SPY_SHAPE(8), index);
+    spy_tensor *table = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), zeros));
+    spy_tensor *b =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(4), bins));
+    spy_tensor *v =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(1000), values));
+    spy_tensor *raw =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(8), zeros));
+    spy_arg i8 = spy_arg_array("i", index, SPY_SHAPE(8), SPY_DTYPE_INT32);
     float last[8];
     for (int round = 0; round < 50; round++) { // each reads what the one before has written
         for (int i = 0; i < 8; i++) last[i] = (float)(round * 8 + index[i]);
-        OK(spy_call(fn(m, "put"), SPY_ARGS(spy_arg_tensor("table", table), i8, spy_arg_array("v", SPY_FLOAT32, SPY_SHAPE(8), last))));
-        OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", table), i8, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(8), got))));
+        OK(spy_call(fn(m, "put"), SPY_ARGS(spy_arg_tensor("table", table), i8, spy_arg_array("v", last, SPY_SHAPE(8), SPY_DTYPE_FLOAT32))));
+        OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", table), i8, spy_out_array("_result", got, SPY_SHAPE(8), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 8; i++) assert_float_equal(got[i], last[i], 0);
         OK(spy_call(fn(m, "count"), SPY_ARGS(spy_arg_tensor("bins", b), spy_arg_tensor("v", v))));
     }
     OK(spy_tensor_read(b, bins, sizeof bins));
     for (int i = 0; i < 4; i++) assert_int_equal(bins[i], 50 * 250);
     OK(spy_call(fn(m, "store"), SPY_ARGS(spy_arg_tensor("b", raw), i8)));
-    OK(spy_call(fn(m, "bytes"), SPY_ARGS(spy_arg_tensor("b", raw), i8, spy_out_array("_result", SPY_UINT32, SPY_SHAPE(8), words))));
+    OK(spy_call(fn(m, "bytes"), SPY_ARGS(spy_arg_tensor("b", raw), i8, spy_out_array("_result", words, SPY_SHAPE(8), SPY_DTYPE_UINT32))));
     for (int i = 0; i < 8; i++) assert_int_equal(words[i], index[i] * index[i]);
 }
 
@@ -115,11 +120,14 @@ static void test_bad_buffers(void **state) {
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "bad_buffers", buffers_source));
     float data[24] = { 0 };
     spy_arg i = spy_arg_i32("i", 0);
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4, 6), data));
-    spy_tensor *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4, 6), data));
+    spy_tensor *ints =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), data));
     spy_tensor *column = MADE(spy_tensor, spy_create_slice(x, 1, 0, 4, 2));
     spy_tensor *shifted = MADE(spy_tensor, spy_create_slice(x, 0, 1, 2, 1));
-    spy_tensor *none = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(0), NULL));
+    spy_tensor *none =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(0), NULL));
     spy_function *pick = fn(m, "pick");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(pick, SPY_ARGS(spy_arg_tensor("table", ints), i)), "'table'", "StructuredBuffer<float", "int");
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn(m, "pick3"), SPY_ARGS(spy_arg_tensor("table", x), i)), "'table'", "dimension 1 must be 3");
@@ -148,13 +156,14 @@ static void test_constant_buffers(void **state) {
     float got[4], v[2] = { 7, 8 }, table[8], quad[4] = { 4, 5, 6, 7 };
     int32_t index[4] = { 0, 1, 2, 3 };
     for (int i = 0; i < 8; i++) table[i] = (float)(10 * i);
-    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), table));
-    spy_arg i4 = spy_arg_array("i", SPY_INT32, SPY_SHAPE(4), index), result = spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(4), got);
+    spy_tensor *t =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), table));
+    spy_arg i4 = spy_arg_array("i", index, SPY_SHAPE(4), SPY_DTYPE_INT32), result = spy_out_array("_result", got, SPY_SHAPE(4), SPY_DTYPE_FLOAT32);
     for (int round = 0; round < 3; round++) {
         part.a = 3 + (float)round;
         OK(spy_call(fn(m, "one"), SPY_ARGS(spy_arg_data("p", &part, sizeof part), i4, result)));
         for (int i = 0; i < 4; i++) assert_float_equal(got[i], part.a * (float)i + 5, 0);
-        spy_arg fields = spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", part.a), spy_arg_bool("on", round != 1), spy_arg_f32n("v", 2, v)));
+        spy_arg fields = spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", part.a), spy_arg_bool("on", round != 1), spy_arg_f32n("v", v, 2)));
         OK(spy_call(fn(m, "one"), SPY_ARGS(fields, i4, result)));
         for (int i = 0; i < 4; i++) assert_float_equal(got[i], (round != 1 ? part.a * (float)i + 8 : -1), 0);
         OK(spy_call(fn(m, "two"), SPY_ARGS(fields, i4, spy_arg_data("q", &part, sizeof part), result)));
@@ -165,10 +174,10 @@ static void test_constant_buffers(void **state) {
         for (int i = 0; i < 4; i++) assert_float_equal(got[i], table[i + round] + part.a + table[i], 0);
         quad[2] = (float)round;
         if (gpu_is_cuda()) { // libslang would crash
-            FAILS(SPY_ERROR_COMPILE, spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", 4, quad), i4, result)), "'v'", "struct");
+            FAILS(SPY_ERROR_COMPILE, spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", quad, 4), i4, result)), "'v'", "struct");
             continue;
         }
-        OK(spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", 4, quad), i4, result)));
+        OK(spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", quad, 4), i4, result)));
         for (int i = 0; i < 4; i++) assert_float_equal(got[i], quad[i], 0);
     }
     spy_function *one = fn(m, "one");
@@ -176,7 +185,7 @@ static void test_constant_buffers(void **state) {
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(one, SPY_ARGS(spy_arg_tensor("p", t), i4, result)), "'p'");
     FAILS(SPY_ERROR_NOT_FOUND, spy_call(one, SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", 1))), i4, result)), "'p'", "'on'", "missing");
     if (!gpu_is_cuda())
-        FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", 3, quad), i4, result)), "'v'", "must be 4");
+        FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn(m, "four"), SPY_ARGS(spy_arg_f32n("v", quad, 3), i4, result)), "'v'", "must be 4");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(one, SPY_ARGS(spy_inout_data("p", &part, sizeof part), i4, result)), "'p'", "in parameter");
 }
 
@@ -224,7 +233,7 @@ static void test_loose_globals(void **state) {
     (void)state;
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "loose", globals_source));
     float got[8], v[3] = { 1, -2, 5 };
-    spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("gain", 2.5f), spy_arg_f32n("dir", 3, v), spy_arg_i32("unread", 7)));
+    spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("gain", 2.5f), spy_arg_f32n("dir", v, 3), spy_arg_i32("unread", 7)));
     run_over(fn(m, "scaled"), &o, 5, got);
     for (int i = 0; i < 5; i++) assert_float_equal(got[i], 2.5f * (float)i, 0);
     run_over(fn(m, "along"), &o, 3, got);
@@ -256,7 +265,7 @@ static void test_struct_globals(void **state) {
     }
     // One by its bytes, one by its fields, one by paths; the last value of a place counts.
     o = globals_of(SPY_ARGS(spy_arg_data("lights", lights, sizeof lights), spy_arg_data("lights[0]", &lights[2], sizeof lights[2]),
-                            spy_arg_struct("lights[1]", SPY_ARGS(spy_arg_f32n("color", 3, red), spy_arg_f32("power", 2), spy_arg_bool("on", true))),
+                            spy_arg_struct("lights[1]", SPY_ARGS(spy_arg_f32n("color", red, 3), spy_arg_f32("power", 2), spy_arg_bool("on", true))),
                             spy_arg_f32("lights[2].power", 100)));
     run_over(fn(m, "lit"), &o, 3, got);
     assert_float_equal(got[0], 9 + 11 * 12, 0);
@@ -274,14 +283,14 @@ static void test_struct_globals(void **state) {
         run_over(fn(m, "of_plain"), &o, 5, got);
         const float want[5] = { 1.5f, 4, 200, 0.25f, 3 };
         for (int i = 0; i < 5; i++) assert_float_equal(got[i], want[i], 0);
-        o = globals_of(SPY_ARGS(spy_arg_struct("plain", SPY_ARGS(spy_arg_i32("d", 6), spy_arg_f32("a", -1), spy_arg_f32n("b", 3, red),
+        o = globals_of(SPY_ARGS(spy_arg_struct("plain", SPY_ARGS(spy_arg_i32("d", 6), spy_arg_f32("a", -1), spy_arg_f32n("b", red, 3),
                                                                  spy_arg_i32("c", 255), spy_arg_f32("h", 0.5f)))));
         run_over(fn(m, "of_plain"), &o, 5, got);
         const float next[5] = { -1, 5, 255, 6, 0.5f };
         for (int i = 0; i < 5; i++) assert_float_equal(got[i], next[i], 0);
     }
     float quad[4] = { 4, 3, 2, 1 };
-    o = globals_of(SPY_ARGS(spy_arg_f32n("four", 4, quad)));
+    o = globals_of(SPY_ARGS(spy_arg_f32n("four", quad, 4)));
     spy_module *vectors = MADE(spy_module, gpu_module(gpu_device, "vectors", "ConstantBuffer<float4> four;\nfloat of_four(int i) { return four[i]; }\n"));
     if (gpu_is_cuda()) { // libslang would crash
         int32_t one = 1;
@@ -300,10 +309,11 @@ static void test_parameter_block(void **state) {
     int32_t list[3] = { 7, 8, 9 };
     for (int i = 0; i < 5; i++) items[i] = 100 + (float)i;
     for (int i = 0; i < 16; i++) matrix[i] = 0.5f * (float)i;
-    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(5), items));
+    spy_tensor *t =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(5), items));
     spy_function *f = fn(m, "of_params");
-    spy_arg color = spy_arg_f32n("color", 3, red), power = spy_arg_f32("power", 6), on = spy_arg_bool("on", true);
-    spy_arg mat = spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), ints = spy_arg_array("list", SPY_INT32, SPY_SHAPE(3), list);
+    spy_arg color = spy_arg_f32n("color", red, 3), power = spy_arg_f32("power", 6), on = spy_arg_bool("on", true);
+    spy_arg mat = spy_arg_array("m", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), ints = spy_arg_array("list", list, SPY_SHAPE(3), SPY_DTYPE_INT32);
     spy_arg by_path[] = { color, power, on, mat, ints, spy_arg_tensor("params.items", t), spy_arg_f32("params.tail", 77) };
     by_path[0].name = "params.light.color";
     by_path[1].name = "params.light.power";
@@ -335,9 +345,12 @@ static void test_buffer_globals(void **state) {
     uint32_t words[8] = { 0 }, bins[4] = { 0 };
     int32_t index[8];
     for (int i = 0; i < 8; i++) data[i] = (float)(i * i), index[i] = i;
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), data));
-    spy_tensor *y = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), NULL));
-    spy_tensor *b = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(4), bins));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), data));
+    spy_tensor *y =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), NULL));
+    spy_tensor *b =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(4), bins));
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_tensor("table", x), spy_arg_tensor("raw", x), spy_arg_tensor("bins", b),
                                              spy_arg_tensor("mixed.seen", y), spy_arg_f32("mixed.scale", 3), spy_arg_f32("gain", 1),
                                              spy_arg_tensor("address", x)));
@@ -348,8 +361,8 @@ static void test_buffer_globals(void **state) {
     run_over(fn(m, "see"), &o, 8, got);
     OK(spy_tensor_read(y, seen, sizeof seen));
     for (int i = 0; i < 8; i++) assert_float_equal(seen[i], 3.0f * (float)i, 0);
-    spy_arg i8 = spy_arg_array("i", SPY_INT32, SPY_SHAPE(8), index);
-    OK(spy_call_with(fn(m, "word"), SPY_ARGS(i8, spy_out_array("_result", SPY_UINT32, SPY_SHAPE(8), words)), &o));
+    spy_arg i8 = spy_arg_array("i", index, SPY_SHAPE(8), SPY_DTYPE_INT32);
+    OK(spy_call_with(fn(m, "word"), SPY_ARGS(i8, spy_out_array("_result", words, SPY_SHAPE(8), SPY_DTYPE_UINT32)), &o));
     assert_memory_equal(words, data, sizeof data);
     for (int round = 0; round < 100; round++) OK(spy_call_with(fn(m, "binned"), SPY_ARGS(i8), &o));
     OK(spy_tensor_read(b, bins, sizeof bins));
@@ -364,7 +377,8 @@ static void test_changing_values(void **state) {
     spy_function *f = fn(m, "scaled");
     spy_tensor *out[N];
     int32_t index[4] = { 1, 2, 3, 4 };
-    spy_tensor *i4 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), index));
+    spy_tensor *i4 =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), index));
     spy_device_stats before;
     for (int n = 0; n < N; n++) {
         spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("gain", (float)n)));
@@ -394,9 +408,12 @@ static void test_hazards(void **state) {
                                                 "int echo(int v) { return v; }\n"));
     int32_t index[64], want[64], got[64];
     for (int i = 0; i < 64; i++) index[i] = want[i] = i;
-    spy_tensor *i64 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), index));
-    spy_tensor *a = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), index));
-    spy_tensor *b = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), NULL));
+    spy_tensor *i64 =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), index));
+    spy_tensor *a =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), index));
+    spy_tensor *b =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), NULL));
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_tensor("cells", a)));
     spy_function *put = fn(m, "put"), *get = fn(m, "get"), *echo = fn(m, "echo");
     for (int round = 0; round < 60; round++) {
@@ -430,13 +447,13 @@ static void test_memory(void **state) {
     int32_t index[3] = { 2, 0, 1 }, ints[6];
     spy_tensor *bytes = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "void", NULL, SPY_SHAPE(24), data));
     spy_tensor_info info = spy_get_tensor_info(bytes);
-    assert_int_equal(info.dtype, SPY_UINT8);
+    assert_int_equal(info.dtype, SPY_DTYPE_UINT8);
     assert_string_equal(info.type, "void");
     assert_int_equal(info.host_size_bytes, 24);
-    spy_arg i3 = spy_arg_array("i", SPY_INT32, SPY_SHAPE(3), index);
-    OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", bytes), i3, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), got))));
+    spy_arg i3 = spy_arg_array("i", index, SPY_SHAPE(3), SPY_DTYPE_INT32);
+    OK(spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", bytes), i3, spy_out_array("_result", got, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 3; i++) assert_float_equal(got[i], data[index[i]], 0);
-    OK(spy_call(fn(m, "pick3"), SPY_ARGS(spy_arg_tensor("table", bytes), spy_arg_i32("i", 1), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), got))));
+    OK(spy_call(fn(m, "pick3"), SPY_ARGS(spy_arg_tensor("table", bytes), spy_arg_i32("i", 1), spy_out_array("_result", got, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 3; i++) assert_float_equal(got[i], data[3 + i], 0);
     int32_t n = 0;
     OK(spy_call(fn(m, "size"), SPY_ARGS(spy_arg_tensor("table", bytes), spy_out_i32("_result", &n))));
@@ -457,12 +474,12 @@ static void test_memory(void **state) {
     assert_float_equal(texel, gpu_is_cuda() ? 0 : data[4], 0);
     spy_release_tensor(texels);
     spy_tensor *odd = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "void", NULL, SPY_SHAPE(10), NULL));
-    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", odd), i3, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), got))), "whole elements of 4 bytes, got 10 bytes");
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", odd), i3, spy_out_array("_result", got, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))), "whole elements of 4 bytes, got 10 bytes");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(p, "twice"), SPY_ARGS(spy_arg_tensor("x", bytes))), "void tensor (24,)");
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(p, "wide"), SPY_ARGS(spy_arg_tensor("x", bytes))), "void tensor (24,)");
     uint8_t small[4] = { 0, 0, 0, 0 }; // plain bytes stay numbers
-    spy_tensor *numbers = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT8, NULL, NULL, SPY_SHAPE(4), small));
-    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", numbers), i3, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3), got))), "uint8_t tensor");
+    spy_tensor *numbers = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT8, NULL, NULL, SPY_SHAPE(4), small));
+    FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", numbers), i3, spy_out_array("_result", got, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))), "uint8_t tensor");
     spy_release_tensor(bytes);
     spy_release_tensor(odd);
     spy_release_tensor(numbers);
@@ -493,9 +510,12 @@ static void test_shaders(void **state) {
     } part = { 100, 7 };
     float data[8], zeros[8] = { 0 }, got[8];
     for (int i = 0; i < 8; i++) data[i] = (float)i;
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), data));
-    spy_tensor *y = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), zeros));
-    spy_tensor *z = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), zeros));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), data));
+    spy_tensor *y =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), zeros));
+    spy_tensor *z =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), zeros));
     spy_uint3 eight = { 8, 1, 1 }, four = { 4, 1, 1 };
     for (int round = 1; round < 4; round++) {
         float gain = (float)round;
@@ -524,12 +544,14 @@ static void test_lists(void **state) {
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "listed", globals_source));
     float got[4], data[4] = { 5, 6, 7, 8 };
     int32_t index[4] = { 0, 1, 2, 3 };
-    spy_tensor *i4 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), index));
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_tensor *i4 =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), index));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
     spy_tensor *out[20];
     spy_command_list *list = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
     for (int n = 0; n < 20; n++) {
-        out[n] = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
+        out[n] = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
         spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("gain", (float)n), spy_arg_tensor("table", x)));
         o.append_to = list;
         OK(spy_call_with(fn(m, n % 2 ? "scaled" : "looked_up"), SPY_ARGS(spy_arg_tensor("i", i4), spy_arg_tensor("_result", out[n])), &o));
@@ -563,7 +585,8 @@ static void test_other_modules(void **state) {
     d.link_count = 1;
     spy_module *m = MADE(spy_module, spy_load_module(gpu_device, &d));
     float data[4] = { 1, 2, 3, 4 }, got[4];
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
     spy_call_options o = globals_of(SPY_ARGS(spy_arg_f32("part_gain", 3), spy_arg_tensor("part_table", x), spy_arg_f32("gain", 0.5f)));
     run_over(fn(m, "f"), &o, 4, got);
     for (int i = 0; i < 4; i++) assert_float_equal(got[i], 3 * data[i] + 0.5f, 0);
@@ -575,7 +598,7 @@ static void test_other_modules(void **state) {
 static void write_hook(spy_globals *globals, void *user) {
     float *v = (float *)user;
     spy_set_global(globals, "gain", spy_arg_f32(NULL, v[0]++));
-    spy_set_global(globals, "dir", spy_arg_f32n(NULL, 3, v));
+    spy_set_global(globals, "dir", spy_arg_f32n(NULL, v, 3));
 }
 
 static void test_write_hook(void **state) {
@@ -600,8 +623,10 @@ static void test_prepared(void **state) {
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "prepared", globals_source));
     int32_t index[4] = { 0, 1, 2, 2 };
     float data[4] = { 5, 6, 7, 8 }, got[4], v[3] = { 10, 20, 30 };
-    spy_tensor *i4 = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(4), index));
-    spy_tensor *out = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
+    spy_tensor *i4 =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(4), index));
+    spy_tensor *out =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), NULL));
     spy_args args = SPY_ARGS(spy_arg_tensor("i", i4), spy_arg_tensor("_result", out));
     spy_prepare_desc d;
     memset(&d, 0, sizeof d);
@@ -611,8 +636,9 @@ static void test_prepared(void **state) {
         struct light lights[3] = { { { 1, 2, 3 }, 4, true }, { { 5, 6, 7 }, 8, false }, { { 9, 10, 11 }, 12, true } };
         float red[3] = { 3, 4, 5 };
         char path[] = "lights[1]", table_name[] = "table";
-        spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
-        spy_arg fields[3] = { spy_arg_f32n("color", 3, red), spy_arg_f32("power", 2), spy_arg_bool("on", true) };
+        spy_tensor *x =
+            MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
+        spy_arg fields[3] = { spy_arg_f32n("color", red, 3), spy_arg_f32("power", 2), spy_arg_bool("on", true) };
         spy_args field_list = { fields, 3 };
         spy_arg globals[3] = { spy_arg_data("lights", lights, sizeof lights), spy_arg_struct(path, field_list), spy_arg_tensor(table_name, x) };
         spy_args list = { globals, 3 };
@@ -708,8 +734,10 @@ static void test_bad_globals(void **state) {
     (void)state;
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "bad", globals_source));
     float data[8] = { 0 }, r;
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(8), data));
-    spy_tensor *ints = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(8), data));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), data));
+    spy_tensor *ints =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(8), data));
     spy_function *scaled = fn(m, "scaled"), *of_params = fn(m, "of_params"), *looked_up = fn(m, "looked_up");
     spy_arg i = spy_arg_i32("i", 0);
     spy_call_options o;
@@ -723,9 +751,9 @@ static void test_bad_globals(void **state) {
     BAD(SPY_ERROR_NOT_FOUND, of_params, SPY_ARGS(spy_arg_f32("params.light.colour", 1)), "'params.light.colour'");
     BAD(SPY_ERROR_NOT_FOUND, of_params, SPY_ARGS(spy_arg_i32("params.list[3]", 1)), "'params.list[3]'");
     BAD(SPY_ERROR_TYPE_MISMATCH, scaled, SPY_ARGS(spy_arg_tensor("gain", x)), "'gain'", "expected float", "host data");
-    BAD(SPY_ERROR_TYPE_MISMATCH, scaled, SPY_ARGS(spy_arg_array("gain", SPY_FLOAT32, SPY_SHAPE(3), data)), "'gain'", "one value");
+    BAD(SPY_ERROR_TYPE_MISMATCH, scaled, SPY_ARGS(spy_arg_array("gain", data, SPY_SHAPE(3), SPY_DTYPE_FLOAT32)), "'gain'", "one value");
     BAD(SPY_ERROR_TYPE_MISMATCH, scaled, SPY_ARGS(spy_arg_data("gain", data, 3)), "'gain'", "4 bytes");
-    BAD(SPY_ERROR_SHAPE_MISMATCH, fn(m, "along"), SPY_ARGS(spy_arg_f32n("dir", 4, data)), "'dir'", "must be 3");
+    BAD(SPY_ERROR_SHAPE_MISMATCH, fn(m, "along"), SPY_ARGS(spy_arg_f32n("dir", data, 4)), "'dir'", "must be 3");
     BAD(SPY_ERROR_TYPE_MISMATCH, looked_up, SPY_ARGS(spy_arg_tensor("table", ints)), "'table'", "StructuredBuffer<float>", "int tensor");
     BAD(SPY_ERROR_TYPE_MISMATCH, looked_up, SPY_ARGS(spy_arg_f32("table", 1)), "'table'", "StructuredBuffer<float>");
     BAD(SPY_ERROR_INVALID_ARGUMENT, scaled, SPY_ARGS(spy_arg_f32(NULL, 1)), "global 1 has no name");
@@ -756,7 +784,8 @@ static void test_early(void **state) {
     float data[4] = { 1, 2, 3, 4 }, r = -1;
     char text[8000];
     uint64_t ns;
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
     spy_args args = SPY_ARGS(spy_arg_i32("i", 1), spy_out_f32("_result", &r));
     spy_call_options o;
     int before = compiles;

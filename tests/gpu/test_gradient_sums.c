@@ -43,7 +43,7 @@ static float run_sum(spy_tensor *x, spy_tensor *w, spy_tensor *seeds, bool deter
     spy_call_options o;
     float sum = 0;
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     o.deterministic = deterministic;
     OK(spy_tensor_zero_grad(w));
     OK(spy_call_with(
@@ -119,7 +119,7 @@ static void test_training(void **state) {
     for (int deterministic = 0; deterministic < 2; deterministic++) {
         spy_call_options o;
         memset(&o, 0, sizeof o);
-        o.mode = SPY_CALL_BACKWARD;
+        o.mode = SPY_CALL_MODE_BACKWARD;
         o.deterministic = deterministic;
         for (int i = 0; i < WARM + STEPS; i++) {
             if (i == WARM) before = spy_get_device_stats(gpu_device);
@@ -200,7 +200,7 @@ static void check_many(int floats_, int halves, int doubles, int64_t sums, int64
                *r = floats(SPY_SHAPE(sums, each), NULL, true);
     spy_call_options o;
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     o.deterministic = deterministic;
     OK(spy_tensor_fill(spy_tensor_grad(r), 1));
     size_t scalar = (size_t)floats_ * 4 + 4 * 4 + 6 * 4, halves_at = scalar,
@@ -312,7 +312,7 @@ static void test_repeated(void **state) {
         double *expected[SETS][2];
         spy_call_options o;
         memset(&o, 0, sizeof o);
-        o.mode = SPY_CALL_BACKWARD;
+        o.mode = SPY_CALL_MODE_BACKWARD;
         o.deterministic = below(2);
         if (below(4) == 0) o.thread_group_size[0] = 32u << below(4);
         int64_t size[2];

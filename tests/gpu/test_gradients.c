@@ -93,7 +93,7 @@ static spy_tensor *typed(spy_dtype dtype, const char *type, spy_shape shape, con
 }
 
 static spy_tensor *floats(spy_shape shape, const float *data) {
-    return typed(SPY_FLOAT32, NULL, shape, data, true);
+    return typed(SPY_DTYPE_FLOAT32, NULL, shape, data, true);
 }
 
 // A result whose gradient is all ones.
@@ -271,8 +271,10 @@ static void test_elements(void **state) {
     d.name = "read_elements_optimized";
     d.options.optimization = SPY_OPTIMIZATION_HIGHEST; // where Slang's optimiser is at hand
     spy_module *optimized = MADE(spy_module, spy_load_module(gpu_device, &d));
-    spy_tensor *i = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(INDICES), is));
-    spy_tensor *j = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(INDICES), js));
+    spy_tensor *i =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(INDICES), is));
+    spy_tensor *j =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(INDICES), js));
     for (int n = 0; n < FUNCTIONS + 2; n++) {
         int f = n < FUNCTIONS ? n : n == FUNCTIONS ? 5 : 12;
         spy_module *m = n < FUNCTIONS ? plain : optimized;
@@ -565,15 +567,15 @@ static void test_globals(void **state) {
     const spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", out));
     spy_call_options o;
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     for (int i = 1; i <= 20; i++) { // other numbers each time
         spy_tensor_fill(spy_tensor_grad(x), 0);
         o.globals = SPY_ARGS(spy_arg_f32("strength", (float)(100 * i)));
         OK(spy_call_with(MADE(spy_function, spy_find_function(m, "with_one")), args, &o));
         HOLDS(spy_tensor_grad(x), 100 * i, 100 * i, 100 * i);
         spy_tensor_fill(spy_tensor_grad(x), 0);
-        o.globals = SPY_ARGS(spy_arg_f32("strength", (float)i), spy_arg_f32("gains.a", 1), spy_arg_f32n("gains.b", 2, ((float[]){ 2, 3 })),
-                             spy_arg_struct("held", SPY_ARGS(spy_arg_f32("a", 10), spy_arg_f32n("b", 2, ((float[]){ 0, 0 })))),
+        o.globals = SPY_ARGS(spy_arg_f32("strength", (float)i), spy_arg_f32("gains.a", 1), spy_arg_f32n("gains.b", ((float[]){ 2, 3 }), 2),
+                             spy_arg_struct("held", SPY_ARGS(spy_arg_f32("a", 10), spy_arg_f32n("b", ((float[]){ 0, 0 }), 2))),
                              spy_arg_tensor("table", table));
         OK(spy_call_with(MADE(spy_function, spy_find_function(m, "with_all")), args, &o));
         HOLDS(spy_tensor_grad(x), 10 * (i + 3) + 1, 10 * (i + 3) + 2, 10 * (i + 3) + 3);
@@ -621,7 +623,7 @@ static void test_numbers(void **state) {
     float *data = wave(1000), sum = 0;
     double want = 0;
     for (int i = 0; i < 1000; i++) want += (double)data[i] * data[i];
-    spy_tensor *x = typed(SPY_FLOAT32, NULL, SPY_SHAPE(1000), data, false), *each = typed(SPY_FLOAT32, NULL, SPY_SHAPE(1000), data, false);
+    spy_tensor *x = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(1000), data, false), *each = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(1000), data, false);
     OK(spy_call_backward(fn("poly"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_diff_pair("w", SPY_ARGS(spy_arg_f32(NULL, 2), spy_inout_f32(NULL, &sum))),
                                               spy_arg_diff_pair("b", SPY_ARGS(spy_arg_f32(NULL, 2), spy_arg_tensor(NULL, each))),
                                               spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))));
@@ -631,8 +633,8 @@ static void test_numbers(void **state) {
     HOLDS_ALL(each, twice, 1000);
     // host arrays
     float host[1000] = { 0 };
-    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, SPY_FLOAT32, SPY_SHAPE(1000), data),
-                                                                             spy_inout_array(NULL, SPY_FLOAT32, SPY_SHAPE(1000), host))),
+    OK(spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, data, SPY_SHAPE(1000), SPY_DTYPE_FLOAT32),
+                                                                             spy_inout_array(NULL, host, SPY_SHAPE(1000), SPY_DTYPE_FLOAT32))),
                                              spy_arg_f32("w", 3), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))));
     for (int i = 0; i < 1000; i++) assert_float_equal(host[i], 3, 1e-6);
     RELEASE(x, each);
@@ -663,7 +665,7 @@ static void test_derivatives(void **state) {
     OK(spy_call_backward(fn("twice<3>"), SPY_ARGS(spy_arg_tensor("x", v), spy_arg_tensor("_result", rv)))); // vectors by trailing sizes
     HOLDS(spy_tensor_grad(v), 2, 2, 2, 2, 2, 2);
     // several outputs, one without a gradient
-    spy_tensor *a = seeded(SPY_SHAPE(3)), *b = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    spy_tensor *a = seeded(SPY_SHAPE(3)), *b = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
     OK(spy_call_backward(fn("two"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("a", a), spy_arg_tensor("b", b))));
     HOLDS(spy_tensor_grad(x), 2, 4, 6);
     OK(spy_tensor_zero_grad(x));
@@ -691,7 +693,7 @@ static void test_derivatives(void **state) {
 
 static void test_inout(void **state) {
     NEEDS_DEVICE();
-    spy_tensor *in = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 2, 3 }, false), *out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 10, 10, 10 }, false);
+    spy_tensor *in = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 2, 3 }, false), *out = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 10, 10, 10 }, false);
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
     d.shape = SPY_SHAPE(3);
@@ -736,7 +738,7 @@ static void test_structs(void **state) {
     OK(spy_tensor_fill(color, 1));
     OK(spy_call_backward(fn("shade"),
                          SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_tensor("color", color), spy_arg_f32("power", 2), spy_arg_i32("id", 1),
-                                                               spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", 2, (float[]){ 5, 6 }), spy_arg_tensor("k", k))),
+                                                               spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", (float[]){ 5, 6 }, 2), spy_arg_tensor("k", k))),
                                                                spy_arg_tensor("off", tx))), // no_diff: its gradient stays
                                   spy_arg_f32("x", 3), spy_arg_tensor("_result", r))));
     HOLDS(spy_tensor_grad(k), 6.0 * N);
@@ -819,7 +821,7 @@ static void check_sums(int64_t rows, int64_t columns, spy_shape w_shape, spy_sha
     spy_tensor *tx = floats(SPY_SHAPE(rows, columns), x), *tw = floats(w_shape, w), *tb = floats(b_shape, b), *r = seeded(SPY_SHAPE(rows, columns));
     spy_call_options o;
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     o.deterministic = deterministic;
     OK(spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", tx), spy_arg_tensor("w", tw), spy_arg_tensor("b", tb), spy_arg_tensor("_result", r)), &o));
     HOLDS_ALL(spy_tensor_grad(tx), dx, n);
@@ -852,7 +854,7 @@ static void test_sums_of_other_types(void **state) {
     NEEDS_DEVICE();
     enum { N = 100000 };
     // A half cannot count beyond 2,048: sums are made in float.
-    spy_tensor *x = typed(SPY_FLOAT16, NULL, SPY_SHAPE(N), NULL, true), *w = typed(SPY_FLOAT16, NULL, SPY_SHAPE(), NULL, true), *r = typed(SPY_FLOAT16, NULL, SPY_SHAPE(N), NULL, true);
+    spy_tensor *x = typed(SPY_DTYPE_FLOAT16, NULL, SPY_SHAPE(N), NULL, true), *w = typed(SPY_DTYPE_FLOAT16, NULL, SPY_SHAPE(), NULL, true), *r = typed(SPY_DTYPE_FLOAT16, NULL, SPY_SHAPE(N), NULL, true);
     OK(spy_tensor_fill(x, 0.5));
     OK(spy_tensor_fill(w, 2));
     OK(spy_tensor_fill(spy_tensor_grad(r), 0.125));
@@ -864,8 +866,8 @@ static void test_sums_of_other_types(void **state) {
     HOLDS(wide, 3124); // 3,125, as a half has it
     // gradients in float of values in half, and the other way round
     d.shape = SPY_SHAPE(N);
-    d.dtype = SPY_FLOAT16;
-    d.grad_in = d.grad_out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(N), NULL, false);
+    d.dtype = SPY_DTYPE_FLOAT16;
+    d.grad_in = d.grad_out = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(N), NULL, false);
     OK(spy_tensor_fill(d.grad_in, 0));
     spy_tensor *mixed = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
     OK(spy_tensor_fill(mixed, 0.5));
@@ -875,7 +877,7 @@ static void test_sums_of_other_types(void **state) {
     double *xd = (double *)malloc(N * sizeof *xd), want = 0, got = 0;
     for (int i = 0; i < N; i++) xd[i] = 1e-7 * i + 1;
     for (int i = 0; i < N; i++) want += xd[i] * xd[i];
-    spy_tensor *dx = typed(SPY_FLOAT64, NULL, SPY_SHAPE(N), xd, true), *dw = typed(SPY_FLOAT64, NULL, SPY_SHAPE(), NULL, true), *dr = typed(SPY_FLOAT64, NULL, SPY_SHAPE(N), NULL, true);
+    spy_tensor *dx = typed(SPY_DTYPE_FLOAT64, NULL, SPY_SHAPE(N), xd, true), *dw = typed(SPY_DTYPE_FLOAT64, NULL, SPY_SHAPE(), NULL, true), *dr = typed(SPY_DTYPE_FLOAT64, NULL, SPY_SHAPE(N), NULL, true);
     OK(spy_tensor_fill(dw, 1));
     OK(spy_tensor_fill(spy_tensor_grad(dr), 1));
     OK(spy_call_backward(fn("poly_double"), SPY_ARGS(spy_arg_tensor("x", dx), spy_arg_tensor("w", dw), spy_arg_tensor("_result", dr))));
@@ -932,8 +934,8 @@ static void test_shared_memory(void **state) {
 // Gradients that come later, and other ones than a tensor's own.
 static void test_attached(void **state) {
     NEEDS_DEVICE();
-    spy_tensor *x = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 2, 3 }, false), *r = floats(SPY_SHAPE(3), NULL);
-    spy_tensor *ones = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 1, 1 }, false), *sum = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 5, 5, 5 }, false);
+    spy_tensor *x = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 2, 3 }, false), *r = floats(SPY_SHAPE(3), NULL);
+    spy_tensor *ones = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 1, 1, 1 }, false), *sum = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 5, 5, 5 }, false);
     spy_tensor *fresh = MADE(spy_tensor, spy_create_attached(x, NULL, NULL, NULL)), *other = MADE(spy_tensor, spy_create_attached(r, ones, NULL, NULL)),
                *again = MADE(spy_tensor, spy_create_attached(fresh, NULL, sum, NULL));
     assert_null(spy_tensor_grad(x));
@@ -951,7 +953,7 @@ static void test_attached(void **state) {
     spy_tensor *light = typed(SPY_DTYPE_DEFAULT, "Light", SPY_SHAPE(2), NULL, false), *lit = MADE(spy_tensor, spy_create_attached(light, NULL, NULL, module));
     assert_string_equal(spy_get_tensor_info(spy_tensor_grad(lit)).type, spy_get_tensor_info(spy_tensor_grad(typed(SPY_DTYPE_DEFAULT, "Light", SPY_SHAPE(1), NULL, true))).type);
     // refused
-    spy_tensor *ints = typed(SPY_INT32, NULL, SPY_SHAPE(3), NULL, false), *small = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
+    spy_tensor *ints = typed(SPY_DTYPE_INT32, NULL, SPY_SHAPE(3), NULL, false), *small = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
     assert_null(spy_create_attached(ints, NULL, NULL, NULL));
     ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "spy_create_attached", "int", "no gradients");
     assert_null(spy_create_attached(light, NULL, NULL, NULL));
@@ -987,7 +989,7 @@ static void test_maps(void **state) {
     float dk = 0;
     spy_arg k = spy_arg_diff_pair("k", SPY_ARGS(spy_arg_f32(NULL, 2), spy_inout_f32(NULL, &dk)));
     OK(spy_call_backward(fn("shade"), SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_f32("color", 1), spy_arg_f32("power", 1), spy_arg_i32("id", 1),
-                                                                            spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", 2, (float[]){ 5, 6 }), k)), spy_arg_f32("off", 0))),
+                                                                            spy_arg_struct("inner", SPY_ARGS(spy_arg_f32n("uv", (float[]){ 5, 6 }, 2), k)), spy_arg_f32("off", 0))),
                                                spy_arg_tensor("x", ta), spy_arg_diff_pair("_result", SPY_ARGS(spy_arg_f32(NULL, 0), spy_arg_f32(NULL, 1))))));
     assert_float_equal(dk, 6 * A, 1e-3);
     RELEASE(ta, tb, r, turned);
@@ -1012,7 +1014,7 @@ static void test_places(void **state) {
     for (int groups = 0; groups < 2; groups++) {
         spy_call_options o;
         memset(&o, 0, sizeof o);
-        o.mode = SPY_CALL_BACKWARD;
+        o.mode = SPY_CALL_MODE_BACKWARD;
         if (groups) o.call_group_shape = SPY_SHAPE(4, 8);
         if (groups) o.thread_group_size[0] = 96;
         OK(spy_tensor_zero_grad(tw));
@@ -1086,8 +1088,8 @@ static void test_whole(void **state) {
     memset(&d, 0, sizeof d);
     d.shape = SPY_SHAPE(N);
     d.data = x;
-    d.grad_in = typed(SPY_FLOAT32, NULL, SPY_SHAPE(N), x, false);
-    d.grad_out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(N), x, false);
+    d.grad_in = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(N), x, false);
+    d.grad_out = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(N), x, false);
     spy_tensor *rw = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
     OK(spy_tensor_zero_grad(tx));
     OK(spy_call_backward(fn("update"), SPY_ARGS(spy_arg_tensor("o", rw), spy_arg_call_id("i"), spy_arg_tensor("x", tx))));
@@ -1119,7 +1121,7 @@ static void test_whole(void **state) {
 
 static void test_forward(void **state) {
     NEEDS_DEVICE();
-    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *w = floats(SPY_SHAPE(1), (float[]){ 4 }), *r = floats(SPY_SHAPE(3), NULL), *plain = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *w = floats(SPY_SHAPE(1), (float[]){ 4 }), *r = floats(SPY_SHAPE(3), NULL), *plain = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
     OK(spy_tensor_fill(spy_tensor_grad(x), 1));
     OK(spy_tensor_fill(spy_tensor_grad(w), 10));
     OK(spy_tensor_fill(spy_tensor_grad(r), 77)); // overwritten
@@ -1140,12 +1142,12 @@ static void test_forward(void **state) {
 
 static void test_tensor_errors(void **state) {
     NEEDS_DEVICE();
-    spy_tensor *good = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false), *small = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false), *ints = typed(SPY_INT32, NULL, SPY_SHAPE(3), NULL, false);
+    spy_tensor *good = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), NULL, false), *small = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(2), NULL, false), *ints = typed(SPY_DTYPE_INT32, NULL, SPY_SHAPE(3), NULL, false);
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
     d.shape = SPY_SHAPE(3);
     d.with_grad = true;
-    d.dtype = SPY_INT32;
+    d.dtype = SPY_DTYPE_INT32;
     assert_null(spy_create_tensor(gpu_device, &d));
     ERROR_ON(gpu_device, SPY_ERROR_TYPE_MISMATCH, "spy_create_tensor", "with_grad", "int", "no gradients");
     d.dtype = SPY_DTYPE_DEFAULT;
@@ -1174,8 +1176,8 @@ static void test_tensor_errors(void **state) {
 
 static void test_errors(void **state) {
     NEEDS_DEVICE();
-    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *r = seeded(SPY_SHAPE(3)), *none = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false),
-               *small = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false), *ints = typed(SPY_INT32, NULL, SPY_SHAPE(3), NULL, false), *fresh = NULL;
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *r = seeded(SPY_SHAPE(3)), *none = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), NULL, false),
+               *small = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(2), NULL, false), *ints = typed(SPY_DTYPE_INT32, NULL, SPY_SHAPE(3), NULL, false), *fresh = NULL;
     float f;
     // not differentiable, with Slang's reason
     FAILS(SPY_ERROR_UNSUPPORTED, spy_call_backward(fn("plain"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", r))), "spy_call_backward",
@@ -1221,8 +1223,8 @@ static void test_errors(void **state) {
     const float three[3] = { 1, 2, 3 };
     for (int i = 0; i < 2; i++)
         FAILS(SPY_ERROR_INVALID_ARGUMENT,
-              spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), three), spy_inout_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), shared))),
-                                                      spy_arg_diff_pair("w", SPY_ARGS(spy_arg_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), three), spy_inout_array(NULL, SPY_FLOAT32, SPY_SHAPE(3), shared + i))), spy_arg_tensor("_result", r))),
+              spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_array(NULL, three, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), spy_inout_array(NULL, shared, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))),
+                                                      spy_arg_diff_pair("w", SPY_ARGS(spy_arg_array(NULL, three, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), spy_inout_array(NULL, shared + i, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))), spy_arg_tensor("_result", r))),
               "gradients 'x.grad' and 'w.grad'", "same host memory");
     FAILS(SPY_ERROR_INVALID_ARGUMENT,
           spy_call_backward(fn("times"), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 1), spy_inout_f32(NULL, &own))), spy_arg_diff_pair("w", SPY_ARGS(spy_arg_f32(NULL, 1), spy_inout_f32(NULL, &own))), spy_arg_tensor("_result", r))),
@@ -1234,12 +1236,12 @@ static void test_errors(void **state) {
     // atomics in no order
     spy_call_options o;
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     o.deterministic = true;
     FAILS(SPY_ERROR_UNSUPPORTED, spy_call_with(fn("gather"), SPY_ARGS(spy_arg_tensor("w", x), spy_arg_call_id("i"), spy_arg_f32("x", 1), spy_arg_tensor("_result", r)), &o), "'w'", "deterministic");
     o.mode = (spy_call_mode)9;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn("times"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("w", 1), spy_arg_tensor("_result", r)), &o), "mode is not one of spy_call_mode");
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     o.deterministic = false;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch(fn("times"), (spy_uint3){ 1, 1, 1 }, SPY_NO_ARGS, &o), "a dispatch computes no gradients");
     HOLDS(spy_tensor_grad(x), 0, 0, 0); // nothing was touched
@@ -1256,7 +1258,7 @@ static void test_elsewhere(void **state) {
     OK(spy_tensor_fill(w, 3));
     spy_call_options o;
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     o.append_to = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
     spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", r));
     for (int deterministic = 0; deterministic < 2; deterministic++) {
@@ -1284,7 +1286,7 @@ static void test_elsewhere(void **state) {
     for (int i = 0; i < 3; i++) {
         spy_tensor *other[40];
         for (int k = 0; k < 40; k++) {
-            other[k] = typed(SPY_FLOAT32, NULL, SPY_SHAPE(1 + k * 3), NULL, false);
+            other[k] = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(1 + k * 3), NULL, false);
             OK(spy_tensor_fill(other[k], 1e6));
         }
         OK(spy_list_submit(o.append_to));
@@ -1326,7 +1328,7 @@ static void test_buffer_parameters(void **state) {
                                                 "[Differentiable] float of_two(no_diff StructuredBuffer<float> b[2], float x)\n"
                                                 "{ return x * x * no_diff(b[0][1]) * no_diff(b[1][0]); }\n"));
     spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *r = seeded(SPY_SHAPE(3)), *b = floats(SPY_SHAPE(2), (float[]){ 5, 2 });
-    spy_arg arg = spy_arg_struct("g", SPY_ARGS(spy_arg_f32("s", 5), spy_arg_f32n("t", 3, (float[]){ 1, 2, 3 })));
+    spy_arg arg = spy_arg_struct("g", SPY_ARGS(spy_arg_f32("s", 5), spy_arg_f32n("t", (float[]){ 1, 2, 3 }, 3)));
     spy_arg two = spy_arg_struct("b", SPY_ARGS(spy_arg_tensor(NULL, b), spy_arg_tensor(NULL, b)));
     spy_function *held = MADE(spy_function, spy_find_function(m, "held")), *of_two = MADE(spy_function, spy_find_function(m, "of_two"));
     for (int k = 0; k < 2; k++) {
@@ -1356,7 +1358,7 @@ static void test_prepared(void **state) {
         OK(spy_tensor_fill(w, 3));
         spy_call_options o;
         memset(&o, 0, sizeof o);
-        o.mode = SPY_CALL_BACKWARD;
+        o.mode = SPY_CALL_MODE_BACKWARD;
         o.deterministic = (i & 4) != 0;
         spy_prepare_desc d;
         memset(&d, 0, sizeof d);
@@ -1402,7 +1404,7 @@ static void test_results(void **state) {
     spy_arg pair = spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_arg_f32(NULL, one)));
     OK(spy_call_forward_diff(fn("times"), SPY_ARGS(pair, spy_arg_f32("w", 5), spy_arg_diff_pair("_result", SPY_ARGS(spy_out_result(NULL, &value), spy_out_result(NULL, &grad))))));
     assert_null(grad.tensor);
-    assert_int_equal(grad.dtype, SPY_FLOAT32);
+    assert_int_equal(grad.dtype, SPY_DTYPE_FLOAT32);
     assert_int_equal(grad.size_bytes, 4);
     memcpy(&one, value.data, 4);
     assert_float_equal(one, 15, 0);
@@ -1470,8 +1472,8 @@ static void test_interface_parameters(void **state) {
 
 static void test_pair_parameters(void **state) {
     NEEDS_DEVICE();
-    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *g = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 10, 20, 30 }, false),
-               *plain = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 4, 5, 6 }, false), *out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *g = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 10, 20, 30 }, false),
+               *plain = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), (float[]){ 4, 5, 6 }, false), *out = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
     OK(spy_tensor_write(spy_tensor_grad(x), (float[]){ 7, 8, 9 }, 3 * sizeof(float)));
     // a tensor with its gradient, a pair, fields: of tensors, of numbers, of both
     OK(spy_call(fn("held"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("s", 2), spy_arg_tensor("_result", out))));
@@ -1489,7 +1491,7 @@ static void test_pair_parameters(void **state) {
     enum { MANY = 1003 };
     float *numbers = wave(MANY);
     double want[MANY];
-    spy_tensor *many = floats(SPY_SHAPE(MANY), numbers), *results = typed(SPY_FLOAT32, NULL, SPY_SHAPE(MANY), NULL, false);
+    spy_tensor *many = floats(SPY_SHAPE(MANY), numbers), *results = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(MANY), NULL, false);
     OK(spy_tensor_write(spy_tensor_grad(many), numbers, MANY * sizeof(float)));
     OK(spy_call(fn("held"), SPY_ARGS(spy_arg_tensor("x", many), spy_arg_f32("s", 2), spy_arg_tensor("_result", results))));
     for (int i = 0; i < MANY; i++) want[i] = 3 * (double)numbers[i];
@@ -1512,7 +1514,7 @@ static void test_pair_parameters(void **state) {
     HOLDS(x, 4, 5, 6);
     HOLDS(spy_tensor_grad(x), 8, 10, 12);
     float value[3] = { 0 }, gradient[3] = { 0 };
-    OK(spy_call(fn("both"), SPY_ARGS(spy_arg_f32("s", 2), spy_arg_struct("_result", SPY_ARGS(spy_out_array("p", SPY_FLOAT32, SPY_SHAPE(3), value), spy_out_array("d", SPY_FLOAT32, SPY_SHAPE(3), gradient))))));
+    OK(spy_call(fn("both"), SPY_ARGS(spy_arg_f32("s", 2), spy_arg_struct("_result", SPY_ARGS(spy_out_array("p", value, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), spy_out_array("d", gradient, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))))));
     assert_float_equal(value[2], 2, 0);
     assert_float_equal(gradient[2], 6, 0);
     // structs and arrays
@@ -1523,7 +1525,7 @@ static void test_pair_parameters(void **state) {
     spy_tensor *lights = typed(SPY_DTYPE_DEFAULT, "Light", SPY_SHAPE(2), NULL, true);
     const struct { float color[3], power; int32_t id; float uv[2], k, off; } two[2] = { { { 1, 2, 3 }, 4, 5, { 6, 7 }, 8, 9 }, { { 2, 3, 4 }, 5, 6, { 7, 8 }, 9, 1 } };
     OK(spy_tensor_write(lights, two, sizeof two));
-    spy_tensor *of_lights = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
+    spy_tensor *of_lights = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
     OK(spy_call(fn("held_light"), SPY_ARGS(spy_arg_tensor("l", lights), spy_arg_tensor("_result", of_lights))));
     HOLDS(of_lights, 5, 6);
     // what does not fit
@@ -1558,14 +1560,14 @@ static const char pairs_source[] =
     "[shader(\"compute\")] [numthreads(1, 1, 1)] void shade(uniform DifferentialPair<float> p, uniform RWStructuredBuffer<float> o) { o[0] = p.p * 10 + p.d; }\n";
 
 #define PAIR(name, value, gradient) spy_arg_diff_pair(name, SPY_ARGS(value, gradient))
-#define FLOATS(name, ...) spy_arg_array(name, SPY_FLOAT32, SPY_SHAPE(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), ((float[]){ __VA_ARGS__ }))
+#define FLOATS(name, ...) spy_arg_array(name, ((float[]){ __VA_ARGS__ }), SPY_SHAPE(sizeof((float[]){ __VA_ARGS__ }) / sizeof(float)), SPY_DTYPE_FLOAT32)
 
 static void test_pairs_in_structs(void **state) {
     NEEDS_DEVICE();
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "pairs", pairs_source));
     spy_function *of_mixed = MADE(spy_function, spy_find_function(m, "of_mixed")), *scale = MADE(spy_function, spy_find_function(m, "scale_mixed"));
-    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *k = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3, 3), (float[]){ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, false),
-               *out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *k = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3, 3), (float[]){ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, false),
+               *out = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
     OK(spy_tensor_write(spy_tensor_grad(x), (float[]){ 7, 8, 9 }, 3 * sizeof(float)));
     float one = 0;
     // numbers: a pair, fields
@@ -1582,7 +1584,7 @@ static void test_pairs_in_structs(void **state) {
     HOLDS(k, 2, 4, 6, 8, 10, 12, 14, 16, 18);
     // what comes back
     float p = 3, d = 4, three[3] = { 1, 2, 3 };
-    OK(spy_call(scale, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(PAIR("p", spy_inout_f32(NULL, &p), spy_inout_f32(NULL, &d)), spy_inout_array("k", SPY_FLOAT32, SPY_SHAPE(3), three))), spy_arg_f32("s", 5))));
+    OK(spy_call(scale, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(PAIR("p", spy_inout_f32(NULL, &p), spy_inout_f32(NULL, &d)), spy_inout_array("k", three, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))), spy_arg_f32("s", 5))));
     assert_float_equal(p, 15, 0);
     assert_float_equal(d, 9, 0);
     assert_float_equal(three[2], 15, 0);
@@ -1590,7 +1592,7 @@ static void test_pairs_in_structs(void **state) {
     HOLDS(x, 19, 33, 47);
     HOLDS(spy_tensor_grad(x), 38, 66, 94);
     HOLDS(k, 19, 38, 57, 33, 66, 99, 47, 94, 141);
-    OK(spy_call(MADE(spy_function, spy_find_function(m, "make_mixed")), SPY_ARGS(spy_arg_f32("s", 3), spy_arg_struct("_result", SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_out_f32("p", &p), spy_out_f32("d", &d))), spy_out_array("k", SPY_FLOAT32, SPY_SHAPE(3), three))))));
+    OK(spy_call(MADE(spy_function, spy_find_function(m, "make_mixed")), SPY_ARGS(spy_arg_f32("s", 3), spy_arg_struct("_result", SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_out_f32("p", &p), spy_out_f32("d", &d))), spy_out_array("k", three, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))))));
     assert_float_equal(p, 3, 0);
     assert_float_equal(d, 6, 0);
     assert_float_equal(three[1], 6, 0);
@@ -1598,7 +1600,7 @@ static void test_pairs_in_structs(void **state) {
     enum { MANY = 1003 };
     float *numbers = wave(MANY);
     double want[MANY];
-    spy_tensor *many = floats(SPY_SHAPE(MANY), numbers), *results = typed(SPY_FLOAT32, NULL, SPY_SHAPE(MANY), NULL, false);
+    spy_tensor *many = floats(SPY_SHAPE(MANY), numbers), *results = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(MANY), NULL, false);
     OK(spy_tensor_write(spy_tensor_grad(many), numbers, MANY * sizeof(float)));
     spy_arg light[] = { FLOATS("color", 1, 2, 3), spy_arg_f32("power", 4), spy_arg_i32("id", 5) }, change[] = { FLOATS("color", 6, 7, 8), spy_arg_f32("power", 9) };
     spy_arg parts[] = { spy_arg_struct("p", (spy_args){ light, 3 }), spy_arg_struct("d", (spy_args){ change, 2 }) };
@@ -1635,7 +1637,7 @@ static void test_pairs_in_structs(void **state) {
     HOLDS(spy_tensor_grad(v), 1, 2, 3);
     HOLDS(x, 19, 33, 47);
     // what does not fit
-    spy_tensor *plain = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    spy_tensor *plain = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
     FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(of_mixed, SPY_ARGS(spy_arg_struct("m", SPY_ARGS(spy_arg_tensor("p", plain), spy_arg_tensor("k", k))), spy_arg_tensor("_result", out))), "'m.p'", "expected DifferentialPair<float>", "a value with its gradient");
     FAILS(SPY_ERROR_UNSUPPORTED, spy_call_backward(MADE(spy_function, spy_find_function(m, "beside")), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_struct("o", SPY_ARGS(spy_arg_tensor("p", x))), spy_arg_tensor("_result", v))), "'o.p'", "DifferentialPair<float>");
     FAILS(SPY_ERROR_UNSUPPORTED, spy_call(MADE(spy_function, spy_find_function(m, "of_buffer")), SPY_ARGS(spy_arg_struct("m", (spy_args){ mixed, 2 }), spy_out_f32("_result", &one))), "'m.p'", "DifferentialPair<float>", "two");
@@ -1672,7 +1674,7 @@ static void test_generic_pairs(void **state) {
         "float nearer<T : IDifferentiable>(DifferentialPair<T> p) { return 1; }\n"
         "float nearer(DifferentialPair<float> p) { return 2; }\n";
     spy_module *m = MADE(spy_module, gpu_module(gpu_device, "generic_pairs", text));
-    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *out = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false), *plain = typed(SPY_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *out = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), NULL, false), *plain = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(3), NULL, false);
     OK(spy_tensor_write(spy_tensor_grad(x), (float[]){ 7, 8, 9 }, 3 * sizeof(float)));
     float one = 0, p = 3, d = 4;
 #define NAMED(name) MADE(spy_function, spy_find_function(m, name))
@@ -1699,7 +1701,7 @@ static void test_generic_pairs(void **state) {
     const struct { float color[3], power; int32_t id; } two[2] = { { { 1, 2, 3 }, 4, 5 }, { { 2, 3, 4 }, 5, 6 } };
     spy_tensor_desc desc = { .module = m, .type = "Light", .shape = SPY_SHAPE(2), .data = two, .with_grad = true };
     spy_tensor *lights = MADE(spy_tensor, spy_create_tensor(gpu_device, &desc));
-    spy_tensor *of_lights = typed(SPY_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
+    spy_tensor *of_lights = typed(SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(2), NULL, false);
     OK(spy_call(NAMED("bright"), SPY_ARGS(spy_arg_tensor("p", lights), spy_arg_i32("times", 2), spy_arg_tensor("_result", of_lights))));
     HOLDS(of_lights, 50, 72);
     // what comes back

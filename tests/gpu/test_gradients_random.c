@@ -66,7 +66,7 @@ typedef struct function {
 } function;
 
 static const char *scalar_name(spy_dtype t) {
-    return t == SPY_FLOAT64 ? "double" : t == SPY_FLOAT16 ? "half" : "float";
+    return t == SPY_DTYPE_FLOAT64 ? "double" : t == SPY_DTYPE_FLOAT16 ? "half" : "float";
 }
 
 static void make_param(function *f, uint32_t index) {
@@ -112,7 +112,7 @@ static uint32_t make_node(function *f, uint32_t depth) {
     node n;
     memset(&n, 0, sizeof n);
     n.op = depth == 0 || f->node_count > MOST_NODES - 12 ? (draw(5) ? LEAF : NUMBER) : (op)draw(OPS);
-    if (f->dtype == SPY_FLOAT64 && n.op == SIN) n.op = MUL; // the target has no sine of doubles
+    if (f->dtype == SPY_DTYPE_FLOAT64 && n.op == SIN) n.op = MUL; // the target has no sine of doubles
     if (n.op == LEAF) {
         n.a = draw(f->param_count);
         n.b = draw(f->params[n.a].scalars);
@@ -129,7 +129,7 @@ static uint32_t make_node(function *f, uint32_t depth) {
 static void make_function(function *f) {
     memset(f, 0, sizeof *f);
     uint32_t kind = draw(8);
-    f->dtype = kind == 0 ? SPY_FLOAT16 : kind == 1 ? SPY_FLOAT64 : SPY_FLOAT32;
+    f->dtype = kind == 0 ? SPY_DTYPE_FLOAT16 : kind == 1 ? SPY_DTYPE_FLOAT64 : SPY_DTYPE_FLOAT32;
     f->param_count = 1 + draw(MOST_PARAMS - 1);
     for (uint32_t i = 0; i < f->param_count; i++) make_param(f, i);
     f->params[0].no_diff = false;
@@ -273,8 +273,8 @@ static int64_t element_of(const spy_shape *call, const spy_shape *shape, int64_t
 
 static void to_bytes(spy_dtype t, const double *from, void *to, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        if (t == SPY_FLOAT64) ((double *)to)[i] = from[i];
-        else if (t == SPY_FLOAT32) ((float *)to)[i] = (float)from[i];
+        if (t == SPY_DTYPE_FLOAT64) ((double *)to)[i] = from[i];
+        else if (t == SPY_DTYPE_FLOAT32) ((float *)to)[i] = (float)from[i];
         else {
             float value = (float)from[i];
             uint32_t bits; // numbers here are halves already, and not small
@@ -296,13 +296,13 @@ static double half_value(uint16_t h) {
 
 static void from_bytes(spy_dtype t, const void *from, double *to, size_t n) {
     for (size_t i = 0; i < n; i++)
-        to[i] = t == SPY_FLOAT64   ? ((const double *)from)[i]
-                : t == SPY_FLOAT32 ? (double)((const float *)from)[i]
+        to[i] = t == SPY_DTYPE_FLOAT64   ? ((const double *)from)[i]
+                : t == SPY_DTYPE_FLOAT32 ? (double)((const float *)from)[i]
                                    : half_value(((const uint16_t *)from)[i]);
 }
 
 static size_t size_of(spy_dtype t) {
-    return t == SPY_FLOAT64 ? 8 : t == SPY_FLOAT32 ? 4 : 2;
+    return t == SPY_DTYPE_FLOAT64 ? 8 : t == SPY_DTYPE_FLOAT32 ? 4 : 2;
 }
 
 static void write_all(spy_tensor *t, spy_dtype dtype, const double *values, size_t n) {
@@ -510,12 +510,12 @@ static void check_call(spy_module *module, function *f, uint32_t number_) {
     spy_args list = { args, f->param_count + 1 };
     spy_call_options o;
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     o.deterministic = draw(3) == 0;
     OK(spy_call_with(MADE(spy_function, spy_find_function(module, name)), list, &o));
     reference(f, &joint, seeds, tangents);
-    double tolerance = f->dtype == SPY_FLOAT64   ? 1e-11
-                       : f->dtype == SPY_FLOAT32 ? 2e-5
+    double tolerance = f->dtype == SPY_DTYPE_FLOAT64   ? 1e-11
+                       : f->dtype == SPY_DTYPE_FLOAT32 ? 2e-5
                                                  : 3e-2,
            left = 0, scale = 0;
     for (uint32_t i = 0; i < f->param_count; i++) {
@@ -536,7 +536,7 @@ static void check_call(spy_module *module, function *f, uint32_t number_) {
         move_gradient(f, p, p->tangent, true);
     }
     // forward mode, and <v, J u> = <J' v, u>
-    o.mode = SPY_CALL_FORWARD_DIFF;
+    o.mode = SPY_CALL_MODE_FORWARD_DIFF;
     o.deterministic = false;
     OK(spy_call_with(MADE(spy_function, spy_find_function(module, name)), list, &o));
     read_all(spy_tensor_grad(result), f->dtype, got, total);
@@ -642,7 +642,7 @@ static size_t check_loops(spy_module *module, const loops_call *t, const loops_p
 }
 
 static spy_tensor *with_grad(spy_shape shape) {
-    return laid_out(NULL, SPY_FLOAT32, NULL, shape, 0, true);
+    return laid_out(NULL, SPY_DTYPE_FLOAT32, NULL, shape, 0, true);
 }
 
 // Slang's own faults in them are put right by compiler/target_*_saved.c and compiler/target_*_additions.c.
@@ -654,8 +654,10 @@ static void run_loops(size_t programs) {
     t.w = with_grad(SPY_SHAPE(4, 5)), t.v = with_grad(SPY_SHAPE(6)), t.u = with_grad(SPY_SHAPE(3, 4));
     t.z = with_grad(SPY_SHAPE(LOOPS_ELEMENTS, LOOPS_ROW)), t.out = with_grad(SPY_SHAPE(LOOPS_ELEMENTS, LOOPS_ROW));
     t.x = with_grad(SPY_SHAPE(LOOPS_ELEMENTS)), t.result = with_grad(SPY_SHAPE(LOOPS_ELEMENTS));
-    t.n = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(LOOPS_ELEMENTS), ids));
-    t.id = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(LOOPS_ELEMENTS), ids));
+    t.n =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(LOOPS_ELEMENTS), ids));
+    t.id =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(LOOPS_ELEMENTS), ids));
     for (size_t done = 0; done < programs; done += A_MODULE) {
         loops_program *list[A_MODULE];
         size_t at = put(source, capacity, 0, loops_head);

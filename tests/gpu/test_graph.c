@@ -52,10 +52,10 @@ static spy_command_list *new_list(void) {
     return MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
 }
 static spy_tensor *uints(int64_t n, const uint32_t *data) {
-    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(n), data));
+    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(n), data));
 }
 static spy_tensor *floats(int64_t n, const float *data) {
-    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(n), data));
+    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(n), data));
 }
 
 // Whether submissions are one launch: on CUDA from the second one on.
@@ -277,17 +277,17 @@ static void test_values(void **state) {
     light l = { { 1, 2, 3 }, 2, true, 7 }, parts = { { 3, 2, 1 }, 4, true, 9 };
     for (int i = 0; i < 64; i++) x[i] = (float)i, index[i] = i * 100;
     for (int i = 0; i < 10000; i++) numbers[i] = (float)i;
-    spy_tensor *in = floats(64, x), *out[9], *at = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(64), index));
+    spy_tensor *in = floats(64, x), *out[9], *at = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(64), index));
     for (int i = 0; i < 9; i++) out[i] = floats(64, NULL);
     spy_command_list *list = new_list();
     OK(spy_list_call(list, fn(m, "lit"), SPY_ARGS(spy_arg_data("l", &l, sizeof l), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[0]))));
-    OK(spy_list_call(list, fn(m, "lit"), SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_f32n("color", 3, parts.color), spy_arg_f32("power", parts.power), spy_arg_bool("on", true), spy_arg_u32("tail", 9))), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[1]))));
-    OK(spy_list_call(list, fn(m, "weigh"), SPY_ARGS(spy_arg_f32n("w", 4, w), spy_arg_tensor("x", in), spy_arg_f32("v", 5), spy_arg_tensor("_result", out[2]))));
-    OK(spy_list_call(list, fn(m, "held"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", line[0]), spy_arg_f32n("v", 3, (const float[]){ 0, 3, 0 }))), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[3]))));
+    OK(spy_list_call(list, fn(m, "lit"), SPY_ARGS(spy_arg_struct("l", SPY_ARGS(spy_arg_f32n("color", parts.color, 3), spy_arg_f32("power", parts.power), spy_arg_bool("on", true), spy_arg_u32("tail", 9))), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[1]))));
+    OK(spy_list_call(list, fn(m, "weigh"), SPY_ARGS(spy_arg_f32n("w", w, 4), spy_arg_tensor("x", in), spy_arg_f32("v", 5), spy_arg_tensor("_result", out[2]))));
+    OK(spy_list_call(list, fn(m, "held"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_f32("a", line[0]), spy_arg_f32n("v", (const float[]){ 0, 3, 0 }, 3))), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[3]))));
     spy_call_options o[2];
     memset(o, 0, sizeof o);
-    o[0].globals = SPY_ARGS(spy_arg_f32("scale", lines[0]), spy_arg_struct("part", SPY_ARGS(spy_arg_f32("a", 0), spy_arg_f32n("v", 3, (const float[]){ 0, 0, 5 }))));
-    o[1].globals = SPY_ARGS(spy_arg_f32("scale", product[0]), spy_arg_struct("part", SPY_ARGS(spy_arg_f32("a", 0), spy_arg_f32n("v", 3, (const float[]){ 0, 0, 0 }))));
+    o[0].globals = SPY_ARGS(spy_arg_f32("scale", lines[0]), spy_arg_struct("part", SPY_ARGS(spy_arg_f32("a", 0), spy_arg_f32n("v", (const float[]){ 0, 0, 5 }, 3))));
+    o[1].globals = SPY_ARGS(spy_arg_f32("scale", product[0]), spy_arg_struct("part", SPY_ARGS(spy_arg_f32("a", 0), spy_arg_f32n("v", (const float[]){ 0, 0, 0 }, 3))));
     for (int i = 0; i < 2; i++) { // one kernel, two values of its globals
         o[i].append_to = list;
         OK(spy_call_with(fn(m, "shared"), SPY_ARGS(spy_arg_tensor("x", in), spy_arg_tensor("_result", out[4 + i])), &o[i]));
@@ -302,10 +302,10 @@ static void test_values(void **state) {
             line[0] += 8, line[1] = -3, lines[0] = 6, lines[1] = 1, product[0] = -2, numbers[6300] = -1, numbers[0] += 3, numbers[1260] -= 7, half[0] = 9;
             if (round == 3) l.on = false, half[1] = 0;
             OK(spy_list_set(list, 0, SPY_ARGS(spy_arg_data("l", &l, sizeof l))));
-            OK(spy_list_set(list, 1, SPY_ARGS(spy_arg_f32n("l.color", 3, parts.color), spy_arg_f32("l.power", 1), spy_arg_u32("l.tail", 3))));
-            OK(spy_list_set(list, 2, SPY_ARGS(spy_arg_f32n("w", 4, w), spy_arg_f32("v", 2))));
-            OK(spy_list_set(list, 3, SPY_ARGS(spy_arg_f32("p.a", line[0]), spy_arg_f32n("p.v", 3, (const float[]){ 9, -3, 9 }))));
-            OK(spy_list_set(list, 4, SPY_ARGS(spy_arg_f32("scale", 6), spy_arg_f32n("part.v", 3, (const float[]){ 9, 9, 1 }))));
+            OK(spy_list_set(list, 1, SPY_ARGS(spy_arg_f32n("l.color", parts.color, 3), spy_arg_f32("l.power", 1), spy_arg_u32("l.tail", 3))));
+            OK(spy_list_set(list, 2, SPY_ARGS(spy_arg_f32n("w", w, 4), spy_arg_f32("v", 2))));
+            OK(spy_list_set(list, 3, SPY_ARGS(spy_arg_f32("p.a", line[0]), spy_arg_f32n("p.v", (const float[]){ 9, -3, 9 }, 3))));
+            OK(spy_list_set(list, 4, SPY_ARGS(spy_arg_f32("scale", 6), spy_arg_f32n("part.v", (const float[]){ 9, 9, 1 }, 3))));
             OK(spy_list_set(list, 5, SPY_ARGS(spy_arg_f64("scale", -2))));
             OK(spy_list_set(list, 6, SPY_ARGS(spy_arg_data("b", numbers, 40000))));
             OK(spy_list_set(list, 8, SPY_ARGS(spy_arg_data("b", numbers, 8000)))); // on CUDA with the launch, the one before through memory
@@ -381,7 +381,7 @@ static void test_backward(void **state) {
     memset(&o, 0, sizeof o);
     spy_command_list *list = new_list();
     o.append_to = list;
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     spy_args args = SPY_ARGS(spy_arg_f32("k", k), spy_arg_tensor("x", tx), spy_arg_tensor("y", ty), spy_arg_tensor("_result", out));
     OK(spy_call_with(fn(m, "poly"), args, &o));
     OK(spy_list_call(list, fn(m, "poly"), args));
@@ -590,7 +590,7 @@ static void test_refusals(void **state) {
         FAILS(SPY_ERROR_NOT_FOUND, spy_list_set(list, 0, SPY_ARGS(spy_arg_u32("c", 3))), "spy_list_set", "'c'", "'a', 'b'", "call 0: step");
         FAILS(SPY_ERROR_NOT_FOUND, spy_list_set(list, 0, SPY_ARGS(spy_arg_u32("a", 1), spy_arg_u32("scale", 3))), "'scale'");
         FAILS(SPY_ERROR_OUT_OF_RANGE, spy_list_set(list, 0, SPY_ARGS(spy_arg_u32("a", 9), spy_arg_f32("b", 1.5f))), "'b'", "expected uint, got float that does not fit", "1.5");
-        FAILS(SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 0, SPY_ARGS(spy_arg_f32n("b", 1, (const float[]){ 1 }))), "'b'", "expected a number for uint", "float host array (1,)");
+        FAILS(SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 0, SPY_ARGS(spy_arg_f32n("b", (const float[]){ 1 }, 1))), "'b'", "expected a number for uint", "float host array (1,)");
         FAILS(SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 0, SPY_ARGS(spy_arg_tensor("a", a))), "'a'", "expected a number for uint", "uint tensor (8,)");
         FAILS(SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 0, SPY_ARGS(spy_arg_tensor("x", a))), "'x'", "memory");
         FAILS(SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 0, SPY_ARGS(spy_arg_tensor("_result", a))), "'_result'", "memory");
@@ -619,7 +619,8 @@ static int child_fault(void) {
     gpu_device = spy_create_device(&d);
     spy_module *m = gpu_device ? gpu_module(gpu_device, "faults", source) : NULL;
     spy_function *poke = m ? spy_find_function(m, "poke") : NULL, *count = m ? spy_find_function(m, "count") : NULL;
-    spy_tensor *a = gpu_device ? gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(4), NULL) : NULL;
+    spy_tensor *a =
+        gpu_device ? gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(4), NULL) : NULL;
     spy_command_list *list = gpu_device ? spy_create_command_list(gpu_device, NULL) : NULL;
     uint64_t place = a ? spy_tensor_address(a) : 0;
     if (!poke || !count || !a || !list || !place) return 1;

@@ -96,7 +96,7 @@ static tiling random_tiling(void) {
 static void check_where(spy_module *m, const tiling *t) {
     int64_t count = 1;
     for (uint32_t d = 0; d < t->shape.rank; d++) count *= t->shape.dims[d];
-    spy_tensor *x = tensor(SPY_UINT32, NULL, NULL, t->shape, NULL),
+    spy_tensor *x = tensor(SPY_DTYPE_UINT32, NULL, NULL, t->shape, NULL),
                *w = tensor(SPY_DTYPE_DEFAULT, "Where", m, t->shape, NULL);
     uint32_t(*got)[4] = malloc((size_t)count * sizeof *got);
     memset(got, 0xee, (size_t)count * sizeof *got);
@@ -168,7 +168,7 @@ static void test_views(void **state) {
             }
             data[k] = (uint32_t *)malloc((size_t)elements * 4);
             for (int64_t i = 0; i < elements; i++) data[k][i] = (uint32_t)next_random();
-            whole[k] = view[k] = tensor(SPY_UINT32, NULL, NULL, big, data[k]);
+            whole[k] = view[k] = tensor(SPY_DTYPE_UINT32, NULL, NULL, big, data[k]);
             int64_t stride = 1;
             for (uint32_t d = rank; d-- > 0; stride *= big.dims[d]) {
                 if (step[k][d] != 1 && step[k][d] != 0)
@@ -222,10 +222,10 @@ static void test_groupshared(void **state) {
     for (int i = 0; i < H; i++)
         for (int j = 0; j < W; j++) x[i][j] = (uint32_t)next_random();
     for (int i = 0; i < N; i++) line[i] = (uint32_t)next_random();
-    spy_tensor *a = tensor(SPY_UINT32, NULL, NULL, SPY_SHAPE(H, W), x),
-               *r = tensor(SPY_UINT32, NULL, NULL, SPY_SHAPE(H, W), NULL);
-    spy_tensor *b = tensor(SPY_UINT32, NULL, NULL, SPY_SHAPE(N), line),
-               *s = tensor(SPY_UINT32, NULL, NULL, SPY_SHAPE(N), NULL);
+    spy_tensor *a = tensor(SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(H, W), x),
+               *r = tensor(SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(H, W), NULL);
+    spy_tensor *b = tensor(SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(N), line),
+               *s = tensor(SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(N), NULL);
     spy_call_options o;
     memset(&o, 0, sizeof o);
     for (int way = 0; way < 2; way++) { // tiles of 4 x 16 by thread_group_size alone, and by call_group_shape
@@ -264,9 +264,9 @@ static void test_single(void **state) {
     spy_module *m = open_module();
     static const uint32_t sizes[5][3] = { { 64, 1, 1 }, { 8, 8, 1 }, { 4, 4, 4 }, { 1, 32, 0 }, { 1, 1, 1 } };
     uint32_t zero = 0, count, expected = 0;
-    spy_tensor *o = tensor(SPY_UINT32, NULL, NULL, SPY_SHAPE(1), &zero),
-               *one = tensor(SPY_UINT32, NULL, NULL, SPY_SHAPE(1), &zero);
-    spy_tensor *square = tensor(SPY_UINT32, NULL, NULL, SPY_SHAPE(1, 1), &zero);
+    spy_tensor *o = tensor(SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(1), &zero),
+               *one = tensor(SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(1), &zero);
+    spy_tensor *square = tensor(SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(1, 1), &zero);
     for (int k = 0; k < 5; k++) {
         spy_call_options options;
         memset(&options, 0, sizeof options);
@@ -292,8 +292,8 @@ static void test_single(void **state) {
 static void check_wide(spy_module *m, int64_t n) {
     float *x = (float *)malloc((size_t)n * 12), *got = (float *)malloc((size_t)n * 12);
     for (int64_t i = 0; i < 3 * n; i++) x[i] = (float)(i % 7);
-    spy_tensor *a = tensor(SPY_FLOAT32, NULL, NULL, SPY_SHAPE(n), x),
-               *r = tensor(SPY_FLOAT32, NULL, NULL, SPY_SHAPE(n), NULL);
+    spy_tensor *a = tensor(SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(n), x),
+               *r = tensor(SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(n), NULL);
     OK(spy_call(fn(m, "flat_id"), SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("_result", r))));
     OK(spy_tensor_read(r, got, (size_t)n * 4));
     size_t wrong = 0;
@@ -311,8 +311,8 @@ static void check_wide(spy_module *m, int64_t n) {
     spy_release_tensor(r);
     uint8_t *bytes = (uint8_t *)x, *back = (uint8_t *)got;
     for (int64_t i = 0; i < n; i++) bytes[i] = (uint8_t)next_random();
-    a = tensor(SPY_UINT8, NULL, NULL, SPY_SHAPE(n), bytes);
-    r = tensor(SPY_UINT8, NULL, NULL, SPY_SHAPE(n), NULL);
+    a = tensor(SPY_DTYPE_UINT8, NULL, NULL, SPY_SHAPE(n), bytes);
+    r = tensor(SPY_DTYPE_UINT8, NULL, NULL, SPY_SHAPE(n), NULL);
     OK(spy_call(fn(m, "flat_id8"), SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("_result", r))));
     OK(spy_tensor_read(r, back, (size_t)n));
     for (int64_t i = 0; i < n; i++) wrong += back[i] != (uint8_t)(bytes[i] + i);
@@ -334,8 +334,8 @@ static void test_wide(void **state) {
     static float x[H][W], got[H][W];
     for (int i = 0; i < H; i++)
         for (int j = 0; j < W; j++) x[i][j] = (float)(i * 3 + j);
-    spy_tensor *a = tensor(SPY_FLOAT32, NULL, NULL, SPY_SHAPE(H, W), x),
-               *r = tensor(SPY_FLOAT32, NULL, NULL, SPY_SHAPE(H, W), NULL);
+    spy_tensor *a = tensor(SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(H, W), x),
+               *r = tensor(SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(H, W), NULL);
     spy_tensor *row = MADE(spy_tensor, spy_create_select(a, 0, 5)),
                *t = MADE(spy_tensor, spy_create_transpose(a, SPY_DIMS(1, 0)));
     OK(spy_call(fn(m, "pair_id"), SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("_result", r))));
@@ -361,8 +361,8 @@ static void test_errors(void **state) {
     (void)state;
     spy_module *m = open_module();
     spy_function *f = fn(m, "plain_add");
-    spy_tensor *x = tensor(SPY_FLOAT32, NULL, NULL, SPY_SHAPE(5, 7), NULL),
-               *r = tensor(SPY_FLOAT32, NULL, NULL, SPY_SHAPE(5, 7), NULL);
+    spy_tensor *x = tensor(SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(5, 7), NULL),
+               *r = tensor(SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(5, 7), NULL);
     spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("y", 1), spy_arg_tensor("_result", r));
     spy_call_options o;
     memset(&o, 0, sizeof o);
@@ -380,7 +380,7 @@ static void test_errors(void **state) {
     o.call_group_shape.rank = SPY_MAX_RANK + 1;
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(f, args, &o), "call_group_shape", "SPY_MAX_RANK");
     // Groups that reach far beyond the call: more threads than can be counted.
-    spy_tensor *tall = tensor(SPY_FLOAT32, NULL, NULL, SPY_SHAPE(100000, 1), NULL);
+    spy_tensor *tall = tensor(SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(100000, 1), NULL);
     o.call_group_shape = SPY_SHAPE(1, 65536);
     FAILS(
         SPY_ERROR_OUT_OF_RANGE,

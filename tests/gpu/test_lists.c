@@ -29,7 +29,7 @@ static spy_command_list *new_list(void) {
 }
 
 static spy_tensor *uints(int64_t n, const uint32_t *data) {
-    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(n), data));
+    return MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(n), data));
 }
 
 static double seconds(void) {
@@ -263,7 +263,7 @@ static void test_kept(void **state) {
     spy_tensor *a = uints(COUNT, x), *b = uints(COUNT, NULL), *made = NULL;
     spy_command_list *list = new_list();
     OK(spy_list_call(list, fn(m, "pick"), SPY_ARGS(spy_arg_data("p", &pair, sizeof pair), spy_arg_tensor("x", a), spy_arg_tensor("_result", b))));
-    OK(spy_list_call(list, fn(m, "step"), SPY_ARGS(spy_arg_tensor("x", b), spy_arg_array("y", SPY_UINT32, SPY_SHAPE(COUNT), host), spy_out_tensor("_result", &made))));
+    OK(spy_list_call(list, fn(m, "step"), SPY_ARGS(spy_arg_tensor("x", b), spy_arg_array("y", host, SPY_SHAPE(COUNT), SPY_DTYPE_UINT32), spy_out_tensor("_result", &made))));
     OK(spy_list_call(list, fn(m, "turn"), SPY_ARGS(spy_arg_tensor("x", a)))); // for the next submission
     OK(spy_list_finish(list));
     memset(&pair, 0, sizeof pair);
@@ -440,15 +440,16 @@ static void test_many_groups(void **state) {
     chance_state = 5;
     for (int64_t i = 0; i < flat; i++) x[i] = (uint8_t)(next_random() >> 20);
     spy_function *next8 = fn(m, "next8");
-    spy_tensor *a = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT8, NULL, NULL, SPY_SHAPE(flat), x));
-    spy_tensor *b = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT8, NULL, NULL, SPY_SHAPE(flat), NULL));
+    spy_tensor *a = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT8, NULL, NULL, SPY_SHAPE(flat), x));
+    spy_tensor *b =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT8, NULL, NULL, SPY_SHAPE(flat), NULL));
     OK(spy_tensor_fill(b, 0));
     OK(spy_call(next8, SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("_result", b))));
     OK(spy_tensor_read(b, got, (size_t)flat));
     check_bytes(got, x, (size_t)flat);
     // The transposed one in a list.
-    spy_tensor *grid = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT8, NULL, NULL, SPY_SHAPE(rows, columns), x));
-    spy_tensor *out = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT8, NULL, NULL, SPY_SHAPE(columns, rows), NULL));
+    spy_tensor *grid = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT8, NULL, NULL, SPY_SHAPE(rows, columns), x));
+    spy_tensor *out = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT8, NULL, NULL, SPY_SHAPE(columns, rows), NULL));
     spy_tensor *view = MADE(spy_tensor, spy_create_transpose(grid, SPY_DIMS(1, 0)));
     spy_command_list *list = new_list();
     OK(spy_list_fill(list, out, 0));

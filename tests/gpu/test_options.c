@@ -94,7 +94,7 @@ static void test_integers(void **state) {
     }
     // Shaders have them too.
     int32_t o = 0;
-    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(1), NULL));
+    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(1), NULL));
     for (int k = -3; k < 3; k += 2) {
         spy_arg c = spy_arg_i32("c_int", k);
         spy_call_options options = with_constants(&c, 1);
@@ -168,7 +168,7 @@ static void test_wrong_constants(void **state) {
     constant_fails(m, "get_float", spy_arg_f32("", 1), "no extern static const ''");
     constant_fails(m, "get_float", spy_arg_f32("c float", 1), "c float");
     constant_fails(m, "get_float", spy_arg_f32("c_float = 3; static const int y", 1), "c_float = 3");
-    constant_fails(m, "get_float", spy_arg_f32n("c_float", 1, &x), "c_float");
+    constant_fails(m, "get_float", spy_arg_f32n("c_float", &x, 1), "c_float");
     constant_fails(m, "get_float", spy_arg_f32("twice", 1), "twice");
     constant_fails(m, "get_float", spy_out_f32("c_float", &x), "c_float");
     constant_fails(m, "get_float", spy_arg_f32("c_nothing", 1), "c_nothing");
@@ -265,8 +265,9 @@ static void test_thread_count(void **state) {
     spy_call_options o;
     memset(&o, 0, sizeof o);
     uint32_t got[3][4], row[4] = { 1, 2, 3, 4 }, zero = 0;
-    spy_tensor *made = NULL, *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(4), row));
-    spy_tensor *sum = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_UINT32, NULL, NULL, SPY_SHAPE(1), &zero));
+    spy_tensor *made = NULL, *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(4), row));
+    spy_tensor *sum =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(1), &zero));
     o.thread_count = SPY_SHAPE(3, 4);
     OK(spy_call_with(fn(m, "id_sum"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_call_id("id"), spy_out_tensor("_result", &made)), &o));
     OK(spy_tensor_read(made, got, sizeof got));

@@ -29,8 +29,8 @@ static void test_pack(void **state) {
     spy_packed *scene = MADE(
         spy_packed,
         spy_pack(gpu_device,
-                 spy_arg_struct("other", SPY_ARGS(spy_arg_struct("light", SPY_ARGS(spy_arg_f32n("color", 3, color), spy_arg_tensor(name, power))),
-                                                  spy_arg_array("weights", SPY_FLOAT32, SPY_SHAPE(3), weights), spy_arg_i32("count", 7)))));
+                 spy_arg_struct("other", SPY_ARGS(spy_arg_struct("light", SPY_ARGS(spy_arg_f32n("color", color, 3), spy_arg_tensor(name, power))),
+                                                  spy_arg_array("weights", weights, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), spy_arg_i32("count", 7)))));
     float expected[5];
     for (int i = 0; i < 5; i++) expected[i] = shade(color, powers[i], weights, 7, x[i]);
     // What it was made from goes.
@@ -40,15 +40,28 @@ static void test_pack(void **state) {
     spy_release_tensor(power);
     for (int round = 0; round < 3; round++) {
         float result[5] = { 0 };
-        OK(spy_call(f, SPY_ARGS(spy_arg_packed("s", scene), spy_arg_array("x", SPY_FLOAT32, SPY_SHAPE(5), x),
-                                spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(5), result))));
+        OK(spy_call(f, SPY_ARGS(spy_arg_packed("s", scene),
+                                spy_arg_array("x", x, SPY_SHAPE(5), SPY_DTYPE_FLOAT32),
+                                spy_out_array("_result", result, SPY_SHAPE(5), SPY_DTYPE_FLOAT32))));
         for (int i = 0; i < 5; i++) assert_float_equal(result[i], expected[i], 1e-4);
     }
+    // Each holder releases it; the last release ends it.
+    spy_retain_packed(scene);
+    spy_release_packed(scene);
+    float held[5] = { 0 };
+    spy_prepared *ready = MADE(spy_prepared, spy_prepare(f, SPY_ARGS(spy_arg_packed("s", scene), spy_arg_array("x", x, SPY_SHAPE(5), SPY_DTYPE_FLOAT32), spy_out_array("_result", held, SPY_SHAPE(5), SPY_DTYPE_FLOAT32)), NULL));
+    spy_retain_prepared(ready);
+    spy_release_prepared(ready);
+    OK(spy_call_prepared(ready, SPY_ARGS(spy_arg_packed("s", scene), spy_arg_array("x", x, SPY_SHAPE(5), SPY_DTYPE_FLOAT32), spy_out_array("_result", held, SPY_SHAPE(5), SPY_DTYPE_FLOAT32))));
+    for (int i = 0; i < 5; i++) assert_float_equal(held[i], expected[i], 1e-4);
+    spy_release_prepared(ready);
+    spy_retain_prepared(ready);
+    ERROR_ON(NULL, SPY_ERROR_RELEASED, "spy_retain_prepared");
     spy_release_packed(scene);
     spy_release_packed(NULL);
     // A number, by position.
     spy_packed *number = MADE(spy_packed, spy_pack(gpu_device, spy_arg_f32("x", 2)));
-    assert_int_equal(spy_arg_packed(NULL, number).kind, SPY_ARG_FLOAT);
+    assert_int_equal(spy_arg_packed(NULL, number).kind, SPY_ARG_KIND_FLOAT);
     spy_release_packed(number);
     // What cannot be packed.
     float out = 0;
@@ -61,9 +74,14 @@ static void test_pack(void **state) {
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_pack", "grid");
     assert_null(spy_pack(gpu_device, spy_arg_tensor("t", NULL)));
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "'t'", "living tensor");
-    assert_null(spy_pack(gpu_device, spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(3), NULL)));
+    assert_null(spy_pack(gpu_device, spy_arg_array("a", NULL, SPY_SHAPE(3), SPY_DTYPE_FLOAT32)));
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "'a'", "NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(f, SPY_ARGS(spy_arg_packed("s", NULL), spy_arg_f32("x", 1))), "'s'");
+    // The device, too: it works on after the first of two releases.
+    spy_retain_device(gpu_device);
+    spy_release_device(gpu_device);
+    spy_tensor *left = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    OK(spy_tensor_fill(left, 1));
     spy_release_device(gpu_device);
     gpu_device = NULL;
 }

@@ -22,10 +22,10 @@ static void test_vector_by_components(void **state) {
     NEEDS_DEVICE();
     const float y[3] = { 1, 2, 3 };
     float out[12];
-    spy_args v = SPY_ARGS(spy_arg_f32("x", 5), spy_arg_array("y", SPY_FLOAT32, SPY_SHAPE(3), y),
+    spy_args v = SPY_ARGS(spy_arg_f32("x", 5), spy_arg_array("y", y, SPY_SHAPE(3), SPY_DTYPE_FLOAT32),
                           spy_arg_i32("w", 7), spy_arg_f32("z", 6));
     OK(spy_call(fn("same"), SPY_ARGS(spy_arg_struct("v", v),
-                                     spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(3, 4), out))));
+                                     spy_out_array("_result", out, SPY_SHAPE(3, 4), SPY_DTYPE_FLOAT32))));
     for (int i = 0; i < 3; i++) {
         const float expected[4] = { 5, y[i], 6, 7 };
         assert_memory_equal(out + 4 * i, expected, sizeof expected);
@@ -35,7 +35,8 @@ static void test_vector_by_components(void **state) {
     OK(spy_call(fn("first"), SPY_ARGS(spy_arg_struct("v", two), spy_out_f32("_result", &difference))));
     assert_true(difference == 3);
     spy_arg cast = spy_cast(spy_arg_struct("v", two), "float2");
-    OK(spy_call(fn("same_n"), SPY_ARGS(cast, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(2), out))));
+    OK(spy_call(fn("same_n"),
+                SPY_ARGS(cast, spy_out_array("_result", out, SPY_SHAPE(2), SPY_DTYPE_FLOAT32))));
     assert_true(out[0] == 5 && out[1] == 2);
 }
 
@@ -80,11 +81,11 @@ static void test_map_of_no_dimensions(void **state) {
     const float v[3] = { 1, 2, 3 };
     const spy_dims none = { 0, { 0 } };
     int32_t which = 0;
-    spy_arg x = spy_arg_array("x", SPY_FLOAT32, SPY_SHAPE(3), v);
+    spy_arg x = spy_arg_array("x", v, SPY_SHAPE(3), SPY_DTYPE_FLOAT32);
     FAILS(SPY_ERROR_AMBIGUOUS, spy_call(fn("which"), SPY_ARGS(x)), "overloads fit equally well");
     OK(spy_call(fn("which"), SPY_ARGS(spy_map(x, none), spy_out_i32("_result", &which))));
     assert_int_equal(which, 3);
-    spy_arg a = spy_map(spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(3), v), none);
+    spy_arg a = spy_map(spy_arg_array("a", v, SPY_SHAPE(3), SPY_DTYPE_FLOAT32), none);
     FAILS(SPY_ERROR_SHAPE_MISMATCH, spy_call(fn("add"), SPY_ARGS(a, spy_arg_f32("b", 1))),
           "names no dimension");
 }
@@ -94,13 +95,13 @@ static void test_result_that_only_goes_in(void **state) {
     spy_result value;
     float sum = 0;
     memset(&value, 0, sizeof value);
-    value.dtype = SPY_INT64;
+    value.dtype = SPY_DTYPE_INT64;
     value.size_bytes = 8;
     value.data[0] = 41;
     OK(spy_call(fn("add"),
                 SPY_ARGS(spy_inout_result("a", &value), spy_arg_f32("b", 1), spy_out_f32("_result", &sum))));
     assert_true(sum == 42);
-    assert_true(value.type == NULL && value.dtype == SPY_INT64 && value.data[0] == 41); // as it was
+    assert_true(value.type == NULL && value.dtype == SPY_DTYPE_INT64 && value.data[0] == 41); // as it was
 }
 
 static int setup(void **state) {

@@ -18,7 +18,7 @@ static heard log_heard;
 static void listen(spy_log_level level, const char *message, void *user) {
     heard *h = (heard *)user;
     gpu_log(level, message, NULL);
-    if (level == SPY_LOG_ERROR || h->count == 4096) return;
+    if (level == SPY_LOG_LEVEL_ERROR || h->count == 4096) return;
     h->text[h->count] = strdup(message);
     h->level[h->count++] = level;
 }
@@ -30,7 +30,7 @@ static void forget(void) {
 static void expect(int line, int count, const char *const *texts) {
     bool good = log_heard.count == count;
     for (int i = 0; i < log_heard.count && i < count; i++)
-        good = good && log_heard.level[i] == SPY_LOG_INFO && strcmp(log_heard.text[i], texts[i]) == 0;
+        good = good && log_heard.level[i] == SPY_LOG_LEVEL_INFO && strcmp(log_heard.text[i], texts[i]) == 0;
     if (good) {
         forget();
         return;
@@ -195,7 +195,7 @@ static void test_many_threads(void **state) {
     for (int round = 0; round < 3; round++) {
         int64_t count = round == 0 ? COUNT : round == 1 ? WIDE : 7;
         spy_tensor *x = MADE(spy_tensor,
-                             gpu_tensor(gpu_device, SPY_FLOAT32, NULL, NULL, SPY_SHAPE(count), data)),
+                             gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(count), data)),
                    *out = NULL;
         OK(spy_call(f, SPY_ARGS(spy_arg_tensor("x", x), spy_out_tensor("_result", &out))));
         OK(spy_tensor_read(out, result, (size_t)count * sizeof *result));
@@ -297,7 +297,7 @@ static void test_delivery(void **state) {
 static void test_level(void **state) {
     (void)state;
     spy_device_desc d = print_desc(true);
-    d.log.level = SPY_LOG_ERROR;
+    d.log.level = SPY_LOG_LEVEL_ERROR;
     d.print_buffer_bytes = 64;
     open_device(&d);
     spy_function *f = function_of("level", "import print;\nvoid f(int i) { print(\"i = {}\", i); }\n", "f");
@@ -364,7 +364,8 @@ static void test_overflow(void **state) {
                     "g");
     int32_t data[5000];
     for (int i = 0; i < 5000; i++) data[i] = i;
-    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_INT32, NULL, NULL, SPY_SHAPE(5000), data));
+    spy_tensor *x =
+        MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_INT32, NULL, NULL, SPY_SHAPE(5000), data));
     for (int round = 0; round < 3; round++) { // the buffer works again after it has been delivered
         OK(spy_call(f, SPY_ARGS(spy_arg_tensor("i", x))));
         OK(spy_wait(gpu_device));
@@ -374,7 +375,7 @@ static void test_overflow(void **state) {
             assert_int_equal(sscanf(log_heard.text[i], "i = %d", &value), 1);
             assert_true(value >= 0 && value < 5000);
         }
-        assert_int_equal(log_heard.level[63], SPY_LOG_WARNING);
+        assert_int_equal(log_heard.level[63], SPY_LOG_LEVEL_WARNING);
         assert_non_null(strstr(log_heard.text[63], "4937 messages"));
         assert_non_null(strstr(log_heard.text[63], "1024 bytes"));
         assert_non_null(strstr(log_heard.text[63], "print_buffer_bytes"));

@@ -114,14 +114,14 @@ static size_t hit_access[2][VARIANTS], hit_64;
 static bool has_dtype(int d) {
     uint32_t f = spy_get_device_info(gpu_device).features;
     switch (d) {
-    case SPY_INT8:
-    case SPY_UINT8: return f & SPY_FEATURE_INT8;
-    case SPY_INT16:
-    case SPY_UINT16: return f & SPY_FEATURE_INT16;
-    case SPY_INT64:
-    case SPY_UINT64: return f & SPY_FEATURE_INT64;
-    case SPY_FLOAT16: return f & SPY_FEATURE_FLOAT16;
-    case SPY_FLOAT64: return f & SPY_FEATURE_FLOAT64;
+    case SPY_DTYPE_INT8:
+    case SPY_DTYPE_UINT8: return f & SPY_FEATURE_INT8;
+    case SPY_DTYPE_INT16:
+    case SPY_DTYPE_UINT16: return f & SPY_FEATURE_INT16;
+    case SPY_DTYPE_INT64:
+    case SPY_DTYPE_UINT64: return f & SPY_FEATURE_INT64;
+    case SPY_DTYPE_FLOAT16: return f & SPY_FEATURE_FLOAT16;
+    case SPY_DTYPE_FLOAT64: return f & SPY_FEATURE_FLOAT64;
     default: return true;
     }
 }
@@ -131,8 +131,8 @@ static const char *no_type(int d) { return has_dtype(d) ? NULL : "the device has
 static const char *no_rank_variant(int r, int v) { return r == 0 && v != ONE_ELEMENT ? "rank 0 is one element" : NULL; }
 static const char *no_rank_kind(int r, int k) { return r == 0 && k == K_RUN ? "rank 0 runs over nothing" : r == 0 && k == K_VIEW ? "rank 0 has no strides" : NULL; }
 static const char *no_type_kind(int d, int k) {
-    if (d == SPY_BOOL && k == K_CONVERT) return "nothing on the device becomes a bool";
-    if ((d == SPY_INT8 || d == SPY_UINT8) && k == K_CONVERT) return NULL;
+    if (d == SPY_DTYPE_BOOL && k == K_CONVERT) return "nothing on the device becomes a bool";
+    if ((d == SPY_DTYPE_INT8 || d == SPY_DTYPE_UINT8) && k == K_CONVERT) return NULL;
     return no_type(d);
 }
 static const char *no_variant_kind(int v, int k) {
@@ -304,11 +304,14 @@ typedef struct leaf {
 static spy_dtype widened(spy_dtype d, bool host) {
     // Scalars that become `d` without loss. Source: C's ranges and mantissas.
     static const spy_dtype from[][8] = {
-        { SPY_BOOL }, { SPY_BOOL }, { SPY_BOOL }, { SPY_BOOL }, { SPY_BOOL, SPY_INT8, SPY_UINT8 }, { SPY_BOOL, SPY_UINT8 }, { SPY_BOOL, SPY_INT8, SPY_UINT8, SPY_INT16, SPY_UINT16 },
-        { SPY_BOOL, SPY_UINT8, SPY_UINT16 }, { SPY_BOOL, SPY_INT8, SPY_UINT16, SPY_INT32, SPY_UINT32 }, { SPY_BOOL, SPY_UINT8, SPY_UINT16, SPY_UINT32 },
-        { SPY_INT8, SPY_UINT8 }, { SPY_INT8, SPY_UINT8, SPY_INT16, SPY_UINT16, SPY_FLOAT16 }, { SPY_INT16, SPY_UINT32, SPY_INT32, SPY_FLOAT16, SPY_FLOAT32 },
+        { SPY_DTYPE_BOOL }, { SPY_DTYPE_BOOL }, { SPY_DTYPE_BOOL }, { SPY_DTYPE_BOOL }, { SPY_DTYPE_BOOL, SPY_DTYPE_INT8, SPY_DTYPE_UINT8 }, { SPY_DTYPE_BOOL, SPY_DTYPE_UINT8 }, { SPY_DTYPE_BOOL, SPY_DTYPE_INT8, SPY_DTYPE_UINT8, SPY_DTYPE_INT16, SPY_DTYPE_UINT16 },
+        { SPY_DTYPE_BOOL, SPY_DTYPE_UINT8, SPY_DTYPE_UINT16 }, { SPY_DTYPE_BOOL, SPY_DTYPE_INT8, SPY_DTYPE_UINT16, SPY_DTYPE_INT32, SPY_DTYPE_UINT32 }, { SPY_DTYPE_BOOL, SPY_DTYPE_UINT8, SPY_DTYPE_UINT16, SPY_DTYPE_UINT32 },
+        { SPY_DTYPE_INT8, SPY_DTYPE_UINT8 }, { SPY_DTYPE_INT8, SPY_DTYPE_UINT8, SPY_DTYPE_INT16, SPY_DTYPE_UINT16, SPY_DTYPE_FLOAT16 }, { SPY_DTYPE_INT16, SPY_DTYPE_UINT32, SPY_DTYPE_INT32, SPY_DTYPE_FLOAT16, SPY_DTYPE_FLOAT32 },
     };
-    if (host && chance(40)) return d >= SPY_FLOAT16 ? SPY_FLOAT64 : d == SPY_UINT64 ? SPY_UINT64 : SPY_INT64;
+    if (host && chance(40))
+        return d >= SPY_DTYPE_FLOAT16  ? SPY_DTYPE_FLOAT64
+               : d == SPY_DTYPE_UINT64 ? SPY_DTYPE_UINT64
+                                       : SPY_DTYPE_INT64;
     int n = 0;
     while (n < 8 && from[d][n] != 0) n++;
     for (int tries = 0; n > 0 && tries < 10; tries++) {
@@ -322,12 +325,12 @@ static spy_arg number_arg(call *c, leaf *l, memory *m, const char *name) {
     spy_arg arg;
     unsigned char *p = m->store.before;
     switch (m->store.dtype) {
-    case SPY_BOOL: arg = spy_arg_bool(name, *p != 0); break;
-    case SPY_INT32: arg = spy_arg_i32(name, *(int32_t *)(void *)p); break;
-    case SPY_UINT32: arg = spy_arg_u32(name, *(uint32_t *)(void *)p); break;
-    case SPY_INT64: arg = spy_arg_i64(name, *(int64_t *)(void *)p); break;
-    case SPY_UINT64: arg = spy_arg_u64(name, *(uint64_t *)(void *)p); break;
-    case SPY_FLOAT32: arg = spy_arg_f32(name, *(float *)(void *)p); break;
+    case SPY_DTYPE_BOOL: arg = spy_arg_bool(name, *p != 0); break;
+    case SPY_DTYPE_INT32: arg = spy_arg_i32(name, *(int32_t *)(void *)p); break;
+    case SPY_DTYPE_UINT32: arg = spy_arg_u32(name, *(uint32_t *)(void *)p); break;
+    case SPY_DTYPE_INT64: arg = spy_arg_i64(name, *(int64_t *)(void *)p); break;
+    case SPY_DTYPE_UINT64: arg = spy_arg_u64(name, *(uint64_t *)(void *)p); break;
+    case SPY_DTYPE_FLOAT32: arg = spy_arg_f32(name, *(float *)(void *)p); break;
     default: arg = spy_arg_f64(name, *(double *)(void *)p); break;
     }
     if (l->out) {
@@ -346,7 +349,7 @@ static spy_arg directed(spy_arg arg, const leaf *l) {
 
 // Whether kind k can give this leaf.
 static bool kind_fits(const call *c, const leaf *l, arg_kind k, bool is_full) {
-    bool number_out = c->dtype == SPY_BOOL || c->dtype == SPY_INT32 || c->dtype == SPY_UINT32 || c->dtype == SPY_INT64 || c->dtype == SPY_UINT64 || c->dtype == SPY_FLOAT32 || c->dtype == SPY_FLOAT64;
+    bool number_out = c->dtype == SPY_DTYPE_BOOL || c->dtype == SPY_DTYPE_INT32 || c->dtype == SPY_DTYPE_UINT32 || c->dtype == SPY_DTYPE_INT64 || c->dtype == SPY_DTYPE_UINT64 || c->dtype == SPY_DTYPE_FLOAT32 || c->dtype == SPY_DTYPE_FLOAT64;
     switch (k) {
     case K_NUMBER:
         if (l->out) return c->rank == 0 && l->shape->rank == 0 && number_out;
@@ -373,9 +376,11 @@ static spy_arg make_leaf(call *c, leaf *l, const char *name, int wanted, bool is
     uint32_t components = (uint32_t)(l->shape->dims[0] * l->shape->dims[1]);
     spy_dtype stored = c->dtype;
     bool may_convert = !l->out && k != K_BYTES && k != K_ELEMENT && k != K_NEW;
-    if (may_convert && c->dtype != SPY_BOOL && (wanted == K_CONVERT || chance(15))) stored = widened(c->dtype, k == K_VALUE || k == K_RUN || k == K_NUMBER);
-    if (k == K_NUMBER && !(stored == SPY_BOOL || stored == SPY_INT32 || stored == SPY_UINT32 || stored == SPY_INT64 || stored == SPY_UINT64 || stored >= SPY_FLOAT32))
-        stored = c->dtype >= SPY_FLOAT16 ? SPY_FLOAT64 : c->dtype == SPY_UINT64 ? SPY_UINT64 : SPY_INT64;
+    if (may_convert && c->dtype != SPY_DTYPE_BOOL && (wanted == K_CONVERT || chance(15))) stored = widened(c->dtype, k == K_VALUE || k == K_RUN || k == K_NUMBER);
+    if (k == K_NUMBER && !(stored == SPY_DTYPE_BOOL || stored == SPY_DTYPE_INT32 || stored == SPY_DTYPE_UINT32 || stored == SPY_DTYPE_INT64 || stored == SPY_DTYPE_UINT64 || stored >= SPY_DTYPE_FLOAT32))
+        stored = c->dtype >= SPY_DTYPE_FLOAT16  ? SPY_DTYPE_FLOAT64
+                 : c->dtype == SPY_DTYPE_UINT64 ? SPY_DTYPE_UINT64
+                                                : SPY_DTYPE_INT64;
     // Whole numbers for a matrix of floats: test_calls.c has that, where it must work for one case first.
     if (l->shape == &shapes[P_M] && k != K_NUMBER && k != K_VALUE && k != K_RUN) stored = c->dtype;
     if (stored != c->dtype) c->kinds[K_CONVERT] = true;
@@ -416,7 +421,7 @@ static spy_arg make_leaf(call *c, leaf *l, const char *name, int wanted, bool is
         m->compare_host = true;
         if (k == K_NUMBER) return number_arg(c, l, m, name);
         size_t size = components * spy_dtype_size_bytes(stored);
-        return directed(k == K_BYTES ? spy_arg_data(name, m->host, size) : spy_arg_array(name, stored, shape, m->host), l);
+        return directed(k == K_BYTES ? spy_arg_data(name, m->host, size) : spy_arg_array(name, m->host, shape, stored), l);
     }
     if (k == K_RUN || k == K_NEW) {
         int64_t count = components;
@@ -439,7 +444,7 @@ static spy_arg make_leaf(call *c, leaf *l, const char *name, int wanted, bool is
         shape.rank = batch + l->shape->rank;
         memcpy(shape.dims, own, batch * sizeof *own);
         memcpy(shape.dims + batch, l->shape->dims, l->shape->rank * sizeof *own);
-        return directed(spy_arg_array(name, stored, shape, m->host), l);
+        return directed(spy_arg_array(name, m->host, shape, stored), l);
     }
     bool element = k == K_ELEMENT || (k == K_VIEW && l->shape->rank > 0 && chance(50));
     if (element) stored = c->dtype;
@@ -486,7 +491,7 @@ static spy_arg make_leaf(call *c, leaf *l, const char *name, int wanted, bool is
 static void draw_shape(call *c, const wish *w) {
     static const int64_t small[] = { 1, 2, 3, 4, 5, 7, 8 };
     int64_t count = 1;
-    bool gpu = spy_get_device_info(gpu_device).type != SPY_ADAPTER_CPU;
+    bool gpu = spy_get_device_info(gpu_device).type != SPY_ADAPTER_TYPE_CPU;
     c->rank = w->rank >= 0 ? (uint32_t)w->rank : w->variant >= 0 && w->variant != ONE_ELEMENT ? 1 + (uint32_t)below(5) : (uint32_t)below(6);
     for (uint32_t d = 0; d < c->rank; d++) {
         c->dims[d] = small[below(7)];
@@ -514,7 +519,7 @@ static void draw_call(call *c, const wish *w) {
     while (!has_dtype((int)c->dtype));
     draw_shape(c, w);
     // Which function.
-    bool floating = c->dtype >= SPY_FLOAT16;
+    bool floating = c->dtype >= SPY_DTYPE_FLOAT16;
     int op = (int)below(10); // 0-3 add, 4-6 mad, 7-8 io, 9 div
     bool fields = w->kind == K_FIELDS || (w->variant == WIDE ? chance(10) : chance(20));
     const struct_shape *st = fields ? &structs[w->variant == WIDE || chance(30) ? 1 : 0] : NULL;
@@ -522,8 +527,8 @@ static void draw_call(call *c, const wish *w) {
     if (w->variant == WIDE || chance(20)) p = &shapes[P_S];
     if (w->kind == K_TENSOR) p = &shapes[P_S];
     if ((w->kind == K_FEED || w->kind == K_ELEMENT) && p == &shapes[P_S]) p = &shapes[P_V3];
-    if (p == &shapes[P_M] && !floating && c->dtype != SPY_INT32) p = &shapes[P_V3];
-    if (c->dtype == SPY_BOOL && p != &shapes[P_S] && p != &shapes[P_A3]) p = &shapes[P_V3];
+    if (p == &shapes[P_M] && !floating && c->dtype != SPY_DTYPE_INT32) p = &shapes[P_V3];
+    if (c->dtype == SPY_DTYPE_BOOL && p != &shapes[P_S] && p != &shapes[P_A3]) p = &shapes[P_V3];
     if (op == 9 && (!floating || st)) op = 0;
     if (op == 9) p = &shapes[P_S];
     if (st && op >= 4 && op <= 6) op = 0;

@@ -291,10 +291,10 @@ static spy_shape shape(parser *p) {
 
 static spy_dtype dtype(parser *p) {
     const char *name = word(p);
-    for (int d = SPY_BOOL; d < SPY_DTYPE_COUNT; d++)
+    for (int d = SPY_DTYPE_BOOL; d < SPY_DTYPE_COUNT; d++)
         if (strcmp(spy_dtype_name((spy_dtype)d), name) == 0) return (spy_dtype)d;
     parse_fails(p, "expected a scalar type");
-    return SPY_FLOAT32;
+    return SPY_DTYPE_FLOAT32;
 }
 
 // 2.5f is a float, 2.5 a double, 3 an int32, 3u, 3l, 3ul the others, true a bool.
@@ -330,7 +330,7 @@ static spy_arg parse_tensor(parser *p, const char *type) {
 // host float (8, 3)
 static spy_arg parse_host(parser *p) {
     spy_dtype d = dtype(p);
-    return spy_arg_array(NULL, d, shape(p), p->host);
+    return spy_arg_array(NULL, p->host, shape(p), d);
 }
 
 static spy_arg parse_value(parser *p) {
@@ -349,17 +349,17 @@ static spy_arg parse_returned(parser *p, bool in) {
     spy_dtype d = dtype(p);
     if (shape_follows(p)) {
         spy_shape s = shape(p);
-        return in ? spy_inout_array(NULL, d, s, p->host) : spy_out_array(NULL, d, s, p->host);
+        return in ? spy_inout_array(NULL, p->host, s, d) : spy_out_array(NULL, p->host, s, d);
     }
     void *h = p->host;
     switch (d) {
-    case SPY_BOOL: return in ? spy_inout_bool(NULL, (bool *)h) : spy_out_bool(NULL, (bool *)h);
-    case SPY_INT32: return in ? spy_inout_i32(NULL, (int32_t *)h) : spy_out_i32(NULL, (int32_t *)h);
-    case SPY_UINT32: return in ? spy_inout_u32(NULL, (uint32_t *)h) : spy_out_u32(NULL, (uint32_t *)h);
-    case SPY_INT64: return in ? spy_inout_i64(NULL, (int64_t *)h) : spy_out_i64(NULL, (int64_t *)h);
-    case SPY_UINT64: return in ? spy_inout_u64(NULL, (uint64_t *)h) : spy_out_u64(NULL, (uint64_t *)h);
-    case SPY_FLOAT32: return in ? spy_inout_f32(NULL, (float *)h) : spy_out_f32(NULL, (float *)h);
-    case SPY_FLOAT64: return in ? spy_inout_f64(NULL, (double *)h) : spy_out_f64(NULL, (double *)h);
+    case SPY_DTYPE_BOOL: return in ? spy_inout_bool(NULL, (bool *)h) : spy_out_bool(NULL, (bool *)h);
+    case SPY_DTYPE_INT32: return in ? spy_inout_i32(NULL, (int32_t *)h) : spy_out_i32(NULL, (int32_t *)h);
+    case SPY_DTYPE_UINT32: return in ? spy_inout_u32(NULL, (uint32_t *)h) : spy_out_u32(NULL, (uint32_t *)h);
+    case SPY_DTYPE_INT64: return in ? spy_inout_i64(NULL, (int64_t *)h) : spy_out_i64(NULL, (int64_t *)h);
+    case SPY_DTYPE_UINT64: return in ? spy_inout_u64(NULL, (uint64_t *)h) : spy_out_u64(NULL, (uint64_t *)h);
+    case SPY_DTYPE_FLOAT32: return in ? spy_inout_f32(NULL, (float *)h) : spy_out_f32(NULL, (float *)h);
+    case SPY_DTYPE_FLOAT64: return in ? spy_inout_f64(NULL, (double *)h) : spy_out_f64(NULL, (double *)h);
     default: parse_fails(p, "there is no number of this type: use bytes"); return spy_arg_i32(NULL, 0);
     }
 }

@@ -61,7 +61,7 @@ static bool call_is_right(spy_function *f, spy_function *v, size_t i, int64_t ro
         OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_f32("b", 2), spy_out_tensor("_result", &out))));
         break;
     case 2: // a host array of another size each time
-        OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(columns), data), spy_out_tensor("_result", &out))));
+        OK(spy_call(f, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_array("b", data, SPY_SHAPE(columns), SPY_DTYPE_FLOAT32), spy_out_tensor("_result", &out))));
         break;
     case 3: {
         spy_tensor *t = MADE(spy_tensor, spy_create_transpose(a, SPY_DIMS(1, 0)));
@@ -176,7 +176,7 @@ static void test_signatures(void **state) {
                 memset(&shape, 0, sizeof shape);
                 shape.rank = 1 + (uint32_t)((i / 2048 + (size_t)k) % 6);
                 for (uint32_t q = 0; q < shape.rank; q++) shape.dims[q] = 1;
-                leaves[k] = spy_arg_array(name, SPY_FLOAT32, shape, &data[k + 1]);
+                leaves[k] = spy_arg_array(name, &data[k + 1], shape, SPY_DTYPE_FLOAT32);
                 scalar = false;
             }
             }

@@ -55,7 +55,7 @@ static void check_kernel(void) {
     spy_shape shape = model_random_shape(500);
     int64_t n = model_count(&shape);
     for (int64_t i = 0; i < n; i++) data[i] = (int32_t)model_random(1u << 30);
-    spy_tensor *base = model_tensor(gpu_device, SPY_INT32, shape, data), *made = NULL;
+    spy_tensor *base = model_tensor(gpu_device, SPY_DTYPE_INT32, shape, data), *made = NULL;
     model_base(&in, shape);
     spy_tensor *view = model_random_view(gpu_device, base, &in, 1 + (int)model_random(4));
     OK(spy_call(fn("next"), SPY_ARGS(spy_arg_tensor("x", view), spy_out_tensor("_result", &made))));
@@ -68,7 +68,8 @@ static void check_kernel(void) {
         order.count = in.shape.rank;
         for (uint32_t d = 0; d < order.count; d++) order.dims[d] = (int32_t)(order.count - 1 - d);
         bool empty = in.count == 0;
-        spy_tensor *target = empty ? NULL : model_window_base(gpu_device, SPY_INT32, order, in.shape, NULL);
+        spy_tensor *target =
+            empty ? NULL : model_window_base(gpu_device, SPY_DTYPE_INT32, order, in.shape, NULL);
         if (target) {
             OK(spy_tensor_fill(target, -5));
             spy_tensor *window = model_window(gpu_device, target, order, in.shape, &out);
@@ -194,14 +195,16 @@ static void test_cursor(void **state) {
     spy_cursor c = spy_create_cursor(t, 1, 4);
     for (int64_t i = 0; i < 4; i++) {
         spy_cursor one = spy_cursor_at(c, i);
-        OK(spy_cursor_write(spy_cursor_field(one, "position"), SPY_FLOAT64, 3, (double[]){ (double)i, 0.5, -1 }));
-        OK(spy_cursor_write(spy_cursor_field(one, "mass"), SPY_INT32, 1, (int32_t[]){ (int32_t)i + 10 }));
-        OK(spy_cursor_write(spy_cursor_field(one, "tags[0]"), SPY_INT32, 1, (int32_t[]){ (int32_t)i * 7 }));
-        if (i == 2) OK(spy_cursor_write(spy_cursor_field(one, "alive"), SPY_BOOL, 1, (bool[]){ true }));
+        OK(spy_cursor_write(spy_cursor_field(one, "position"), (double[]){ (double)i, 0.5, -1 }, 3, SPY_DTYPE_FLOAT64));
+        OK(spy_cursor_write(spy_cursor_field(one, "mass"), (int32_t[]){ (int32_t)i + 10 }, 1,
+                            SPY_DTYPE_INT32));
+        OK(spy_cursor_write(spy_cursor_field(one, "tags[0]"), (int32_t[]){ (int32_t)i * 7 }, 1,
+                            SPY_DTYPE_INT32));
+        if (i == 2) OK(spy_cursor_write(spy_cursor_field(one, "alive"), (bool[]){ true }, 1, SPY_DTYPE_BOOL));
     }
     OK(spy_cursor_apply(c));
     spy_release_cursor(c);
-    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_tensor("p", t), spy_arg_f32n("by", 3, (float[]){ 1, 1, 1 }))));
+    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_tensor("p", t), spy_arg_f32n("by", (float[]){ 1, 1, 1 }, 3))));
     c = spy_create_cursor(t, 0, 6);
     OK(spy_cursor_read_data(c, got, sizeof got));
     for (int i = 0; i < 6; i++) {
@@ -211,11 +214,11 @@ static void test_cursor(void **state) {
         assert_true(got[i].tags[1] == (in ? (i - 1) * 7 + 1 : 1));
     }
     int32_t alive[1];
-    OK(spy_cursor_read(spy_cursor_field(c, "[3].alive"), SPY_INT32, 1, alive));
+    OK(spy_cursor_read(spy_cursor_field(c, "[3].alive"), alive, 1, SPY_DTYPE_INT32));
     assert_int_equal(alive[0], 0);
     // What the device changed meanwhile in elements that the cursor leaves alone stays.
-    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_tensor("p", t), spy_arg_f32n("by", 3, (float[]){ 1, 1, 1 }))));
-    OK(spy_cursor_write(spy_cursor_field(c, "[2].position.x"), SPY_FLOAT32, 1, (float[]){ 100 }));
+    OK(spy_call(fn("move"), SPY_ARGS(spy_arg_tensor("p", t), spy_arg_f32n("by", (float[]){ 1, 1, 1 }, 3))));
+    OK(spy_cursor_write(spy_cursor_field(c, "[2].position.x"), (float[]){ 100 }, 1, SPY_DTYPE_FLOAT32));
     OK(spy_cursor_apply(c));
     particle now[6];
     OK(spy_tensor_read(t, now, sizeof now));
@@ -224,7 +227,7 @@ static void test_cursor(void **state) {
         assert_true(now[i].mass == (i == 2 ? got[i].mass : got[i].mass * 2)); // an element is written back whole
     }
     spy_release_cursor(c);
-    assert_null(spy_cursor_field(spy_create_cursor(t, 0, 1), "positon").type);
+    assert_null(spy_cursor_field(spy_create_cursor(t, 0, 1), "positon")._type);
     ERROR_ON(gpu_device, SPY_ERROR_NOT_FOUND, "Particle", "'positon'", "'position'");
 }
 
@@ -233,7 +236,7 @@ static void test_print(void **state) {
     int32_t numbers[5] = { 0, 1, 2, 3, 4 };
     char text[512];
     spy_tensor *v = NULL;
-    OK(spy_call(fn("index3"), SPY_ARGS(spy_arg_array("i", SPY_INT32, SPY_SHAPE(3), numbers), spy_out_tensor("_result", &v))));
+    OK(spy_call(fn("index3"), SPY_ARGS(spy_arg_array("i", numbers, SPY_SHAPE(3), SPY_DTYPE_INT32), spy_out_tensor("_result", &v))));
     assert_true(spy_tensor_print(v, text, sizeof text) < sizeof text);
     assert_string_equal(text, "float3 (3,)\n[[0.   0.25 0.5 ]\n [1.   1.25 1.5 ]\n [2.   2.25 2.5 ]]");
     spy_tensor *big = typed("int8_t", SPY_SHAPE(4000, 5000), NULL);

@@ -94,7 +94,7 @@ static spy_tensor *part(spy_tensor *of, int64_t first, int64_t step, int64_t cou
 
 // Of the common shape, somewhere in memory that nothing else uses.
 static spy_tensor *slice(side *s, int64_t first) {
-    spy_tensor *whole = make(s, SPY_FLOAT32, SPY_SHAPE(length + 24));
+    spy_tensor *whole = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(length + 24));
     spy_tensor *view = part(whole, first, 1, length);
     spy_release_tensor(whole);
     return view;
@@ -112,19 +112,21 @@ static void make_tensor(int i) {
         case 7: s->tensors[i] = slice(s, first); break;
         case 8: s->tensors[i] = part(s->tensors[0], first, 1, length - 24); break; // meets tensor 0
         case 9: s->tensors[i] = part(s->tensors[1], 0, 2, length / 2); break;
-        case 10: s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(length, 3)); break;
-        case 11: s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(length, 3)); break;
-        case 12: s->tensors[i] = make(s, SPY_FLOAT64, SPY_SHAPE(length)); break;
-        case 13: s->tensors[i] = make(s, SPY_FLOAT32, shape ? SPY_SHAPE(5, length) : SPY_SHAPE(1)); break;
+        case 10: s->tensors[i] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(length, 3)); break;
+        case 11: s->tensors[i] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(length, 3)); break;
+        case 12: s->tensors[i] = make(s, SPY_DTYPE_FLOAT64, SPY_SHAPE(length)); break;
+        case 13:
+            s->tensors[i] = make(s, SPY_DTYPE_FLOAT32, shape ? SPY_SHAPE(5, length) : SPY_SHAPE(1));
+            break;
         case 14:
         case 15:
         case 16:
-        case 17: s->tensors[i] = make_with(s, SPY_FLOAT32, SPY_SHAPE(length), true); break;
-        case 18: s->tensors[i] = make_with(s, SPY_FLOAT32, SPY_SHAPE(1), true); break;
-        case 19: s->tensors[i] = make_with(s, SPY_FLOAT32, SPY_SHAPE(5, 1), true); break;
+        case 17: s->tensors[i] = make_with(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(length), true); break;
+        case 18: s->tensors[i] = make_with(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(1), true); break;
+        case 19: s->tensors[i] = make_with(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(5, 1), true); break;
         case 20:
-        case 21: s->tensors[i] = make_with(s, SPY_FLOAT32, SPY_SHAPE(5, length), true); break;
-        default: s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(length)); break;
+        case 21: s->tensors[i] = make_with(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(5, length), true); break;
+        default: s->tensors[i] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(length)); break;
         }
         assert_non_null(s->tensors[i]);
     }
@@ -141,9 +143,9 @@ static void regrade(int i) {
     for (int k = 0; k < SIDES; k++) {
         side *s = &sides[k];
         spy_tensor *t = s->tensors[i], *in = NULL, *out = NULL;
-        if (which != 1) in = make(s, SPY_FLOAT32, t->shape);
+        if (which != 1) in = make(s, SPY_DTYPE_FLOAT32, t->shape);
         if (which == 2) out = retained(in);
-        if (which == 1) out = make(s, SPY_FLOAT32, t->shape);
+        if (which == 1) out = make(s, SPY_DTYPE_FLOAT32, t->shape);
         if (which == 3 && i < PLAIN + 4) out = retained(spy_tensor_grad_out(s->tensors[other]));
         s->tensors[i] = spy_create_attached(t, in, out, NULL);
         if (!s->tensors[i]) fail_msg("%s", spy_take_error(s->device).message);
@@ -194,7 +196,7 @@ static void make_call(side *s, const call *c, outcome *o) {
             break;
         case -2: args[i] = spy_out_tensor(name, &o->made[i]); break;
         case -3:
-            args[i] = spy_arg_array(name, SPY_FLOAT32, SPY_SHAPE((int64_t)c->args[i].number), array);
+            args[i] = spy_arg_array(name, array, SPY_SHAPE((int64_t)c->args[i].number), SPY_DTYPE_FLOAT32);
             break;
         case -4: args[i] = spy_out_result(name, &o->result); break;
         case -5: args[i] = spy_arg_tensor(name, NULL); break;
@@ -324,7 +326,7 @@ static void draw(call *c) {
     case 8:
     case 9:
         c->function = "poly";
-        c->mode = draw_bits() % 4 ? SPY_CALL_BACKWARD : SPY_CALL_FORWARD_DIFF;
+        c->mode = draw_bits() % 4 ? SPY_CALL_MODE_BACKWARD : SPY_CALL_MODE_FORWARD_DIFF;
         c->deterministic = draw_bits() % 3 == 0;
         argument(c, NAMED("a"), graded());
         argument(c, NAMED("b"), draw_bits() % 3 ? graded() : tensor_or_number());
@@ -332,7 +334,7 @@ static void draw(call *c) {
         break;
     case 10:
         c->function = "both";
-        c->mode = draw_bits() % 4 ? SPY_CALL_BACKWARD : SPY_CALL_FORWARD_DIFF;
+        c->mode = draw_bits() % 4 ? SPY_CALL_MODE_BACKWARD : SPY_CALL_MODE_FORWARD_DIFF;
         argument(c, NAMED("a"), graded());
         argument(c, NAMED("b"), graded());
         argument(c, NAMED("y"), draw_bits() % 4 ? 20 + (int)(draw_bits() % 2) : graded());
@@ -434,7 +436,7 @@ static void test_taken(void **state) {
     (void)state;
     side *s = &sides[0];
     open_side(s);
-    for (int i = 0; i < 3; i++) s->tensors[i] = make(s, SPY_FLOAT32, SPY_SHAPE(64));
+    for (int i = 0; i < 3; i++) s->tensors[i] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(64));
     spy_function *f = spy_find_function(s->module, "add");
     for (int n = 0; n < 4; n++) {
         s->device->cache->values->count = UINT32_MAX; // describing sets it
@@ -466,8 +468,8 @@ static void test_prepared_options(void **state) {
     side *s = &sides[0];
     open_side(s);
     spy_function *f = spy_find_function(s->module, "add");
-    s->tensors[0] = make(s, SPY_FLOAT32, SPY_SHAPE(64));
-    s->tensors[1] = make(s, SPY_FLOAT32, SPY_SHAPE(64));
+    s->tensors[0] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(64));
+    s->tensors[1] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(64));
     spy_args args = SPY_ARGS(spy_arg_tensor("x", s->tensors[0]), spy_arg_f32("y", 1), spy_arg_tensor("_result", s->tensors[1]));
     spy_call_options options;
     spy_prepare_desc desc;
@@ -497,8 +499,8 @@ static void test_slices(void **state) {
     open_side(s);
     for (int k = 0; k < 3; k++) {
         int64_t size = sizes[k];
-        s->tensors[0] = make(s, SPY_FLOAT32, SPY_SHAPE(40 * size));
-        s->tensors[1] = make(s, SPY_FLOAT32, SPY_SHAPE(size));
+        s->tensors[0] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(40 * size));
+        s->tensors[1] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(size));
         uint32_t taken = 0, late = 0;
         for (int64_t i = 0; i < 40; i++) {
             spy_tensor *x = part(s->tensors[0], i * size, 1, size);
@@ -523,8 +525,8 @@ static void test_in_turns(void **state) {
     spy_tensor *in[5], *out[5];
     open_side(s);
     for (int i = 0; i < 5; i++) {
-        in[i] = make(s, SPY_FLOAT32, SPY_SHAPE(64 + i));
-        out[i] = make(s, SPY_FLOAT32, SPY_SHAPE(64 + i));
+        in[i] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(64 + i));
+        out[i] = make(s, SPY_DTYPE_FLOAT32, SPY_SHAPE(64 + i));
     }
     for (int turns = 2; turns <= 5; turns++)
         for (int n = 0; n < 4 * turns; n++) {

@@ -19,13 +19,13 @@ static void test_names(void **state) {
     assert_string_equal(spy_status_text((spy_status)-1000), "an unknown status");
 
     assert_int_equal(spy_dtype_size_bytes(SPY_DTYPE_DEFAULT), 4);
-    assert_int_equal(spy_dtype_size_bytes(SPY_BOOL), 1);
-    assert_int_equal(spy_dtype_size_bytes(SPY_FLOAT16), 2);
-    assert_int_equal(spy_dtype_size_bytes(SPY_UINT64), 8);
+    assert_int_equal(spy_dtype_size_bytes(SPY_DTYPE_BOOL), 1);
+    assert_int_equal(spy_dtype_size_bytes(SPY_DTYPE_FLOAT16), 2);
+    assert_int_equal(spy_dtype_size_bytes(SPY_DTYPE_UINT64), 8);
     assert_int_equal(spy_dtype_size_bytes(SPY_DTYPE_COUNT), 0);
-    assert_int_equal(spyi_scalar_size(SPY_FLOAT64), 8);
-    assert_string_equal(spy_dtype_name(SPY_FLOAT16), "half");
-    assert_string_equal(spy_dtype_name(SPY_UINT32), "uint");
+    assert_int_equal(spyi_scalar_size(SPY_DTYPE_FLOAT64), 8);
+    assert_string_equal(spy_dtype_name(SPY_DTYPE_FLOAT16), "half");
+    assert_string_equal(spy_dtype_name(SPY_DTYPE_UINT32), "uint");
     assert_string_equal(spy_dtype_name(SPY_DTYPE_DEFAULT), "float");
     assert_string_equal(spy_dtype_name((spy_dtype)99), "?");
 
@@ -299,7 +299,7 @@ static void test_first_error_stays(void **state) {
     spy_error e;
     const char *message;
     (void)state;
-    test_context_with_log(&ctx, &log, SPY_LOG_DEFAULT);
+    test_context_with_log(&ctx, &log, SPY_LOG_LEVEL_DEFAULT);
     e = spy_take_error(test_device(&ctx));
     assert_int_equal(e.code, SPY_OK);
     assert_string_equal(e.message, "");
@@ -339,7 +339,7 @@ static void test_long_messages(void **state) {
     assert_non_null(big);
     for (i = 0; i < 15000; i += 2) memcpy(big + i, "\xc3\xa4", 2); // a two-byte character
     big[15000] = 0;
-    test_context_with_log(&ctx, &log, SPY_LOG_DEFAULT);
+    test_context_with_log(&ctx, &log, SPY_LOG_LEVEL_DEFAULT);
     spyi_fail(&ctx, SPY_ERROR_COMPILE, "%s", big);
     assert_string_equal(log.last, big);
     assert_string_equal(spy_take_error(test_device(&ctx)).message, big);
@@ -364,23 +364,23 @@ static void test_log_levels(void **state) {
     spyi_context ctx;
     test_log log;
     (void)state;
-    test_context_with_log(&ctx, &log, SPY_LOG_DEFAULT);
-    spyi_logf(&ctx, SPY_LOG_INFO, "hidden");
+    test_context_with_log(&ctx, &log, SPY_LOG_LEVEL_DEFAULT);
+    spyi_logf(&ctx, SPY_LOG_LEVEL_INFO, "hidden");
     assert_int_equal(log.count, 0);
-    spyi_logf(&ctx, SPY_LOG_WARNING, "%s", "shown");
+    spyi_logf(&ctx, SPY_LOG_LEVEL_WARNING, "%s", "shown");
     assert_int_equal(log.count, 1);
-    assert_int_equal(log.level, SPY_LOG_WARNING);
+    assert_int_equal(log.level, SPY_LOG_LEVEL_WARNING);
     assert_string_equal(log.last, "shown");
     spyi_context_destroy(&ctx);
-    test_context_with_log(&ctx, &log, SPY_LOG_ERROR);
-    assert_false(spyi_log_wants(&ctx, SPY_LOG_WARNING));
-    assert_true(spyi_log_wants(&ctx, SPY_LOG_ERROR));
+    test_context_with_log(&ctx, &log, SPY_LOG_LEVEL_ERROR);
+    assert_false(spyi_log_wants(&ctx, SPY_LOG_LEVEL_WARNING));
+    assert_true(spyi_log_wants(&ctx, SPY_LOG_LEVEL_ERROR));
     spyi_context_destroy(&ctx);
-    test_context_with_log(&ctx, &log, SPY_LOG_DEBUG);
-    assert_true(spyi_log_wants(&ctx, SPY_LOG_DEBUG));
+    test_context_with_log(&ctx, &log, SPY_LOG_LEVEL_DEBUG);
+    assert_true(spyi_log_wants(&ctx, SPY_LOG_LEVEL_DEBUG));
     spyi_context_destroy(&ctx);
-    assert_false(spyi_log_wants(NULL, SPY_LOG_ERROR));
-    spyi_logf(NULL, SPY_LOG_ERROR, "nowhere");
+    assert_false(spyi_log_wants(NULL, SPY_LOG_LEVEL_ERROR));
+    spyi_logf(NULL, SPY_LOG_LEVEL_ERROR, "nowhere");
     spyi_step(NULL, "nothing", true);
 }
 

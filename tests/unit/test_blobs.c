@@ -36,7 +36,7 @@ static spy_status compile(const spy_backend *backend, const char *label, uint32_
     memset(&profile, 0, sizeof profile);
     memset(&desc, 0, sizeof desc);
     ctx.log.func = hear;
-    ctx.log.level = SPY_LOG_INFO;
+    ctx.log.level = SPY_LOG_LEVEL_INFO;
     spyi_atomic_store(&ctx.told_compiler, 1);
     heard[0] = 0;
     profile.target = SPYI_TARGET_CUDA;

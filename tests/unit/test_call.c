@@ -35,7 +35,7 @@ static spy_tensor *tensor_of(bench *t, spy_dtype dtype, spy_shape shape) { // no
     if (!x) fail_msg("%s", spy_take_error(t->device).message);
     return x;
 }
-static spy_tensor *floats(bench *t, int64_t n) { return tensor_of(t, SPY_FLOAT32, SPY_SHAPE(n)); }
+static spy_tensor *floats(bench *t, int64_t n) { return tensor_of(t, SPY_DTYPE_FLOAT32, SPY_SHAPE(n)); }
 
 static void run(bench *t, spy_tensor *from, spy_tensor *to) { // to = f(from)
     good(t, spy_call(fn(t, "f"), SPY_ARGS(spy_arg_tensor("x", from), spy_arg_tensor("_result", to))));
@@ -197,7 +197,7 @@ static void test_blocks(void **state) {
         assert_true(block_holds(op, &address, 8));
     }
     float m[16] = { 7 }, n[16] = { 8 };
-    good(&t, spy_call(fn(&t, "mat"), SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), m), spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), n), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    good(&t, spy_call(fn(&t, "mat"), SPY_ARGS(spy_arg_array("m", m, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_array("n", n, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
     op = last_op(&t);
     assert_true(op->block_size >= 128 + 4 && op->block_by_address);
     assert_true(block_holds(op, m, 64) && block_holds(op, n, 64));
@@ -245,13 +245,13 @@ static void test_variants(void **state) {
     spy_tensor *every = spy_create_slice(floats(&t, 200), 0, 0, 200, 2), *hundred = floats(&t, 100);
     assert_true(starts(variant_of(&t, "f", F_ARGS(every, hundred)), "strided, 1 dimension"));
     // Three contiguous dimensions collapse to one; a transposed one does not; sizes of 1 disappear.
-    spy_tensor *c3 = tensor_of(&t, SPY_FLOAT32, SPY_SHAPE(4, 1, 5, 6)), *c3o = tensor_of(&t, SPY_FLOAT32, SPY_SHAPE(4, 1, 5, 6));
+    spy_tensor *c3 = tensor_of(&t, SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 1, 5, 6)), *c3o = tensor_of(&t, SPY_DTYPE_FLOAT32, SPY_SHAPE(4, 1, 5, 6));
     assert_true(starts(variant_of(&t, "f", F_ARGS(c3, c3o)), "flat, 1 dimension"));
-    spy_tensor *turned = spy_create_transpose(c3, SPY_DIMS(2, 1, 0, 3)), *to = tensor_of(&t, SPY_FLOAT32, SPY_SHAPE(5, 1, 4, 6));
+    spy_tensor *turned = spy_create_transpose(c3, SPY_DIMS(2, 1, 0, 3)), *to = tensor_of(&t, SPY_DTYPE_FLOAT32, SPY_SHAPE(5, 1, 4, 6));
     assert_true(starts(variant_of(&t, "f", F_ARGS(turned, to)), "strided, 3 dimensions"));
     assert_true(starts(variant_of(&t, "f", SPY_ARGS(spy_arg_f32("x", 1), spy_arg_tensor("_result", spy_create_select(hundred, 0, 3)))), "one element, 0 dimensions"));
     // Offsets beyond 2^31 elements.
-    spy_tensor *huge = tensor_of(&t, SPY_INT8, SPY_SHAPE(((int64_t)1 << 31) + 8)), *two = spy_create_slice(huge, 0, 0, ((int64_t)1 << 31) + 8, ((int64_t)1 << 31) - 8), *bo = tensor_of(&t, SPY_INT8, SPY_SHAPE(2));
+    spy_tensor *huge = tensor_of(&t, SPY_DTYPE_INT8, SPY_SHAPE(((int64_t)1 << 31) + 8)), *two = spy_create_slice(huge, 0, 0, ((int64_t)1 << 31) + 8, ((int64_t)1 << 31) - 8), *bo = tensor_of(&t, SPY_DTYPE_INT8, SPY_SHAPE(2));
     assert_int_equal(spy_get_tensor_info(two).shape.dims[0], 2);
     assert_false(line_has(variant_of(&t, "b", F_ARGS(two, bo)), "64-bit"));
     spy_tensor *far2 = spy_create_slice(huge, 0, 0, ((int64_t)1 << 31) + 8, (int64_t)1 << 31);
@@ -309,7 +309,7 @@ static spy_status by_rank(bench *t, uint32_t rank) { // a signature of its own f
     memset(&shape, 0, sizeof shape);
     shape.rank = rank;
     for (uint32_t i = 0; i < rank; i++) shape.dims[i] = 2;
-    spy_tensor *x = tensor_of(t, SPY_FLOAT32, shape), *out = NULL;
+    spy_tensor *x = tensor_of(t, SPY_DTYPE_FLOAT32, shape), *out = NULL;
     spy_status s = spy_call(fn(t, "f"), SPY_ARGS(spy_arg_tensor("x", x), spy_out_tensor("_result", &out)));
     spy_release_tensor(x);
     spy_release_tensor(out);
@@ -351,7 +351,7 @@ static void test_generic_sizes(void **state) {
     open_plain(&t);
     for (int round = 0; round < 3; round++)
         for (int64_t n = 2; n <= 4; n++) {
-            spy_tensor *v = tensor_of(&t, SPY_FLOAT32, SPY_SHAPE(5, n)), *out = NULL;
+            spy_tensor *v = tensor_of(&t, SPY_DTYPE_FLOAT32, SPY_SHAPE(5, n)), *out = NULL;
             good(&t, spy_call(fn(&t, "sumv"), SPY_ARGS(spy_arg_tensor("v", v), spy_out_tensor("_result", &out))));
             spy_release_tensor(v);
             spy_release_tensor(out);
@@ -360,7 +360,7 @@ static void test_generic_sizes(void **state) {
     assert_int_equal(s.plans_built, 3); // one for each N
     assert_int_equal(s.plan_hits, 6);
     // Another number of rows is no other plan.
-    spy_tensor *v = tensor_of(&t, SPY_FLOAT32, SPY_SHAPE(77, 3)), *out = NULL;
+    spy_tensor *v = tensor_of(&t, SPY_DTYPE_FLOAT32, SPY_SHAPE(77, 3)), *out = NULL;
     good(&t, spy_call(fn(&t, "sumv"), SPY_ARGS(spy_arg_tensor("v", v), spy_out_tensor("_result", &out))));
     assert_int_equal(spy_get_device_stats(t.device).plans_built, 3);
     close_bench(&t);
@@ -371,7 +371,7 @@ static void test_generic_sizes(void **state) {
     more.max_plans = 1;
     open_with(&t, &d, &more);
     for (int i = 0; i < 12; i++) {
-        v = tensor_of(&t, SPY_FLOAT32, SPY_SHAPE(5, 2 + i % 3));
+        v = tensor_of(&t, SPY_DTYPE_FLOAT32, SPY_SHAPE(5, 2 + i % 3));
         good(&t, spy_call(fn(&t, "sumv"), SPY_ARGS(spy_arg_tensor("v", v), spy_out_tensor("_result", &out))));
         good(&t, by_rank(&t, 1 + (uint32_t)i % 2));
     }
@@ -386,7 +386,8 @@ static void test_no_allocations(void **state) {
     (void)state;
     d.no_log = true;
     open_with(&t, &d, NULL);
-    spy_tensor *x = floats(&t, 1000), *y = floats(&t, 1000), *v = tensor_of(&t, SPY_FLOAT32, SPY_SHAPE(5, 3));
+    spy_tensor *x = floats(&t, 1000), *y = floats(&t, 1000),
+               *v = tensor_of(&t, SPY_DTYPE_FLOAT32, SPY_SHAPE(5, 3));
     spy_tensor *strided = spy_create_slice(x, 0, 0, 1000, 10), *hundred = floats(&t, 100), *made = NULL, *five = floats(&t, 5);
     spy_function *g = fn(&t, "g"), *sumv = fn(&t, "sumv"), *gained = fn(&t, "gained");
     spy_call_options options;
@@ -453,7 +454,7 @@ static void test_no_allocations_backward(void **state) {
     spy_function *times = fn(&t, "times");
     spy_call_options options;
     memset(&options, 0, sizeof options);
-    options.mode = SPY_CALL_BACKWARD;
+    options.mode = SPY_CALL_MODE_BACKWARD;
     options.deterministic = true;
     size_t before = 0;
     spy_device_stats first;
@@ -503,13 +504,13 @@ static void test_gradient_sums(void **state) {
             desc.shape = SPY_SHAPE(1000000);
             spy_tensor *x = spy_create_tensor(t.device, &desc), *r = spy_create_tensor(t.device, &desc);
             desc.shape = SPY_SHAPE(1);
-            desc.dtype = half ? SPY_FLOAT16 : SPY_FLOAT32;
+            desc.dtype = half ? SPY_DTYPE_FLOAT16 : SPY_DTYPE_FLOAT32;
             spy_tensor *w = spy_create_tensor(t.device, &desc);
             for (int deterministic = 0; deterministic < 2; deterministic++) {
                 static char text[20000];
                 spy_call_options options;
                 memset(&options, 0, sizeof options);
-                options.mode = SPY_CALL_BACKWARD;
+                options.mode = SPY_CALL_MODE_BACKWARD;
                 options.deterministic = deterministic;
                 spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", r));
                 bool adds = atomics && !half && !deterministic;
@@ -531,7 +532,8 @@ static void test_no_allocations_with(void **state) {
     (void)state;
     d.no_log = true;
     open_with(&t, &d, NULL);
-    spy_tensor *x = floats(&t, 960), *y = floats(&t, 960), *groups = tensor_of(&t, SPY_UINT32, SPY_SHAPE(3));
+    spy_tensor *x = floats(&t, 960), *y = floats(&t, 960),
+               *groups = tensor_of(&t, SPY_DTYPE_UINT32, SPY_SHAPE(3));
     spy_function *scaled = fn(&t, "scaled"), *set = fn(&t, "set"), *own = fn(&t, "own");
     const uint32_t counts[3] = { 2, 1, 1 };
     good(&t, spy_tensor_write(groups, counts, sizeof counts));

@@ -492,8 +492,8 @@ static void test_find_types(void **state) {
         assert_int_equal(s->fields[i].host_offset, s_host[i]);
         assert_int_equal(s->fields[i].device_offset, s_device[i]);
     }
-    assert_int_equal(s->fields[0].type->scalar, SPY_INT32);
-    assert_int_equal(s->fields[1].type->scalar, SPY_UINT8);
+    assert_int_equal(s->fields[0].type->scalar, SPY_DTYPE_INT32);
+    assert_int_equal(s->fields[1].type->scalar, SPY_DTYPE_UINT8);
     assert_string_equal(s->fields[6].type->name, "Array<Array<float,2>,3>");
     assert_true(spyi_unit_conforms(u, spyi_unit_find_type(u, "Circle"), "IShape"));
     assert_false(spyi_unit_conforms(u, bar, "IShape"));
@@ -713,7 +713,7 @@ static void test_hostile_names(void **state) {
         int chosen;
         const spyi_type *args[2];
         args[0] = spyi_unit_find_type(u, names[i]);
-        args[1] = spyi_type_scalar(t.types, SPY_FLOAT32);
+        args[1] = spyi_type_scalar(t.types, SPY_DTYPE_FLOAT32);
         assert_int_equal(spyi_unit_find_function(u, names[i], &overloads, &t.error), SPY_OK);
         spyi_overloads_free(&overloads);
         if (!args[0]) args[0] = spyi_type_other(t.types, names[i]);
@@ -1025,7 +1025,7 @@ static void test_resolve(void **state) {
     assert_contains(spyi_text_str(&t.error), "user.slang:10:7: note: ");
     assert_null(strstr(spyi_text_str(&t.error), "slangpy-query"));
     spyi_text_clear(&t.error);
-    two[0] = two[1] = spyi_type_scalar(t.types, SPY_FLOAT32);
+    two[0] = two[1] = spyi_type_scalar(t.types, SPY_DTYPE_FLOAT32);
     spyi_unit_explain(u, "f1", two, 2, &t.error);
     assert_contains(spyi_text_str(&t.error), "f1");
     spyi_text_clear(&t.error);
@@ -1203,7 +1203,7 @@ static void test_work(void *argument) {
         spyi_signature s;
         int chosen;
         const spyi_type *types[3];
-        types[0] = types[1] = types[2] = spyi_type_vector(w->types, SPY_FLOAT32, (uint32_t)(1 + i % 4));
+        types[0] = types[1] = types[2] = spyi_type_vector(w->types, SPY_DTYPE_FLOAT32, (uint32_t)(1 + i % 4));
         if (test_compile_one(w->unit, w->number * 1000 + i, &code, &error) != SPY_OK) w->failures++;
         spyi_code_free(&code);
         if (!spyi_unit_resolve(w->unit, "lerp", -1, types, 3, &s, &chosen)) w->failures++;

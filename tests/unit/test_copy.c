@@ -38,7 +38,7 @@ static void clear_ops(void) { // what is done is forgotten; all is
 static void test_like(void **state) {
     (void)state;
     static const float v[] = { 1, 2, 3, 4, 5, 6 };
-    spy_tensor *t = TENSOR(SPY_FLOAT32, SPY_SHAPE(2, 3), v), *turned = MADE(spy_create_transpose(t, SPY_DIMS(1, 0)));
+    spy_tensor *t = TENSOR(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), v), *turned = MADE(spy_create_transpose(t, SPY_DIMS(1, 0)));
     spy_tensor *structs = TYPED("Mixed", SPY_SHAPE(4), NULL);
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
@@ -46,11 +46,11 @@ static void test_like(void **state) {
     spy_tensor *a = MADE(spy_create_tensor(device, &d));
     spy_tensor_info info = spy_get_tensor_info(a);
     assert_int_equal(info.shape.rank, 2);
-    assert_true(info.shape.dims[0] == 3 && info.shape.dims[1] == 2 && info.is_contiguous && info.dtype == SPY_FLOAT32);
-    d.dtype = SPY_INT8; // the shape alone
+    assert_true(info.shape.dims[0] == 3 && info.shape.dims[1] == 2 && info.is_contiguous && info.dtype == SPY_DTYPE_FLOAT32);
+    d.dtype = SPY_DTYPE_INT8; // the shape alone
     spy_tensor *b = MADE(spy_create_tensor(device, &d));
     info = spy_get_tensor_info(b);
-    assert_true(info.dtype == SPY_INT8 && info.element_count == 6);
+    assert_true(info.dtype == SPY_DTYPE_INT8 && info.element_count == 6);
     memset(&d, 0, sizeof d);
     d.like = structs; // the type alone
     d.shape = SPY_SHAPE(7);
@@ -77,11 +77,11 @@ static void test_zeroed(void **state) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         for (int word = 0; word < 2; word++) {
             memset(got, 1, sizeof got);
-            release(TENSOR(word ? SPY_FLOAT16 : SPY_UINT8, SPY_SHAPE(counts[i]), got), NULL, NULL); // the pool gives this memory again
+            release(TENSOR(word ? SPY_DTYPE_FLOAT16 : SPY_DTYPE_UINT8, SPY_SHAPE(counts[i]), got), NULL, NULL); // the pool gives this memory again
             spy_tensor_desc d;
             memset(&d, 0, sizeof d);
             d.shape = SPY_SHAPE(counts[i]);
-            d.dtype = word ? SPY_FLOAT16 : SPY_UINT8;
+            d.dtype = word ? SPY_DTYPE_FLOAT16 : SPY_DTYPE_UINT8;
             d.zeroed = true;
             spy_tensor *t = MADE(spy_create_tensor(device, &d));
             size_t size = (size_t)counts[i] << word;
@@ -126,13 +126,13 @@ static void test_fill_data(void **state) {
     THREAD_ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_tensor_fill_data");
     // Words are the device's own work; a value beyond double's reach is kept.
     const int64_t big = INT64_MAX - 1;
-    spy_tensor *longs = TENSOR(SPY_INT64, SPY_SHAPE(3), NULL);
+    spy_tensor *longs = TENSOR(SPY_DTYPE_INT64, SPY_SHAPE(3), NULL);
     GOOD(spy_tensor_fill_data(longs, &big, sizeof big));
     int64_t back[3];
     GOOD(spy_tensor_read(longs, back, sizeof back));
     assert_true(back[0] == big && back[1] == big && back[2] == big);
     const float pi = 3.14f;
-    spy_tensor *floats = TENSOR(SPY_FLOAT32, SPY_SHAPE(100000), NULL);
+    spy_tensor *floats = TENSOR(SPY_DTYPE_FLOAT32, SPY_SHAPE(100000), NULL);
     clear_ops();
     GOOD(spy_tensor_fill_data(floats, &pi, sizeof pi));
     assert_int_equal(spyi_null_op_count(device->gpu), 1);
@@ -149,7 +149,7 @@ static void test_ranges(void **state) {
     (void)state;
     int32_t v[24], got[24];
     for (int i = 0; i < 24; i++) v[i] = i;
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(4, 6), v), *turned = MADE(spy_create_transpose(t, SPY_DIMS(1, 0)));
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(4, 6), v), *turned = MADE(spy_create_transpose(t, SPY_DIMS(1, 0)));
     GOOD(spy_tensor_read_range(t, 5, 3, got, 12));
     assert_true(got[0] == 5 && got[1] == 6 && got[2] == 7);
     GOOD(spy_tensor_read_range(turned, 3, 3, got, 12)); // 0 6 12 18 | 1 7 13 19 | ...
@@ -174,7 +174,7 @@ static void test_ranges(void **state) {
     assert_int_equal(spy_tensor_write_range(t, 0, 2, NULL, 8), SPY_ERROR_INVALID_ARGUMENT);
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "data is NULL");
     // The largest view: 2^57 elements of 8 bytes are told, not transferred.
-    spy_tensor *one = TENSOR(SPY_INT64, SPY_SHAPE(1), NULL), *huge = MADE(spy_create_broadcast(one, SPY_SHAPE((int64_t)1 << 57)));
+    spy_tensor *one = TENSOR(SPY_DTYPE_INT64, SPY_SHAPE(1), NULL), *huge = MADE(spy_create_broadcast(one, SPY_SHAPE((int64_t)1 << 57)));
     assert_int_equal(spy_tensor_read(huge, NULL, 0), SPY_ERROR_SHAPE_MISMATCH);
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "spy_tensor_read");
     assert_int_equal(spy_tensor_write(huge, got, 0), SPY_ERROR_SHAPE_MISMATCH);
@@ -183,7 +183,7 @@ static void test_ranges(void **state) {
     int64_t nine = 0;
     GOOD(spy_tensor_read(one, &nine, sizeof nine));
     assert_true(nine == 9);
-    assert_null(spy_create_cursor(huge, 0, (int64_t)1 << 57).type);
+    assert_null(spy_create_cursor(huge, 0, (int64_t)1 << 57)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_MEMORY, "spy_create_cursor");
     release(t, turned, one);
     spy_release_tensor(huge);
@@ -195,7 +195,7 @@ static void test_far_apart(void **state) {
     enum { ROWS = 12, ROW = 1 << 20 };
     static uint8_t data[ROWS * ROW], back[ROWS * ROW];
     for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 7 + i / ROW);
-    spy_tensor *t = TENSOR(SPY_UINT8, SPY_SHAPE(ROWS, ROW), data), *column = MADE(spy_create_slice(t, 1, 77, 79, 1));
+    spy_tensor *t = TENSOR(SPY_DTYPE_UINT8, SPY_SHAPE(ROWS, ROW), data), *column = MADE(spy_create_slice(t, 1, 77, 79, 1));
     uint8_t got[ROWS * 2];
     GOOD(spy_tensor_read(column, got, sizeof got));
     for (size_t i = 0; i < ROWS; i++) assert_true(got[2 * i] == data[i * ROW + 77] && got[2 * i + 1] == data[i * ROW + 78]);
@@ -219,7 +219,7 @@ static void test_far_apart(void **state) {
 
 static void test_copy_ways(void **state) {
     (void)state;
-    spy_tensor *a = TENSOR(SPY_FLOAT32, SPY_SHAPE(64, 100), NULL), *b = TENSOR(SPY_FLOAT32, SPY_SHAPE(64, 100), NULL);
+    spy_tensor *a = TENSOR(SPY_DTYPE_FLOAT32, SPY_SHAPE(64, 100), NULL), *b = TENSOR(SPY_DTYPE_FLOAT32, SPY_SHAPE(64, 100), NULL);
     GOOD(spy_tensor_fill(a, 1));
     clear_ops();
     GOOD(spy_tensor_copy(b, a)); // one copy on the device
@@ -241,7 +241,7 @@ static void test_copy_converts(void **state) {
     (void)state;
     static const float halves[] = { 1, 2, 3, 250, 5, 6 };
     uint8_t bytes[6];
-    spy_tensor *f = TENSOR(SPY_FLOAT32, SPY_SHAPE(2, 3), halves), *u = TENSOR(SPY_UINT8, SPY_SHAPE(2, 3), "\7\7\7\7\7\7");
+    spy_tensor *f = TENSOR(SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), halves), *u = TENSOR(SPY_DTYPE_UINT8, SPY_SHAPE(2, 3), "\7\7\7\7\7\7");
     GOOD(spy_tensor_copy(u, f));
     GOOD(spy_tensor_read(u, bytes, 6));
     for (int i = 0; i < 6; i++) assert_int_equal(bytes[i], (int)halves[i]);
@@ -278,7 +278,8 @@ static void test_copy_errors(void **state) {
     (void)state;
     int32_t v[12], got[12];
     for (int i = 0; i < 12; i++) v[i] = i;
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(12), v), *grid = MADE(spy_create_reshape(t, SPY_SHAPE(3, 4)));
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(12), v),
+               *grid = MADE(spy_create_reshape(t, SPY_SHAPE(3, 4)));
     assert_int_equal(spy_tensor_copy(t, grid), SPY_ERROR_SHAPE_MISMATCH);
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "spy_tensor_copy", "(12,)", "(3, 4)", "spy_create_broadcast");
     spy_tensor *first = MADE(spy_create_slice(t, 0, 0, 1, 1)), *wide = MADE(spy_create_broadcast(first, SPY_SHAPE(12)));
@@ -301,7 +302,7 @@ static void test_copy_errors(void **state) {
     GOOD(spy_tensor_copy(t, wide)); // a stretched source is fine
     GOOD(spy_tensor_read(t, got, sizeof got));
     for (int i = 0; i < 12; i++) assert_int_equal(got[i], 11);
-    spy_tensor *empty = TENSOR(SPY_INT32, SPY_SHAPE(0, 3), NULL);
+    spy_tensor *empty = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(0, 3), NULL);
     GOOD(spy_tensor_copy(empty, empty));
     release(t, grid, first);
     release(wide, low, high);
@@ -313,7 +314,7 @@ static void test_copy_errors(void **state) {
 static void test_address(void **state) {
     (void)state;
     int32_t v[12] = { 0 };
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(12), v), *part = MADE(spy_create_slice(t, 0, 3, 12, 1));
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(12), v), *part = MADE(spy_create_slice(t, 0, 3, 12, 1));
     uint64_t address = spy_tensor_address(t);
     assert_true(address != 0);
     assert_true(spy_tensor_address(part) == address + 12);
@@ -324,7 +325,7 @@ static void test_address(void **state) {
     spyi_null_desc d = data_defaults();
     d.bindings_only = true;
     assert_int_equal(data_open(NULL, d), 0);
-    t = TENSOR(SPY_INT32, SPY_SHAPE(1), v);
+    t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(1), v);
     assert_true(spy_tensor_address(t) == 0);
     ERROR_IS(SPY_ERROR_UNSUPPORTED, "spy_tensor_address", "no pointers");
     spy_release_device(device);

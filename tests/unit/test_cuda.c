@@ -141,7 +141,7 @@ static spy_status compile(int arch, const char *prelude, const char *body, spyi_
     memset(&desc, 0, sizeof desc);
     memset(heard, 0, sizeof heard);
     ctx.log.func = hear;
-    ctx.log.level = SPY_LOG_INFO;
+    ctx.log.level = SPY_LOG_LEVEL_INFO;
     spyi_text_add(&text, "%s%s", prelude, body);
     desc.label = "a-test";
     desc.entry = "k";
@@ -393,18 +393,18 @@ static void test_layouts(void **state) {
     static const struct {
         spy_dtype dtype;
         const char *name, *scalar;
-    } scalars[] = { { SPY_BOOL, "bool", "bool" },
-                    { SPY_INT8, "char", "char" },
-                    { SPY_UINT8, "uchar", "uchar" },
-                    { SPY_INT16, "short", "short" },
-                    { SPY_UINT16, "ushort", "ushort" },
-                    { SPY_INT32, "int", "int" },
-                    { SPY_UINT32, "uint", "uint" },
-                    { SPY_INT64, "longlong", "longlong" },
-                    { SPY_UINT64, "ulonglong", "ulonglong" },
-                    { SPY_FLOAT16, "__half", "__half" },
-                    { SPY_FLOAT32, "float", "float" },
-                    { SPY_FLOAT64, "double", "double" } };
+    } scalars[] = { { SPY_DTYPE_BOOL, "bool", "bool" },
+                    { SPY_DTYPE_INT8, "char", "char" },
+                    { SPY_DTYPE_UINT8, "uchar", "uchar" },
+                    { SPY_DTYPE_INT16, "short", "short" },
+                    { SPY_DTYPE_UINT16, "ushort", "ushort" },
+                    { SPY_DTYPE_INT32, "int", "int" },
+                    { SPY_DTYPE_UINT32, "uint", "uint" },
+                    { SPY_DTYPE_INT64, "longlong", "longlong" },
+                    { SPY_DTYPE_UINT64, "ulonglong", "ulonglong" },
+                    { SPY_DTYPE_FLOAT16, "__half", "__half" },
+                    { SPY_DTYPE_FLOAT32, "float", "float" },
+                    { SPY_DTYPE_FLOAT64, "double", "double" } };
     spyi_types *types = spyi_types_create(SPYI_TARGET_CUDA);
     spyi_text body = { NULL, 0, 0 }, code = { NULL, 0, 0 }, error = { NULL, 0, 0 };
     for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; i++) {
@@ -530,8 +530,8 @@ static spy_tensor *floats(int64_t count, spy_dtype dtype, const char *type) {
 static void test_descs(void **state) {
     (void)state;
     open_null(NULL);
-    spy_tensor *a = floats(1 << 18, SPY_FLOAT32, NULL), *b = floats(1 << 18, SPY_FLOAT32, NULL), *pairs = floats(64, SPY_DTYPE_DEFAULT, "float2");
-    spy_tensor *x = floats(1 << 18, SPY_BOOL, NULL);
+    spy_tensor *a = floats(1 << 18, SPY_DTYPE_FLOAT32, NULL), *b = floats(1 << 18, SPY_DTYPE_FLOAT32, NULL), *pairs = floats(64, SPY_DTYPE_DEFAULT, "float2");
+    spy_tensor *x = floats(1 << 18, SPY_DTYPE_BOOL, NULL);
     spy_function *add = spy_find_function(module, "add");
     uint64_t address, count;
     // Arguments by value, wide access by float4.
@@ -620,7 +620,7 @@ static void test_descs(void **state) {
     spy_uint3 threads = { 16, 4, 2 };
     float v[2] = { 3, 4 };
     good(spy_dispatch(spy_find_function(module, "own"), threads,
-                      SPY_ARGS(spy_arg_bool("on", true), spy_arg_f32n("v", 2, v), spy_arg_tensor("out", a), spy_arg_data("l", &light, sizeof light)), NULL));
+                      SPY_ARGS(spy_arg_bool("on", true), spy_arg_f32n("v", v, 2), spy_arg_tensor("out", a), spy_arg_data("l", &light, sizeof light)), NULL));
     good(spy_wait(device));
     assert_int_equal(last.param_count, 4);
     const uint32_t offsets[] = { 0, 8, 16, 32 };

@@ -77,14 +77,14 @@ static const uint8_t *uniform_of(const play *p, uint32_t slot) {
 // A number in a uniform buffer or among the global parameters.
 static uint32_t fed_number(const play *p, const char *path) {
     uint32_t number;
-    const spyi_feeds *feeds = &p->variant->feeds;
-    for (uint32_t i = 0; i < feeds->pack_count; i++) {
-        const spyi_pack *pack = &feeds->packs[i];
-        if (pack->op > SPYI_PACK_KIND || strcmp(feeds->leaves[pack->leaf].path, path) != 0) continue;
+    const spyi_bound_inputs *bound_inputs = &p->variant->bound_inputs;
+    for (uint32_t i = 0; i < bound_inputs->pack_count; i++) {
+        const spyi_pack *pack = &bound_inputs->packs[i];
+        if (pack->op > SPYI_PACK_KIND || strcmp(bound_inputs->leaves[pack->leaf].path, path) != 0) continue;
         uint32_t slot = 0;
-        const uint8_t *at = feeds->data + pack->offset;
-        while (at < (const uint8_t *)feeds->uniforms[slot].data || at >= (const uint8_t *)feeds->uniforms[slot].data + feeds->uniforms[slot].size) slot++;
-        memcpy(&number, uniform_of(p, slot) + (at - (const uint8_t *)feeds->uniforms[slot].data), sizeof number);
+        const uint8_t *at = bound_inputs->data + pack->offset;
+        while (at < (const uint8_t *)bound_inputs->uniforms[slot].data || at >= (const uint8_t *)bound_inputs->uniforms[slot].data + bound_inputs->uniforms[slot].size) slot++;
+        memcpy(&number, uniform_of(p, slot) + (at - (const uint8_t *)bound_inputs->uniforms[slot].data), sizeof number);
         return number;
     }
     fail_msg("%s is not given '%s'", p->plan->function->name, path);
@@ -141,7 +141,7 @@ static void open_device(void) {
     memset(&d, 0, sizeof d);
     memset(&m, 0, sizeof m);
     cuda.driver_library = fake_path;
-    cuda.plain_launches = true; // a kernel alone is no graph here
+    cuda.direct_launches = true; // a kernel alone is no graph here
     d.backend = spy_cuda_backend();
     d.backend_desc = &cuda;
     d.allocator = counting_allocator();
@@ -176,7 +176,7 @@ static spy_tensor *uints(int64_t count, const uint32_t *data) {
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
     d.shape = SPY_SHAPE(count);
-    d.dtype = SPY_UINT32;
+    d.dtype = SPY_DTYPE_UINT32;
     d.data = data;
     spy_tensor *t = spy_create_tensor(device, &d);
     assert_non_null(t);
@@ -363,7 +363,7 @@ static void test_memory(void **state) {
         OK(spy_call_with(fn("shared"), SPY_ARGS(spy_arg_tensor("x", in), spy_arg_tensor("_result", out[i])), &o));
     }
     for (int i = 2; i < 4; i++)
-        OK(spy_list_call(list, fn("held"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_u32("a", 2u + (uint32_t)i), spy_arg_i32n("v", 3, (const int32_t[]){ 7, 8, 9 }))), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[i]))));
+        OK(spy_list_call(list, fn("held"), SPY_ARGS(spy_arg_struct("p", SPY_ARGS(spy_arg_u32("a", 2u + (uint32_t)i), spy_arg_i32n("v", (const int32_t[]){ 7, 8, 9 }, 3))), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[i]))));
     OK(spy_list_call(list, fn("big"), SPY_ARGS(spy_arg_data("b", numbers, 40000), spy_arg_tensor("x", in), spy_arg_tensor("_result", out[4]))));
     OK(spy_list_finish(list));
     uint32_t factor[5] = { 10, 11, 4, 5, 3 };

@@ -59,7 +59,7 @@ static void open_sides(bool given_stream) {
         memset(&d, 0, sizeof d);
         memset(&m, 0, sizeof m);
         cuda.driver_library = path;
-        cuda.plain_launches = i == 0;
+        cuda.direct_launches = i == 0;
         cuda.stream = given_stream ? SPY_CUDA_STREAM_LEGACY : NULL;
         d.backend = spy_cuda_backend();
         d.backend_desc = &cuda;
@@ -223,7 +223,7 @@ static spy_tensor *make_graded(int s, spy_shape shape) {
 static spy_status call_times(int s, spy_tensor *x, spy_tensor *w, spy_tensor *result, bool deterministic) {
     spy_call_options o;
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     o.deterministic = deterministic;
     return spy_call_with(spy_find_function(sides[s].module, "times"),
                          SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", result)), &o);
@@ -290,7 +290,7 @@ static void test_many_several(void **state) {
     spy_device *device = sides[1].device;
     spy_tensor *x = make_graded(1, SPY_SHAPE(1, 16)), *w = make_graded(1, SPY_SHAPE(16, 1)), *r = make_graded(1, SPY_SHAPE(16, 16));
     memset(&o, 0, sizeof o);
-    o.mode = SPY_CALL_BACKWARD;
+    o.mode = SPY_CALL_MODE_BACKWARD;
     spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_tensor("_result", r));
     for (uint32_t k = 0; k < CALLS; k++) {
         spy_module_desc m;

@@ -34,7 +34,7 @@ static spy_tensor *bytes(spy_device *device, size_t size) {
     spy_tensor_desc d;
     spy_tensor *t;
     memset(&d, 0, sizeof d);
-    d.dtype = SPY_UINT8;
+    d.dtype = SPY_DTYPE_UINT8;
     d.shape = SPY_SHAPE((int64_t)size);
     t = spy_create_tensor(device, &d);
     if (!t) fail_msg("%s", spy_take_error(device).message);

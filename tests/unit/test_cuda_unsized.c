@@ -278,7 +278,7 @@ static void test_globals(void **state) {
                              spy_arg_struct("cbs", (spy_args){ l->args[3], expected }), tail[0], tail[1], tail[2], tail[3] };
         spy_call_options o = globals_of((spy_args){ given, n % 2 ? 7 : 8 });
         played = 0;
-        OK(spy_call_with(fn("all"), SPY_ARGS(spy_arg_array("i", SPY_INT32, SPY_SHAPE(N), index), spy_arg_i32("k", 0)), &o));
+        OK(spy_call_with(fn("all"), SPY_ARGS(spy_arg_array("i", index, SPY_SHAPE(N), SPY_DTYPE_INT32), spy_arg_i32("k", 0)), &o));
         assert_int_equal(played, 1);
         assert_int_equal(spy_get_device_stats(device).kernels_built, built + (n == 0)); // no length has a kernel of its own
         for (int k = 0; k < MOST; k++) {
@@ -324,7 +324,7 @@ static void test_params(void **state) {
     for (expected = 2; expected < 70; expected *= 3) {
         uint64_t built = spy_get_device_stats(device).kernels_built;
         OK(spy_call(fn("turn"), SPY_ARGS(spy_arg_struct("from", (spy_args){ l->args[0], expected }), spy_arg_struct("to", SPY_ARGS(l->args[1][0], l->args[1][1])),
-                                         spy_arg_struct("more", SPY_ARGS(l->args[2][0])), spy_arg_array("i", SPY_INT32, SPY_SHAPE(N), index))));
+                                         spy_arg_struct("more", SPY_ARGS(l->args[2][0])), spy_arg_array("i", index, SPY_SHAPE(N), SPY_DTYPE_INT32))));
         assert_int_equal(spy_get_device_stats(device).kernels_built, built + (expected == 2));
         OK(spy_tensor_read(l->t[0][1], got, sizeof got));
         assert_memory_equal(got, l->data[1][0], sizeof got);
@@ -446,7 +446,7 @@ static void test_bad(void **state) {
     play = play_nothing;
     memset(&d, 0, sizeof d);
     d.shape = SPY_SHAPE(N);
-    d.dtype = SPY_INT32;
+    d.dtype = SPY_DTYPE_INT32;
     d.data = whole;
     spy_tensor *ints = spy_create_tensor(device, &d);
     spy_arg i = spy_arg_i32("i", 0), k = spy_arg_i32("k", 0), out = spy_out_f32("_result", &r), one = spy_arg_tensor(NULL, x), gain = spy_arg_f32("gain", 1), last = spy_arg_tensor("last", x);

@@ -89,17 +89,17 @@ static void test_paths(void **state) {
         assert_string_equal(info.type, rows[i].type);
         assert_int_equal(info.scalar_count, rows[i].scalars);
         assert_int_equal(info.size_bytes, rows[i].size);
-        GOOD(spy_cursor_read(place, SPY_FLOAT64, rows[i].scalars, values));
+        GOOD(spy_cursor_read(place, values, rows[i].scalars, SPY_DTYPE_FLOAT64));
         if (values[0] != rows[i].value) fail_msg("%s is %g", rows[i].path, values[0]);
     }
     spy_cursor_info all = spy_get_cursor_info(c);
     assert_true(all.length == 10 && all.scalar_count == 170 && all.size_bytes == sizeof items && all.dtype == SPY_DTYPE_DEFAULT);
-    assert_int_equal(spy_get_cursor_info(spy_cursor_field(c, "[0].m")).dtype, SPY_FLOAT32);
+    assert_int_equal(spy_get_cursor_info(spy_cursor_field(c, "[0].m")).dtype, SPY_DTYPE_FLOAT32);
     assert_int_equal(spy_get_cursor_info(spy_cursor_field(c, "[0].m")).length, 2);
     assert_int_equal(spy_get_cursor_info(spy_cursor_field(c, "[0].h")).length, 0);
     // Step by step is the same place.
     int32_t value = 0;
-    GOOD(spy_cursor_read(spy_cursor_at(spy_cursor_field(spy_cursor_at(c, 4), "table"), 3), SPY_INT32, 1, &value));
+    GOOD(spy_cursor_read(spy_cursor_at(spy_cursor_field(spy_cursor_at(c, 4), "table"), 3), &value, 1, SPY_DTYPE_INT32));
     assert_int_equal(value, 4000);
     spy_release_cursor(c);
     spy_release_tensor(t);
@@ -110,10 +110,11 @@ static void test_writes(void **state) {
     spy_tensor *t = make_items();
     spy_cursor c = spy_create_cursor(t, 2, 5); // items 2 to 6
     spyi_null_clear_ops(device->gpu);
-    GOOD(spy_cursor_write(spy_cursor_field(c, "[1].light.color"), SPY_INT32, 3, (int32_t[]){ 7, 8, 9 }));
-    GOOD(spy_cursor_write(spy_cursor_field(c, "[1].light.on"), SPY_DTYPE_DEFAULT, 1, (float[]){ 2 })); // other than 0 is true
-    GOOD(spy_cursor_write(spy_cursor_field(c, "[4].table[1]"), SPY_FLOAT64, 1, (double[]){ -5 }));
-    GOOD(spy_cursor_write(spy_cursor_field(c, "[2].h"), SPY_FLOAT32, 1, (float[]){ 2.5f }));
+    GOOD(
+        spy_cursor_write(spy_cursor_field(c, "[1].light.color"), (int32_t[]){ 7, 8, 9 }, 3, SPY_DTYPE_INT32));
+    GOOD(spy_cursor_write(spy_cursor_field(c, "[1].light.on"), (float[]){ 2 }, 1, SPY_DTYPE_DEFAULT)); // other than 0 is true
+    GOOD(spy_cursor_write(spy_cursor_field(c, "[4].table[1]"), (double[]){ -5 }, 1, SPY_DTYPE_FLOAT64));
+    GOOD(spy_cursor_write(spy_cursor_field(c, "[2].h"), (float[]){ 2.5f }, 1, SPY_DTYPE_FLOAT32));
     const light whole = { { 1, 2, 3 }, true, 4 };
     GOOD(spy_cursor_write_data(spy_cursor_field(c, "[2].light"), &whole, sizeof whole));
     CHECK_ITEMS(t); // nothing has reached the tensor
@@ -134,16 +135,16 @@ static void test_writes(void **state) {
     // What others wrote meanwhile to elements that the cursor did not change stays.
     items[5].kind = 99;
     GOOD(spy_tensor_write_range(t, 5, 1, &items[5], sizeof(item)));
-    GOOD(spy_cursor_write(spy_cursor_field(c, "[0].kind"), SPY_INT32, 1, (int32_t[]){ 55 }));
+    GOOD(spy_cursor_write(spy_cursor_field(c, "[0].kind"), (int32_t[]){ 55 }, 1, SPY_DTYPE_INT32));
     items[2].kind = 55;
     GOOD(spy_cursor_apply(c));
     CHECK_ITEMS(t);
     // All scalars at once, out and in again.
     double values[85];
-    GOOD(spy_cursor_read(c, SPY_FLOAT64, 85, values));
+    GOOD(spy_cursor_read(c, values, 85, SPY_DTYPE_FLOAT64));
     assert_true(values[0] == 55 && values[17] == 3 && values[18] == 7);
     for (int i = 0; i < 85; i++) values[i] = i % 2;
-    GOOD(spy_cursor_write(c, SPY_FLOAT64, 85, values));
+    GOOD(spy_cursor_write(c, values, 85, SPY_DTYPE_FLOAT64));
     GOOD(spy_cursor_apply(c));
     item got[10];
     GOOD(spy_tensor_read(t, got, sizeof got));
@@ -158,32 +159,32 @@ static void test_strided(void **state) {
     (void)state;
     int32_t v[60], got[60];
     for (int i = 0; i < 60; i++) v[i] = i;
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(3, 4, 5), v);
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(3, 4, 5), v);
     spy_tensor *view = MADE(spy_create_transpose(MADE(spy_create_slice(t, 2, SPY_INDEX_NONE, SPY_INDEX_NONE, -2)), SPY_DIMS(2, 0, 1)));
     int32_t order[36]; // view[k][i][j] = t[i][j][4 - 2 k]
     for (int n = 0; n < 36; n++) order[n] = n % 12 / 4 * 20 + n % 4 * 5 + 4 - n / 12 * 2;
     spy_cursor c = spy_create_cursor(view, 7, 20);
     for (int64_t i = 0; i < 20; i++) {
         int32_t x = 0;
-        GOOD(spy_cursor_read(spy_cursor_at(c, i), SPY_INT32, 1, &x));
+        GOOD(spy_cursor_read(spy_cursor_at(c, i), &x, 1, SPY_DTYPE_INT32));
         assert_int_equal(x, v[order[7 + i]]);
         if (i % 3 == 0) continue;
         x = 1000 + (int32_t)i;
         v[order[7 + i]] = x;
-        GOOD(spy_cursor_write(spy_cursor_at(c, i), SPY_INT32, 1, &x));
+        GOOD(spy_cursor_write(spy_cursor_at(c, i), &x, 1, SPY_DTYPE_INT32));
     }
     GOOD(spy_cursor_apply(c));
     GOOD(spy_tensor_read(t, got, sizeof got));
     assert_memory_equal(got, v, sizeof v);
     spy_release_tensor(view); // the cursor keeps it
-    GOOD(spy_cursor_write(spy_cursor_at(c, 0), SPY_INT32, 1, (int32_t[]){ -1 }));
+    GOOD(spy_cursor_write(spy_cursor_at(c, 0), (int32_t[]){ -1 }, 1, SPY_DTYPE_INT32));
     GOOD(spy_cursor_apply(c));
     v[order[7]] = -1;
     GOOD(spy_tensor_read(t, got, sizeof got));
     assert_memory_equal(got, v, sizeof v);
     spy_release_cursor(c);
     spy_release_tensor(t);
-    c = spy_create_cursor(TENSOR(SPY_INT32, SPY_SHAPE(3), v), 3, 0); // none
+    c = spy_create_cursor(TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(3), v), 3, 0); // none
     assert_int_equal(spy_get_cursor_info(c).length, 0);
     GOOD(spy_cursor_apply(c));
     // Left to the device's release.
@@ -194,10 +195,11 @@ static void test_over(void **state) {
     item own[3];
     memset(own, 0, sizeof own);
     spy_cursor c = spy_cursor_over(module, "Item", own, sizeof own), one = spy_cursor_over(module, "Item", own + 2, sizeof *own);
-    GOOD(spy_cursor_write(spy_cursor_field(c, "[1].light.power"), SPY_INT64, 1, (int64_t[]){ 1 << 20 }));
+    GOOD(
+        spy_cursor_write(spy_cursor_field(c, "[1].light.power"), (int64_t[]){ 1 << 20 }, 1, SPY_DTYPE_INT64));
     assert_true(own[1].l.power == 1 << 20);
-    GOOD(spy_cursor_write(spy_cursor_field(one, "m[0].y"), SPY_FLOAT32, 1, (float[]){ 4 })); // of one: no [0] needed
-    GOOD(spy_cursor_write(spy_cursor_field(one, "[0].table[2]"), SPY_FLOAT32, 1, (float[]){ 5 }));
+    GOOD(spy_cursor_write(spy_cursor_field(one, "m[0].y"), (float[]){ 4 }, 1, SPY_DTYPE_FLOAT32)); // of one: no [0] needed
+    GOOD(spy_cursor_write(spy_cursor_field(one, "[0].table[2]"), (float[]){ 5 }, 1, SPY_DTYPE_FLOAT32));
     assert_true(own[2].m[0][1] == 4 && own[2].table[2] == 5);
     GOOD(spy_cursor_apply(c));
     spy_release_cursor(c);
@@ -206,18 +208,18 @@ static void test_over(void **state) {
         bool flags[3];
     } w = { 0, { false, false, false } };
     spy_cursor k = spy_cursor_over(module, "WithKind", &w, sizeof w);
-    GOOD(spy_cursor_write(spy_cursor_field(k, "kind"), SPY_UINT8, 1, (uint8_t[]){ 1 }));
-    GOOD(spy_cursor_write(spy_cursor_field(k, "flags"), SPY_INT32, 3, (int32_t[]){ 0, 5, -1 }));
+    GOOD(spy_cursor_write(spy_cursor_field(k, "kind"), (uint8_t[]){ 1 }, 1, SPY_DTYPE_UINT8));
+    GOOD(spy_cursor_write(spy_cursor_field(k, "flags"), (int32_t[]){ 0, 5, -1 }, 3, SPY_DTYPE_INT32));
     assert_true(w.kind == 1 && !w.flags[0] && w.flags[1] && w.flags[2]);
-    assert_null(spy_cursor_over(module, "Item", own, sizeof own - 1).type);
+    assert_null(spy_cursor_over(module, "Item", own, sizeof own - 1)._type);
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "spy_cursor_over", "Item");
-    assert_null(spy_cursor_over(module, "Itm", own, sizeof own).type);
+    assert_null(spy_cursor_over(module, "Itm", own, sizeof own)._type);
     ERROR_IS(SPY_ERROR_NOT_FOUND, "spy_cursor_over", "Itm");
-    assert_null(spy_cursor_over(module, "Item", NULL, sizeof own).type);
+    assert_null(spy_cursor_over(module, "Item", NULL, sizeof own)._type);
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "data is NULL");
-    assert_null(spy_cursor_over(module, NULL, own, sizeof own).type);
+    assert_null(spy_cursor_over(module, NULL, own, sizeof own)._type);
     ERROR_IS(SPY_ERROR_NOT_FOUND, "spy_cursor_over");
-    assert_null(spy_cursor_over(NULL, "Item", own, sizeof own).type);
+    assert_null(spy_cursor_over(NULL, "Item", own, sizeof own)._type);
     THREAD_ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_cursor_over", "NULL");
 }
 
@@ -253,39 +255,40 @@ static void test_errors(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         spy_cursor bad = spy_cursor_field(c, rows[i].path);
-        assert_null(bad.type);
+        assert_null(bad._type);
         ERROR_IS(rows[i].code, "spy_cursor_field", rows[i].words[0], rows[i].words[1] ? rows[i].words[1] : "", rows[i].words[2] ? rows[i].words[2] : "",
                  rows[i].words[3] ? rows[i].words[3] : "");
-        assert_int_equal(spy_cursor_write(bad, SPY_FLOAT32, 1, (float[]){ 1 }), SPY_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(spy_cursor_write(bad, (float[]){ 1 }, 1, SPY_DTYPE_FLOAT32),
+                         SPY_ERROR_INVALID_ARGUMENT);
         ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_cursor_write", "nowhere");
         assert_null(spy_get_cursor_info(bad).type);
     }
-    assert_null(spy_cursor_field(c, NULL).type);
+    assert_null(spy_cursor_field(c, NULL)._type);
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "NULL");
-    assert_null(spy_cursor_at(c, 10).type);
+    assert_null(spy_cursor_at(c, 10)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "spy_cursor_at", "[10]");
-    assert_null(spy_cursor_at(c, -1).type);
+    assert_null(spy_cursor_at(c, -1)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "[-1]");
-    assert_null(spy_cursor_at(third, 0).type);
+    assert_null(spy_cursor_at(third, 0)._type);
     ERROR_IS(SPY_ERROR_TYPE_MISMATCH, "Item has no parts");
     // Values.
-    assert_int_equal(spy_cursor_write(spy_cursor_field(third, "kind"), SPY_INT32, 1, (int32_t[]){ 300 }), SPY_ERROR_OUT_OF_RANGE);
+    assert_int_equal(spy_cursor_write(spy_cursor_field(third, "kind"), (int32_t[]){ 300 }, 1, SPY_DTYPE_INT32), SPY_ERROR_OUT_OF_RANGE);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "spy_cursor_write", "[3].kind", "300", "uint8_t");
-    assert_int_equal(spy_cursor_write(spy_cursor_field(third, "table"), SPY_FLOAT32, 4, (float[]){ 1, 2, 3.5f, 4 }), SPY_ERROR_OUT_OF_RANGE);
+    assert_int_equal(spy_cursor_write(spy_cursor_field(third, "table"), (float[]){ 1, 2, 3.5f, 4 }, 4, SPY_DTYPE_FLOAT32), SPY_ERROR_OUT_OF_RANGE);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "[3].table", "3.5", "value 2 of 4", "int");
     int8_t small[1] = { 77 };
-    assert_int_equal(spy_cursor_read(spy_cursor_field(third, "table[3]"), SPY_INT8, 1, small), SPY_ERROR_OUT_OF_RANGE);
+    assert_int_equal(spy_cursor_read(spy_cursor_field(third, "table[3]"), small, 1, SPY_DTYPE_INT8), SPY_ERROR_OUT_OF_RANGE);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "spy_cursor_read", "[3].table[3]", "3000", "int8_t");
     assert_int_equal(small[0], 77);
     int8_t parts[4] = { 77, 77, 77, 77 }; // 0, 0, 0, 3000: nothing is given
-    assert_int_equal(spy_cursor_read(spy_cursor_field(third, "table"), SPY_INT8, 4, parts), SPY_ERROR_OUT_OF_RANGE);
+    assert_int_equal(spy_cursor_read(spy_cursor_field(third, "table"), parts, 4, SPY_DTYPE_INT8), SPY_ERROR_OUT_OF_RANGE);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "value 3 of 4");
     for (int i = 0; i < 4; i++) assert_int_equal(parts[i], 77);
-    assert_int_equal(spy_cursor_write(spy_cursor_field(third, "light.color"), SPY_FLOAT32, 2, parts), SPY_ERROR_SHAPE_MISMATCH);
+    assert_int_equal(spy_cursor_write(spy_cursor_field(third, "light.color"), parts, 2, SPY_DTYPE_FLOAT32), SPY_ERROR_SHAPE_MISMATCH);
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "[3].light.color", "float3", "3 scalars", "2");
-    assert_int_equal(spy_cursor_write(spy_cursor_field(third, "h"), (spy_dtype)77, 1, parts), SPY_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(spy_cursor_write(spy_cursor_field(third, "h"), parts, 1, (spy_dtype)77), SPY_ERROR_INVALID_ARGUMENT);
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "dtype 77");
-    assert_int_equal(spy_cursor_read(spy_cursor_field(third, "h"), SPY_FLOAT32, 1, NULL), SPY_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(spy_cursor_read(spy_cursor_field(third, "h"), NULL, 1, SPY_DTYPE_FLOAT32), SPY_ERROR_INVALID_ARGUMENT);
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "values is NULL");
     assert_int_equal(spy_cursor_write_data(spy_cursor_field(third, "light"), parts, 4), SPY_ERROR_SHAPE_MISMATCH);
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "spy_cursor_write_data", "[3].light", "Light has 24 bytes", "4");
@@ -294,11 +297,11 @@ static void test_errors(void **state) {
     GOOD(spy_cursor_apply(c)); // none of these has changed anything
     CHECK_ITEMS(t);
     // Creation.
-    assert_null(spy_create_cursor(t, 5, 6).type);
+    assert_null(spy_create_cursor(t, 5, 6)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "spy_create_cursor", "10 elements", "6 from element 5");
-    assert_null(spy_create_cursor(t, -1, 1).type);
+    assert_null(spy_create_cursor(t, -1, 1)._type);
     ERROR_IS(SPY_ERROR_OUT_OF_RANGE, "spy_create_cursor");
-    assert_null(spy_create_cursor(NULL, 0, 1).type);
+    assert_null(spy_create_cursor(NULL, 0, 1)._type);
     THREAD_ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_create_cursor", "NULL");
     spy_cursor zero;
     memset(&zero, 0, sizeof zero);
@@ -309,7 +312,7 @@ static void test_errors(void **state) {
     // Uses after the release, while the header is known to be there: before anything enters the device.
     assert_int_equal(spy_cursor_apply(third), SPY_ERROR_RELEASED);
     THREAD_ERROR_IS(SPY_ERROR_RELEASED, "spy_cursor_apply", "released");
-    assert_null(spy_cursor_field(third, "kind").type);
+    assert_null(spy_cursor_field(third, "kind")._type);
     THREAD_ERROR_IS(SPY_ERROR_RELEASED, "spy_cursor_field", "released");
     spy_release_cursor(c);
     THREAD_ERROR_IS(SPY_ERROR_RELEASED, "spy_release_cursor", "already");
@@ -320,9 +323,9 @@ static void test_errors(void **state) {
 static void test_failures(void **state) {
     (void)state;
     int32_t v[8] = { 0 }, got[8];
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(8), v);
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(8), v);
     spy_cursor c = spy_create_cursor(t, 0, 8);
-    for (int64_t i = 0; i < 8; i += 2) GOOD(spy_cursor_write(spy_cursor_at(c, i), SPY_INT32, 1, (int32_t[]){ 5 }));
+    for (int64_t i = 0; i < 8; i += 2) GOOD(spy_cursor_write(spy_cursor_at(c, i), (int32_t[]){ 5 }, 1, SPY_DTYPE_INT32));
     spyi_null_fail(device->gpu, SPYI_NULL_STEP_RECORD, 2, SPY_ERROR_OUT_OF_DEVICE_MEMORY);
     assert_int_equal(spy_cursor_apply(c), SPY_ERROR_OUT_OF_DEVICE_MEMORY);
     ERROR_IS(SPY_ERROR_OUT_OF_DEVICE_MEMORY, "spy_cursor_apply");
@@ -354,15 +357,15 @@ static void test_any_path(void **state) {
             strcat(path, pieces[piece]);
         }
         spy_cursor place = spy_cursor_field(c, path);
-        if (!place.type) {
+        if (!place._type) {
             assert_int_not_equal(spy_take_error(device).code, SPY_OK);
             continue;
         }
         char bytes[sizeof(item)];
         spy_cursor_info info = spy_get_cursor_info(place);
-        assert_true(info.size_bytes <= sizeof bytes && place.offset + info.size_bytes <= sizeof(item));
+        assert_true(info.size_bytes <= sizeof bytes && place._offset + info.size_bytes <= sizeof(item));
         GOOD(spy_cursor_read_data(place, bytes, info.size_bytes));
-        if (info.size_bytes <= 4) assert_memory_equal(bytes, (const char *)&items[place.index] + place.offset, info.size_bytes);
+        if (info.size_bytes <= 4) assert_memory_equal(bytes, (const char *)&items[place._index] + place._offset, info.size_bytes);
         good++;
     }
     assert_true(good > 100);

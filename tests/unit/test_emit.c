@@ -174,7 +174,7 @@ static void emit_row(bench *t, const row *r, spy_call_mode mode, spyi_text *text
     assert_non_null(function);
     spy_args list;
     list.items = args;
-    list.count = arguments_of(t, r, mode != SPY_CALL_DEFAULT, args, fields);
+    list.count = arguments_of(t, r, mode != SPY_CALL_MODE_DEFAULT, args, fields);
     assert_int_equal(spyi_enter(function, SPYI_KIND_FUNCTION, "test"), SPY_OK);
     spyi_values *values = t->device->cache->values;
     spy_status status = spyi_describe(function, list, &options, NULL, values, &error);
@@ -225,7 +225,7 @@ static void test_texts(void **state) {
     open_bench(&t, spyi_null_backend(), source);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         spyi_text text = { NULL, 0, 0 };
-        emit_row(&t, &rows[i], SPY_CALL_DEFAULT, &text);
+        emit_row(&t, &rows[i], SPY_CALL_MODE_DEFAULT, &text);
         if (!strstr(spyi_text_str(&text), rows[i].body)) fail_msg("%s", spyi_text_str(&text));
         assert_non_null(strstr(spyi_text_str(&text), "[ForceInline]\nfloat"));
         spyi_text_free(&text);
@@ -246,7 +246,7 @@ static void test_derivatives(void **state) {
     for (size_t i = 0; i < 2; i++) {
         for (int backward = 0; backward < 2; backward++) {
             spyi_text text = { NULL, 0, 0 };
-            emit_row(&t, &rows[i], backward ? SPY_CALL_BACKWARD : SPY_CALL_FORWARD_DIFF, &text);
+            emit_row(&t, &rows[i], backward ? SPY_CALL_MODE_BACKWARD : SPY_CALL_MODE_FORWARD_DIFF, &text);
             assert_non_null(strstr(spyi_text_str(&text), "[Differentiable]\nvoid spyi_element("));
             assert_non_null(strstr(spyi_text_str(&text),
                                    backward ? "bwd_diff(spyi_element)(" : "fwd_diff(spyi_element)("));
@@ -268,7 +268,7 @@ static void test_runs(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         spyi_text text = { NULL, 0, 0 }, all = { NULL, 0, 0 };
         const row *now = &rows[i];
-        emit_row(&t, now, SPY_CALL_DEFAULT, &text);
+        emit_row(&t, now, SPY_CALL_MODE_DEFAULT, &text);
         const char *begin = strstr(spyi_text_str(&text), "import emitted;\n"),
                    *end = strstr(spyi_text_str(&text), "struct SpyiBlock");
         assert_true(begin && end);

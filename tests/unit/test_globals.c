@@ -118,15 +118,15 @@ static void test_valid_code(void **state) {
     float v[4] = { 0 };
     spy_tensor_desc td;
     memset(&td, 0, sizeof td);
-    td.dtype = SPY_UINT32;
+    td.dtype = SPY_DTYPE_UINT32;
     td.shape = SPY_SHAPE(4);
     spy_tensor *c = spy_create_tensor(t.device, &td);
     spy_arg globals[] = { spy_arg_tensor("first", x), spy_arg_f32("gain", 9), spy_arg_f32("block.a", 7),
-                          spy_arg_tensor("block.w", x), spy_arg_tensor("block.counts", c), spy_arg_f32n("four", 4, v),
+                          spy_arg_tensor("block.w", x), spy_arg_tensor("block.counts", c), spy_arg_f32n("four", v, 4),
                           spy_arg_tensor("far", x) };
     spy_args list = { globals, 7 };
     spy_arg in = spy_arg_tensor("x", x), result = spy_arg_tensor("_result", y);
-    good(&t, call(&t, "all", SPY_ARGS(in, spy_arg_tensor("own", x), spy_arg_f32n("pair", 2, v), result), list));
+    good(&t, call(&t, "all", SPY_ARGS(in, spy_arg_tensor("own", x), spy_arg_f32n("pair", v, 2), result), list));
     good(&t, call(&t, "little", SPY_ARGS(in, result), list));
     good(&t, call(&t, "own", SPY_ARGS(spy_arg_tensor("t", x), in, result), list));
     spy_release_device(t.device);
@@ -157,15 +157,15 @@ static void test_bindings(void **state) {
         float counts[4] = { 0 }, four[4] = { 1, 2, 3, 4 }, pair[2] = { 5, 6 }, value;
         spy_tensor_desc td;
         memset(&td, 0, sizeof td);
-        td.dtype = SPY_UINT32;
+        td.dtype = SPY_DTYPE_UINT32;
         td.shape = SPY_SHAPE(4);
         td.data = counts;
         spy_tensor *c = spy_create_tensor(t.device, &td);
         spy_arg globals[] = { spy_arg_tensor("first", first), spy_arg_f32("gain", 9), spy_arg_f32("block.a", 7),
-                              spy_arg_tensor("block.w", w), spy_arg_tensor("block.counts", c), spy_arg_f32n("four", 4, four),
+                              spy_arg_tensor("block.w", w), spy_arg_tensor("block.counts", c), spy_arg_f32n("four", four, 4),
                               spy_arg_tensor("far", far) };
         spy_args list = { globals, 7 };
-        good(&t, call(&t, "all", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("own", own), spy_arg_f32n("pair", 2, pair), result), list));
+        good(&t, call(&t, "all", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("own", own), spy_arg_f32n("pair", pair, 2), result), list));
         const spyi_null_op *op = last_op(&t);
         uint32_t n = prefers ? 2 : 0; // x and the result, or their addresses in the block; then what was given
         assert_int_equal(op->binding_count, n + 5);
@@ -200,7 +200,7 @@ static void test_bindings(void **state) {
         assert_int_equal(op->uniform_count, 1);
         assert_int_equal(op->uniforms[0].size, 4);
         // Of a uniform buffer only the members that are used must be given.
-        good(&t, call(&t, "b", SPY_ARGS(spy_arg_tensor("x", x), result), SPY_ARGS(spy_arg_f32n("block.b", 3, four))));
+        good(&t, call(&t, "b", SPY_ARGS(spy_arg_tensor("x", x), result), SPY_ARGS(spy_arg_f32n("block.b", four, 3))));
         op = last_op(&t);
         assert_int_equal(op->uniforms[0].size, 16);
         memcpy(&value, (const char *)op->uniforms[0].data + 8, 4);
@@ -231,12 +231,12 @@ static void test_slots(void **state) {
         for (int i = 0; i < 5; i++) w[i] = floats(&t, 3 + i);
         spy_tensor_desc td;
         memset(&td, 0, sizeof td);
-        td.dtype = SPY_FLOAT16;
+        td.dtype = SPY_DTYPE_FLOAT16;
         td.shape = SPY_SHAPE(5, 4);
         spy_tensor *halves = spy_create_tensor(t.device, &td);
-        td.dtype = SPY_UINT32;
+        td.dtype = SPY_DTYPE_UINT32;
         spy_tensor *bins = spy_create_tensor(t.device, &td);
-        td.dtype = SPY_FLOAT32;
+        td.dtype = SPY_DTYPE_FLOAT32;
         td.shape = SPY_SHAPE(6, 2);
         spy_tensor *pairs = spy_create_tensor(t.device, &td);
         td.shape = SPY_SHAPE(100);
@@ -252,7 +252,7 @@ static void test_slots(void **state) {
         bound_to(&op->bindings[n], bins);
         const spyi_parameter *parameter = spyi_interface_find(op->iface, n);
         assert_int_equal(parameter->kind, SPYI_PARAMETER_RW_TEXELS);
-        assert_int_equal(parameter->scalar, SPY_UINT32);
+        assert_int_equal(parameter->scalar, SPY_DTYPE_UINT32);
         for (uint32_t b = n + 1; b < op->binding_count; b++) {
             const spyi_parameter *slot = spyi_interface_find(op->iface, b);
             const spyi_binding *bound = &op->bindings[b];
@@ -260,7 +260,7 @@ static void test_slots(void **state) {
                 bool writes = slot->kind == SPYI_PARAMETER_RW_TEXELS;
                 bound_to(bound, writes ? halves : pairs);
                 assert_int_equal(slot->count, 1);
-                assert_int_equal(slot->scalar, writes ? SPY_FLOAT16 : SPY_FLOAT32);
+                assert_int_equal(slot->scalar, writes ? SPY_DTYPE_FLOAT16 : SPY_DTYPE_FLOAT32);
                 assert_int_equal(slot->columns, writes ? 4 : 2);
                 continue;
             }
@@ -305,7 +305,7 @@ static void test_limits(void **state) {
     spy_arg result = spy_arg_tensor("_result", y);
     float a[8] = { 0 };
     error_has(&t, call(&t, "of_big", SPY_ARGS(spy_arg_tensor("x", x), result), SPY_ARGS(spy_arg_data("big", a, sizeof a))), SPY_ERROR_UNSUPPORTED, "32 bytes");
-    spy_args two = SPY_ARGS(spy_arg_f32n("four", 4, a), spy_arg_tensor("s", x));
+    spy_args two = SPY_ARGS(spy_arg_f32n("four", a, 4), spy_arg_tensor("s", x));
     good(&t, call(&t, "of_four", SPY_ARGS(spy_arg_tensor("x", x), result), two));
     error_has(&t, call(&t, "of_three", SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("r", x), result), two), SPY_ERROR_UNSUPPORTED, "the device takes 2");
     close_bench(&t);
@@ -368,9 +368,9 @@ typedef struct scalar {
 } scalar;
 
 static const scalar scalars[] = {
-    { "float", SPY_FLOAT32, 4, 4, true },    { "int", SPY_INT32, 4, 4, true },        { "uint", SPY_UINT32, 4, 4, true },
-    { "float16_t", SPY_FLOAT16, 2, 2, true }, { "double", SPY_FLOAT64, 8, 8, true },   { "int16_t", SPY_INT16, 2, 2, true },
-    { "uint8_t", SPY_UINT8, 1, 1, true },    { "int64_t", SPY_INT64, 8, 8, true },    { "bool", SPY_BOOL, 1, 4, false },
+    { "float", SPY_DTYPE_FLOAT32, 4, 4, true },    { "int", SPY_DTYPE_INT32, 4, 4, true },        { "uint", SPY_DTYPE_UINT32, 4, 4, true },
+    { "float16_t", SPY_DTYPE_FLOAT16, 2, 2, true }, { "double", SPY_DTYPE_FLOAT64, 8, 8, true },   { "int16_t", SPY_DTYPE_INT16, 2, 2, true },
+    { "uint8_t", SPY_DTYPE_UINT8, 1, 1, true },    { "int64_t", SPY_DTYPE_INT64, 8, 8, true },    { "bool", SPY_DTYPE_BOOL, 1, 4, false },
 };
 
 // A field: `rows` x `columns` scalars (0: none of these dimensions), or `rows` structs.
@@ -430,7 +430,7 @@ static void make_struct(world *w, bool nested) {
             uint32_t form = next(w, 4);
             if (form == 1 && f->scalar->vectors) f->columns = 2 + (int)next(w, 3);
             if (form == 2) f->rows = 1 + (int)next(w, 4);
-            if (form == 3 && f->scalar->dtype == SPY_FLOAT32) f->rows = 2 + (int)next(w, 3), f->columns = 2 + (int)next(w, 3);
+            if (form == 3 && f->scalar->dtype == SPY_DTYPE_FLOAT32) f->rows = 2 + (int)next(w, 3), f->columns = 2 + (int)next(w, 3);
             host_align = host = f->scalar->host;
             device_align = device = f->scalar->device;
             n = (size_t)(f->rows ? f->rows : 1) * (size_t)(f->columns ? f->columns : 1);
@@ -459,10 +459,10 @@ static void put_scalar(const scalar *s, uint32_t number, unsigned char *host, un
         int64_t i;
     } v;
     unsigned char bytes[8] = { 0 };
-    if (s->dtype == SPY_FLOAT32) v.f = (float)number, memcpy(bytes, &v.f, 4);
-    else if (s->dtype == SPY_FLOAT64) v.d = number, memcpy(bytes, &v.d, 8);
-    else if (s->dtype == SPY_FLOAT16) v.i = spyi_float_to_half(number), memcpy(bytes, &v.i, 2);
-    else v.i = s->dtype == SPY_BOOL ? number % 2 : number, memcpy(bytes, &v.i, 8);
+    if (s->dtype == SPY_DTYPE_FLOAT32) v.f = (float)number, memcpy(bytes, &v.f, 4);
+    else if (s->dtype == SPY_DTYPE_FLOAT64) v.d = number, memcpy(bytes, &v.d, 8);
+    else if (s->dtype == SPY_DTYPE_FLOAT16) v.i = spyi_float_to_half(number), memcpy(bytes, &v.i, 2);
+    else v.i = s->dtype == SPY_DTYPE_BOOL ? number % 2 : number, memcpy(bytes, &v.i, 8);
     memcpy(host, bytes, s->host);
     memcpy(device, bytes, s->device);
 }
@@ -512,7 +512,7 @@ static spy_args fill(world *w, int number, const char *path, size_t host_at, siz
         shape.rank = 0;
         if (f->rows) shape.dims[shape.rank++] = f->rows;
         if (f->columns) shape.dims[shape.rank++] = f->columns;
-        w->leaves[leaf] = spy_arg_array(w->paths[leaf], f->scalar->dtype, shape, w->leaf_data[leaf]);
+        w->leaves[leaf] = spy_arg_array(w->paths[leaf], w->leaf_data[leaf], shape, f->scalar->dtype);
         list[i] = w->leaves[leaf];
         list[i].name = f->name;
         spyi_text_add(use, " + float(%s%s%s)", name, f->rows ? "[0]" : "", f->columns ? "[1]" : "");

@@ -78,7 +78,7 @@ static void print_int(spy_device *device, uint32_t hash, int32_t value) {
         uint32_t *record = header + SPYI_PRINT_HEADER_WORDS + at;
         record[0] = 4;
         record[1] = hash;
-        record[2] = SPY_INT32;
+        record[2] = SPY_DTYPE_INT32;
         record[3] = (uint32_t)value;
         return;
     }

@@ -69,11 +69,11 @@ static bool ramp_pack(const spyi_leaf *leaf, const spyi_value *value, void *fiel
 }
 
 static bool ramp_match(const spyi_leaf *leaf, const spyi_value *value) {
-    return value->kind == SPY_ARG_CUSTOM && value->custom == leaf->kind;
+    return value->kind == SPY_ARG_KIND_CUSTOM && value->custom == leaf->kind;
 }
 
 static const spyi_kind_build ramp_build = { ramp_bind, NULL, ramp_field, ramp_load, NULL, NULL };
-static const spyi_kind_run ramp_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, ramp_describe, ramp_pack, ramp_match, NULL, NULL, NULL, NULL };
+static const spyi_kind_run ramp_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, ramp_describe, ramp_pack, ramp_match, NULL, NULL, NULL, NULL, NULL };
 static const spyi_value_kind ramp_kind = { "ramp", &ramp_build, &ramp_run };
 
 static spy_arg ramp(const char *name, int64_t start, int64_t slope) {

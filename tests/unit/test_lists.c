@@ -32,7 +32,7 @@ static spy_tensor *tensor_of(bench *t, spy_dtype dtype, const char *type, spy_sh
     return x;
 }
 static spy_tensor *floats(bench *t, int64_t n) {
-    return tensor_of(t, SPY_FLOAT32, NULL, SPY_SHAPE(n));
+    return tensor_of(t, SPY_DTYPE_FLOAT32, NULL, SPY_SHAPE(n));
 }
 
 static spy_command_list *list_of(bench *t) {
@@ -88,7 +88,7 @@ static void work(bench *t, spy_command_list *list, const things *m) {
     run(t, list, x[1], x[2]); // needs the one before
     run(t, list, x[0], x[3]); // does not
     spy_args of_g = SPY_ARGS(spy_arg_tensor("x", x[2]), spy_arg_f32("y", 7.5f), spy_arg_tensor("_result", x[1]));
-    spy_args of_mat = SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), m->matrix), spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), m->matrix), spy_arg_tensor("x", x[3]), spy_arg_tensor("_result", x[4]));
+    spy_args of_mat = SPY_ARGS(spy_arg_array("m", m->matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_array("n", m->matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_tensor("x", x[3]), spy_arg_tensor("_result", x[4]));
     if (list) {
         good(t, spy_list_call(list, g, of_g));
         good(t, spy_list_call(list, mat, of_mat)); // its block goes by address
@@ -169,7 +169,7 @@ static void test_set(void **state) {
     spy_function *g = fn(&t, "g"), *mat = fn(&t, "mat");
     spy_command_list *list = list_of(&t);
     good(&t, spy_list_call(list, g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("y", 1), spy_arg_tensor("_result", out))));
-    good(&t, spy_list_call(list, mat, SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    good(&t, spy_list_call(list, mat, SPY_ARGS(spy_arg_array("m", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_array("n", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
     good(&t, spy_list_finish(list));
     good(&t, spy_list_submit(list));
 #if TEST_COUNTS_MALLOC
@@ -177,16 +177,16 @@ static void test_set(void **state) {
 #endif
     for (int i = 0; i < 100; i++) {
         if (spy_list_set(list, 0, SPY_ARGS(spy_arg_f32("y", 50 + (float)i))) != SPY_OK) fail();
-        if (spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), other))) != SPY_OK) fail();
+        if (spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", other, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32))) != SPY_OK) fail();
     }
 #if TEST_COUNTS_MALLOC
     assert_int_equal(malloc_calls, before);
 #endif
     good(&t, spy_list_submit(list));
     good(&t, spy_call(g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("y", 1), spy_arg_tensor("_result", out))));
-    good(&t, spy_call(mat, SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    good(&t, spy_call(mat, SPY_ARGS(spy_arg_array("m", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_array("n", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
     good(&t, spy_call(g, SPY_ARGS(spy_arg_tensor("x", x), spy_arg_f32("y", 149), spy_arg_tensor("_result", out))));
-    good(&t, spy_call(mat, SPY_ARGS(spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), matrix), spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), other), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
+    good(&t, spy_call(mat, SPY_ARGS(spy_arg_array("m", matrix, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_array("n", other, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32), spy_arg_tensor("x", x), spy_arg_tensor("_result", out))));
     size_t count = op_count(&t);
     for (size_t i = 0; i < 4; i++) {
         const spyi_null_op *a = op_at(&t, count - 8 + i), *b = op_at(&t, count - 4 + i);
@@ -196,9 +196,9 @@ static void test_set(void **state) {
         assert_memory_equal(a->block, b->block, a->block_size);
     }
     assert_false(spy_get_list_info(list).graph); // the backend has none
-    REFUSED(&t, SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 3), other))), "'n'");
-    REFUSED(&t, SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(2, 4, 4), other))), "'n'");
-    REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", SPY_FLOAT32, SPY_SHAPE(4, 4), NULL))), "'n'");
+    REFUSED(&t, SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", other, SPY_SHAPE(4, 3), SPY_DTYPE_FLOAT32))), "'n'");
+    REFUSED(&t, SPY_ERROR_TYPE_MISMATCH, spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", other, SPY_SHAPE(2, 4, 4), SPY_DTYPE_FLOAT32))), "'n'");
+    REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set(list, 1, SPY_ARGS(spy_arg_array("n", NULL, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32))), "'n'");
     const spy_args missing = { NULL, 2 };
     REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set(list, 1, missing), "got NULL");
     REFUSED(&t, SPY_ERROR_INVALID_ARGUMENT, spy_list_set(NULL, 1, SPY_NO_ARGS), "spy_list_set");
@@ -281,8 +281,8 @@ static void test_transfers(void **state) {
     open_plain(&t);
     float x[50], y[50], got[50];
     for (int i = 0; i < 50; i++) x[i] = (float)i, y[i] = (float)(100 * i);
-    spy_tensor *a = floats(&t, 50), *b = floats(&t, 50), *bytes = tensor_of(&t, SPY_UINT8, NULL, SPY_SHAPE(13));
-    spy_tensor *odd = tensor_of(&t, SPY_DTYPE_DEFAULT, "Odd", SPY_SHAPE(3)), *flags = tensor_of(&t, SPY_BOOL, NULL, SPY_SHAPE(5));
+    spy_tensor *a = floats(&t, 50), *b = floats(&t, 50), *bytes = tensor_of(&t, SPY_DTYPE_UINT8, NULL, SPY_SHAPE(13));
+    spy_tensor *odd = tensor_of(&t, SPY_DTYPE_DEFAULT, "Odd", SPY_SHAPE(3)), *flags = tensor_of(&t, SPY_DTYPE_BOOL, NULL, SPY_SHAPE(5));
     spy_tensor *low = spy_create_slice(b, 0, 0, 10, 1), *high = spy_create_slice(b, 0, 40, 50, 1), *none = floats(&t, 0);
     const bool switches[5] = { true, false, true, true, false };
     spy_command_list *list = list_of(&t);
@@ -394,7 +394,7 @@ static void test_lifetimes(void **state) {
     run(&t, list, a, b);
     good(&t, spy_list_call(list, fn(&t, "f"), SPY_ARGS(spy_arg_tensor("x", b), spy_out_tensor("_result", &made))));
     assert_non_null(made);
-    good(&t, spy_list_call(list, fn(&t, "f"), SPY_ARGS(spy_arg_array("x", SPY_FLOAT32, SPY_SHAPE(4), data), spy_arg_tensor("_result", four))));
+    good(&t, spy_list_call(list, fn(&t, "f"), SPY_ARGS(spy_arg_array("x", data, SPY_SHAPE(4), SPY_DTYPE_FLOAT32), spy_arg_tensor("_result", four))));
     good(&t, spy_list_write(list, four, data, sizeof data));
     good(&t, spy_list_finish(list));
     assert_true(spy_get_device_stats(t.device).used_bytes > used);
@@ -593,7 +593,7 @@ static void test_refusals(void **state) {
     open_plain(&t);
     open_plain(&u);
     spy_tensor *a = floats(&t, 8), *b = floats(&t, 8), *nine = floats(&t, 9), *foreign = floats(&u, 8);
-    spy_tensor *ints = tensor_of(&t, SPY_INT32, NULL, SPY_SHAPE(8)), *column = spy_create_slice(a, 0, 0, 8, 2);
+    spy_tensor *ints = tensor_of(&t, SPY_DTYPE_INT32, NULL, SPY_SHAPE(8)), *column = spy_create_slice(a, 0, 0, 8, 2);
     spy_tensor *low = spy_create_slice(nine, 0, 0, 5, 1), *high = spy_create_slice(nine, 0, 4, 9, 1), *dead = floats(&t, 8);
     spy_function *f = fn(&t, "f");
     float host[8] = { 0 }, one;
@@ -626,7 +626,7 @@ static void test_refusals(void **state) {
     // Calls: what spy_call refuses, and results to host memory.
     REFUSED(&t, SPY_ERROR_SHAPE_MISMATCH, spy_list_call(list, f, SPY_ARGS(spy_arg_tensor("x", a), spy_arg_tensor("_result", nine))), "Shape mismatch");
     REFUSED(&t, SPY_ERROR_UNSUPPORTED, spy_list_call(list, f, SPY_ARGS(spy_arg_f32("x", 1), spy_out_f32("_result", &one))), "'_result' returns to host memory, but the call is recorded into a command list; give it a tensor");
-    REFUSED(&t, SPY_ERROR_UNSUPPORTED, spy_list_call(list, f, SPY_ARGS(spy_arg_tensor("x", a), spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(8), host))), "'_result' returns to host memory");
+    REFUSED(&t, SPY_ERROR_UNSUPPORTED, spy_list_call(list, f, SPY_ARGS(spy_arg_tensor("x", a), spy_out_array("_result", host, SPY_SHAPE(8), SPY_DTYPE_FLOAT32))), "'_result' returns to host memory");
     run(&t, list, nine, nine);
 
     // Labels, submission before the end, recording after it.
@@ -756,7 +756,7 @@ static void test_host_memory(void **state) {
         for (int i = 0; s == SPY_OK && i < 20; i++) { // beyond the arrays' first sizes
             made = NULL;
             s = i % 2 ? spy_list_write(list, a, data, sizeof data)
-                      : spy_list_call(list, fn(&t, "f"), SPY_ARGS(spy_arg_array("x", SPY_FLOAT32, SPY_SHAPE(4), data), spy_out_tensor("_result", &made)));
+                      : spy_list_call(list, fn(&t, "f"), SPY_ARGS(spy_arg_array("x", data, SPY_SHAPE(4), SPY_DTYPE_FLOAT32), spy_out_tensor("_result", &made)));
             if (i % 2 == 0) assert_int_equal(made != NULL, s == SPY_OK);
             if (made) spy_release_tensor(made);
             ops += s == SPY_OK;
@@ -814,7 +814,7 @@ static void test_half_a_call(void **state) {
         for (size_t i = 0; i + 1 < 16; i++) good(&t, spy_list_fill(list, x[0], 1)); // one more fits the array
         spy_call_options o;
         memset(&o, 0, sizeof o);
-        o.mode = SPY_CALL_BACKWARD;
+        o.mode = SPY_CALL_MODE_BACKWARD;
         o.append_to = list;
         r.on = true;
         spy_status s = spy_call_with(fn(&t, "poly"), args, &o);
@@ -839,7 +839,7 @@ static void test_indirect(void **state) {
     (void)state;
     open_plain(&t);
     const uint32_t groups[6] = { 0, 0, 0, 5, 6, 7 };
-    spy_tensor *a = floats(&t, 64), *b = floats(&t, 64), *counts = tensor_of(&t, SPY_UINT32, NULL, SPY_SHAPE(6));
+    spy_tensor *a = floats(&t, 64), *b = floats(&t, 64), *counts = tensor_of(&t, SPY_DTYPE_UINT32, NULL, SPY_SHAPE(6));
     spy_function *f = fn(&t, "f");
     run(&t, NULL, a, b);
     spyi_plan *plan = f->recent[0];
@@ -931,7 +931,7 @@ static void test_untracked(void **state) {
     (void)state;
     open_plain(&t);
     spy_tensor *a = floats(&t, 8), *b = floats(&t, 8), *c = floats(&t, 8), *d = floats(&t, 8);
-    spy_tensor *counts = tensor_of(&t, SPY_UINT32, NULL, SPY_SHAPE(3));
+    spy_tensor *counts = tensor_of(&t, SPY_DTYPE_UINT32, NULL, SPY_SHAPE(3));
     spyi_storage *storage = counts->storage;
     spy_command_list *list = list_of(&t), *indirect = list_of(&t);
     uint64_t address = storage->chunk.address + storage->offset;

@@ -98,7 +98,7 @@ static void test_limits(void **state) {
     assert_int_equal(limits->profile.max_bindings, 16);
     assert_true(limits->profile.bindings_from_bytes == UINT64_MAX);
     assert_string_equal(limits->info.backend, "null");
-    assert_int_equal(limits->info.type, SPY_ADAPTER_CPU);
+    assert_int_equal(limits->info.type, SPY_ADAPTER_TYPE_CPU);
     assert_true(limits->info.features & SPY_FEATURE_POINTERS);
     test_close(&t, NULL);
 

@@ -34,46 +34,49 @@ static void expect(spy_tensor *t, const char *expected, int line) {
 
 static void test_floats(void **state) {
     (void)state;
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(2, 3), "float (2, 3)\n[[ 1.   2.5  3. ]\n [-4.   5.   6. ]]", 1, 2.5f, 3, -4, 5, 6);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(4), "float (4,)\n[  0.1          0.33333334 100.          -2.        ]", 0.1f, 1 / 3.0f, 100, -2);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(2), "float (2,)\n[9.9999997e-06 1.2345678e-03]", 1e-5f, 1.2345678e-3f);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(2), "float (2,)\n[999999.  100000.5]", 999999, 100000.5f);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(2), "float (2,)\n[1.e+06 3.e+00]", 1e6f, 3);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(4), "float (4,)\n[ 1.5  nan -inf  0. ]", 1.5f, NAN, -INFINITY, 0);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(3), "float (3,)\n[nan inf nan]", NAN, INFINITY, NAN);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(3), "float (3,)\n[ 1.e+20     inf -1.e+00]", 1e20f, INFINITY, -1);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(2), "float (2,)\n[-0.  0.]", -0.0f, 0);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(3), "float (3,)\n[0.00012346 0.1        0.05      ]", 0.00012345679f, 0.1f, 0.05f);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(2), "float (2,)\n[0.0001 0.05  ]", 1e-4f, 0.05f); // 1e-4f is below 1e-4
-    SAY(double, SPY_FLOAT64, SPY_SHAPE(3), "double (3,)\n[0.1        0.12345679 7.        ]", 0.1, 0.123456789123, 7);
-    SAY(double, SPY_FLOAT64, SPY_SHAPE(3), "double (3,)\n[ 1.e-300  1.e+300 -1.e+000]", 1e-300, 1e300, -1);
-    SAY(double, SPY_FLOAT64, SPY_SHAPE(2), "double (2,)\n[99999999.5 50000000. ]", 99999999.5, 5e7);
-    SAY(double, SPY_FLOAT64, SPY_SHAPE(2), "double (2,)\n[1.23456789e+00 2.00000000e-04]", 1.234567890123456, 2e-4);
-    SAY(double, SPY_FLOAT64, SPY_SHAPE(2), "double (2,)\n[1.  0.5]", 0.999999999, 0.5);
-    SAY(double, SPY_FLOAT64, SPY_SHAPE(2), "double (2,)\n[1.e-04 5.e-01]", 9.9999999999e-5, 0.5);
-    SAY(uint16_t, SPY_FLOAT16, SPY_SHAPE(4), "half (4,)\n[  0.1      0.3333 100.      -2.    ]", 0x2e66, 0x3555, 0x5640, 0xc000);
-    SAY(uint16_t, SPY_FLOAT16, SPY_SHAPE(2), "half (2,)\n[1.e+03 1.e+00]", 0x63d0, 0x3c00);
-    SAY(uint16_t, SPY_FLOAT16, SPY_SHAPE(2), "half (2,)\n[6.55e+04 5.96e-08]", 0x7bff, 0x0001);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(2, 3), "float (2, 3)\n[[ 1.   2.5  3. ]\n [-4.   5.   6. ]]", 1, 2.5f, 3, -4, 5, 6);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(4), "float (4,)\n[  0.1          0.33333334 100.          -2.        ]", 0.1f, 1 / 3.0f, 100, -2);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(2), "float (2,)\n[9.9999997e-06 1.2345678e-03]", 1e-5f,
+        1.2345678e-3f);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(2), "float (2,)\n[999999.  100000.5]", 999999, 100000.5f);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(2), "float (2,)\n[1.e+06 3.e+00]", 1e6f, 3);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(4), "float (4,)\n[ 1.5  nan -inf  0. ]", 1.5f, NAN, -INFINITY, 0);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(3), "float (3,)\n[nan inf nan]", NAN, INFINITY, NAN);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(3), "float (3,)\n[ 1.e+20     inf -1.e+00]", 1e20f, INFINITY, -1);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(2), "float (2,)\n[-0.  0.]", -0.0f, 0);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(3), "float (3,)\n[0.00012346 0.1        0.05      ]", 0.00012345679f, 0.1f, 0.05f);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(2), "float (2,)\n[0.0001 0.05  ]", 1e-4f,
+        0.05f); // 1e-4f is below 1e-4
+    SAY(double, SPY_DTYPE_FLOAT64, SPY_SHAPE(3), "double (3,)\n[0.1        0.12345679 7.        ]", 0.1, 0.123456789123, 7);
+    SAY(double, SPY_DTYPE_FLOAT64, SPY_SHAPE(3), "double (3,)\n[ 1.e-300  1.e+300 -1.e+000]", 1e-300, 1e300,
+        -1);
+    SAY(double, SPY_DTYPE_FLOAT64, SPY_SHAPE(2), "double (2,)\n[99999999.5 50000000. ]", 99999999.5, 5e7);
+    SAY(double, SPY_DTYPE_FLOAT64, SPY_SHAPE(2), "double (2,)\n[1.23456789e+00 2.00000000e-04]", 1.234567890123456, 2e-4);
+    SAY(double, SPY_DTYPE_FLOAT64, SPY_SHAPE(2), "double (2,)\n[1.  0.5]", 0.999999999, 0.5);
+    SAY(double, SPY_DTYPE_FLOAT64, SPY_SHAPE(2), "double (2,)\n[1.e-04 5.e-01]", 9.9999999999e-5, 0.5);
+    SAY(uint16_t, SPY_DTYPE_FLOAT16, SPY_SHAPE(4), "half (4,)\n[  0.1      0.3333 100.      -2.    ]", 0x2e66, 0x3555, 0x5640, 0xc000);
+    SAY(uint16_t, SPY_DTYPE_FLOAT16, SPY_SHAPE(2), "half (2,)\n[1.e+03 1.e+00]", 0x63d0, 0x3c00);
+    SAY(uint16_t, SPY_DTYPE_FLOAT16, SPY_SHAPE(2), "half (2,)\n[6.55e+04 5.96e-08]", 0x7bff, 0x0001);
 }
 
 static void test_integers(void **state) {
     (void)state;
-    SAY(int32_t, SPY_INT32, SPY_SHAPE(2, 2, 2), "int (2, 2, 2)\n[[[  1 -20]\n  [300   4]]\n\n [[  5   6]\n  [  7   8]]]", 1, -20, 300, 4, 5, 6, 7, 8);
-    SAY(int8_t, SPY_INT8, SPY_SHAPE(3), "int8_t (3,)\n[-128    0  127]", -128, 0, 127);
-    SAY(uint64_t, SPY_UINT64, SPY_SHAPE(2), "uint64_t (2,)\n[18446744073709551615                    1]", UINT64_MAX, 1);
-    SAY(int64_t, SPY_INT64, SPY_SHAPE(2), "int64_t (2,)\n[-9223372036854775808                    1]", INT64_MIN, 1);
-    SAY(bool, SPY_BOOL, SPY_SHAPE(2, 2), "bool (2, 2)\n[[ True False]\n [False  True]]", true, false, false, true);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(1, 0, 3), "float (1, 0, 3)\n[]", 0);
-    SAY(float, SPY_FLOAT32, SPY_SHAPE(1, 1, 1, 2), "float (1, 1, 1, 2)\n[[[[1. 2.]]]]", 1, 2);
-    SAY(float, SPY_FLOAT32, data_rank0(), "float ()\n1.5", 1.5f);
-    SAY(bool, SPY_BOOL, data_rank0(), "bool ()\nTrue", true);
-    SAY(int32_t, SPY_INT32, data_rank0(), "int ()\n-3", -3);
+    SAY(int32_t, SPY_DTYPE_INT32, SPY_SHAPE(2, 2, 2), "int (2, 2, 2)\n[[[  1 -20]\n  [300   4]]\n\n [[  5   6]\n  [  7   8]]]", 1, -20, 300, 4, 5, 6, 7, 8);
+    SAY(int8_t, SPY_DTYPE_INT8, SPY_SHAPE(3), "int8_t (3,)\n[-128    0  127]", -128, 0, 127);
+    SAY(uint64_t, SPY_DTYPE_UINT64, SPY_SHAPE(2), "uint64_t (2,)\n[18446744073709551615                    1]", UINT64_MAX, 1);
+    SAY(int64_t, SPY_DTYPE_INT64, SPY_SHAPE(2), "int64_t (2,)\n[-9223372036854775808                    1]", INT64_MIN, 1);
+    SAY(bool, SPY_DTYPE_BOOL, SPY_SHAPE(2, 2), "bool (2, 2)\n[[ True False]\n [False  True]]", true, false, false, true);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(1, 0, 3), "float (1, 0, 3)\n[]", 0);
+    SAY(float, SPY_DTYPE_FLOAT32, SPY_SHAPE(1, 1, 1, 2), "float (1, 1, 1, 2)\n[[[[1. 2.]]]]", 1, 2);
+    SAY(float, SPY_DTYPE_FLOAT32, data_rank0(), "float ()\n1.5", 1.5f);
+    SAY(bool, SPY_DTYPE_BOOL, data_rank0(), "bool ()\nTrue", true);
+    SAY(int32_t, SPY_DTYPE_INT32, data_rank0(), "int ()\n-3", -3);
 }
 
 static spy_tensor *iota(int32_t step, spy_shape shape) {
     static int32_t data[200000];
     for (int32_t i = 0; i < 200000; i++) data[i] = i * step;
-    return TENSOR(SPY_INT32, shape, data);
+    return TENSOR(SPY_DTYPE_INT32, shape, data);
 }
 
 static void test_lines(void **state) {
@@ -208,7 +211,7 @@ static void test_snprintf(void **state) {
     (void)state;
     static const int32_t v[] = { 1, 2, 3 };
     char text[8] = "xxxxxxx";
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(3), v);
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(3), v);
     assert_int_equal(spy_tensor_print(t, text, sizeof text), strlen("int (3,)\n[1 2 3]"));
     assert_string_equal(text, "int (3,");
     assert_int_equal(spy_tensor_print(t, text, 1), strlen("int (3,)\n[1 2 3]"));
@@ -237,7 +240,7 @@ static void test_huge(void **state) {
     spyi_chunk chunk = spyi_null_import(device->gpu, memory, row * rows);
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
-    d.dtype = SPY_INT8;
+    d.dtype = SPY_DTYPE_INT8;
     d.shape = SPY_SHAPE(1024, 1 << 20);
     PRINTS(spyi_import_tensor(device, "test", &chunk, 0, row * rows, &d), "int8_t (1024, 1048576)\n"
                                                                          "[[ 0  0  0 ...  0  0  5]\n"
@@ -248,7 +251,7 @@ static void test_huge(void **state) {
                                                                          " [ 0  0 22 ...  0  0  5]\n"
                                                                          " [ 0  0 23 ...  0  0  5]]");
     // Failures say so and give no text.
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(4), block);
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(4), block);
     spyi_null_fail(device->gpu, SPYI_NULL_STEP_SUBMIT, 0, SPY_ERROR_DEVICE_LOST);
     assert_int_equal(spy_tensor_print(t, block, sizeof block), 0);
     ERROR_IS(SPY_ERROR_DEVICE_LOST, "spy_tensor_print");

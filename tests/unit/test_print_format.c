@@ -21,12 +21,12 @@ static void put(uint32_t word) {
 }
 
 static void put_int(int32_t v) {
-    put(SPY_INT32);
+    put(SPY_DTYPE_INT32);
     put((uint32_t)v);
 }
 
 static void put_uint(uint32_t v) {
-    put(SPY_UINT32);
+    put(SPY_DTYPE_UINT32);
     put(v);
 }
 
@@ -37,7 +37,7 @@ static uint32_t float_bits(float v) {
 }
 
 static void put_float(float v) {
-    put(SPY_FLOAT32);
+    put(SPY_DTYPE_FLOAT32);
     put(float_bits(v));
 }
 
@@ -50,7 +50,7 @@ static void put_wide(uint32_t dtype, uint64_t bits) {
 static void put_double(double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
-    put_wide(SPY_FLOAT64, bits);
+    put_wide(SPY_DTYPE_FLOAT64, bits);
 }
 
 static void put_string(uint32_t hash, const char *text) {
@@ -135,25 +135,25 @@ static void test_integers(void **state) {
     ONE_INT("{:.2f}", 3, "3.00");
     ONE_INT("{0:x} {0}", 10, "a 10");
     begin("{} {} {} {} {}");
-    put(SPY_INT8);
+    put(SPY_DTYPE_INT8);
     put((uint32_t)-128);
-    put(SPY_UINT8);
+    put(SPY_DTYPE_UINT8);
     put(255);
-    put(SPY_INT16);
+    put(SPY_DTYPE_INT16);
     put((uint32_t)-32768);
-    put(SPY_UINT16);
+    put(SPY_DTYPE_UINT16);
     put(65535);
     put_uint(UINT32_MAX);
     PRINTS("-128 255 -32768 65535 4294967295");
     begin("{} {} {} {:x} {:.1f}");
-    put_wide(SPY_INT64, (uint64_t)INT64_MIN);
-    put_wide(SPY_INT64, (uint64_t)INT64_MAX);
-    put_wide(SPY_UINT64, UINT64_MAX);
-    put_wide(SPY_UINT64, UINT64_MAX);
-    put_wide(SPY_INT64, (uint64_t)-2);
+    put_wide(SPY_DTYPE_INT64, (uint64_t)INT64_MIN);
+    put_wide(SPY_DTYPE_INT64, (uint64_t)INT64_MAX);
+    put_wide(SPY_DTYPE_UINT64, UINT64_MAX);
+    put_wide(SPY_DTYPE_UINT64, UINT64_MAX);
+    put_wide(SPY_DTYPE_INT64, (uint64_t)-2);
     PRINTS("-9223372036854775808 9223372036854775807 18446744073709551615 ffffffffffffffff -2.0");
     begin("{:b}");
-    put_wide(SPY_UINT64, UINT64_MAX);
+    put_wide(SPY_DTYPE_UINT64, UINT64_MAX);
     PRINTS("1111111111111111111111111111111111111111111111111111111111111111");
 }
 
@@ -161,7 +161,7 @@ static void test_bools(void **state) {
     (void)state;
     begin("{} {} {:d} {:>6} {:6}|");
     for (int i = 0; i < 5; i++) {
-        put(SPY_BOOL);
+        put(SPY_DTYPE_BOOL);
         put(i != 1);
     }
     PRINTS("true false 1   true true  |");
@@ -203,28 +203,28 @@ static void test_floats(void **state) {
 static void test_vectors(void **state) {
     (void)state;
     begin("v = {}");
-    put(SPY_FLOAT32 | 3u << 16);
+    put(SPY_DTYPE_FLOAT32 | 3u << 16);
     for (int i = 0; i < 3; i++) put(float_bits((float)i + 0.5f));
     PRINTS("v = {0.5, 1.5, 2.5}");
     begin("{:.2f} {}");
-    put(SPY_FLOAT32 | 2u << 16);
+    put(SPY_DTYPE_FLOAT32 | 2u << 16);
     put(float_bits(1));
     put(float_bits(2));
     put_int(3);
     PRINTS("{1.00, 2.00} 3");
     begin("{:02x}");
-    put(SPY_UINT32 | 1u << 16);
+    put(SPY_DTYPE_UINT32 | 1u << 16);
     put(10);
     PRINTS("{0a}");
     begin("{1} {0}");
-    put(SPY_INT32 | 2u << 8 | 3u << 16);
+    put(SPY_DTYPE_INT32 | 2u << 8 | 3u << 16);
     for (uint32_t i = 0; i < 6; i++) put(i);
-    put(SPY_BOOL | 2u << 16);
+    put(SPY_DTYPE_BOOL | 2u << 16);
     put(1);
     put(0);
     PRINTS("{true, false} {{0, 1, 2}, {3, 4, 5}}");
     begin("{} {}");
-    put(SPY_UINT64 | 2u << 16);
+    put(SPY_DTYPE_UINT64 | 2u << 16);
     put(1);
     put(1);
     put(2);
@@ -275,11 +275,11 @@ static void test_wrong(void **state) {
 static void test_broken_records(void **state) {
     (void)state;
     begin("{} {}");
-    put(SPY_FLOAT32 | 255u << 8 | 255u << 16);
+    put(SPY_DTYPE_FLOAT32 | 255u << 8 | 255u << 16);
     put(1);
     PRINTS("{has no value} {has no value}");
     begin("{}");
-    put(SPY_FLOAT64);
+    put(SPY_DTYPE_FLOAT64);
     put(1);
     PRINTS("{has no value}");
     begin("{}");

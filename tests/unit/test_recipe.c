@@ -8,6 +8,7 @@
 #include "api/gradient.h"
 #include "backend/null/null.h"
 #include "call/call.h"
+#include "list/list.h"
 #include "plan/recipe_fields.h"
 #endif
 
@@ -223,10 +224,10 @@ static bool fill(side *s, int n, call *c, room *r) {
     case 2: give(c, spy_arg_tensor("x", t[3])), give(c, spy_arg_tensor("y", t[4])), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 3: give(c, spy_arg_tensor("x", t[1])), give(c, spy_arg_tensor("y", t[1])), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 4: give(c, spy_arg_tensor("x", t[5])), give(c, spy_arg_tensor("y", t[6])), give(c, spy_out_tensor("_result", &r->made[0])); break;
-    case 5: c->function = "mix", give(c, spy_arg_tensor("a", t[2])), give(c, spy_arg_f32n("b", 3, r->host)), give(c, spy_arg_f32("t", 0.5f)), give(c, spy_out_tensor("_result", &r->made[0])); break;
+    case 5: c->function = "mix", give(c, spy_arg_tensor("a", t[2])), give(c, spy_arg_f32n("b", r->host, 3)), give(c, spy_arg_f32("t", 0.5f)), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 6:
         c->function = "shade";
-        r->fields[0] = spy_arg_tensor("color", t[2]), r->fields[1] = spy_arg_f32("power", 2), r->fields[2] = spy_arg_array("kind", SPY_INT32, SPY_SHAPE(20), r->ints);
+        r->fields[0] = spy_arg_tensor("color", t[2]), r->fields[1] = spy_arg_f32("power", 2), r->fields[2] = spy_arg_array("kind", r->ints, SPY_SHAPE(20), SPY_DTYPE_INT32);
         fields.count = 3;
         give(c, spy_arg_struct("l", fields)), give(c, spy_arg_tensor("x", t[11])), give(c, spy_out_tensor("_result", &r->made[0]));
         break;
@@ -235,12 +236,12 @@ static bool fill(side *s, int n, call *c, room *r) {
         c->function = "deep";
         r->fields[0] = spy_arg_f32("a", 2), r->fields[1] = spy_arg_data("b", &r->light, sizeof r->light), r->fields[2] = spy_arg_bool("on", true);
         fields.count = 3;
-        give(c, spy_arg_struct("p", fields)), give(c, spy_arg_tensor("x", t[0])), give(c, spy_out_array("_result", SPY_FLOAT32, SPY_SHAPE(60), r->array));
+        give(c, spy_arg_struct("p", fields)), give(c, spy_arg_tensor("x", t[0])), give(c, spy_out_array("_result", r->array, SPY_SHAPE(60), SPY_DTYPE_FLOAT32));
         break;
-    case 9: c->function = "row", give(c, spy_arg_f32n("v", 4, r->host)), give(c, spy_arg_u32("k", 7)), give(c, spy_out_f32("_result", &r->out)); break;
-    case 10: c->function = "into", give(c, spy_arg_array("x", SPY_FLOAT32, SPY_SHAPE(60), r->host)), give(c, spy_arg_i32("k", 3)), give(c, spy_inout_array("y", SPY_FLOAT32, SPY_SHAPE(60), r->array)); break;
+    case 9: c->function = "row", give(c, spy_arg_f32n("v", r->host, 4)), give(c, spy_arg_u32("k", 7)), give(c, spy_out_f32("_result", &r->out)); break;
+    case 10: c->function = "into", give(c, spy_arg_array("x", r->host, SPY_SHAPE(60), SPY_DTYPE_FLOAT32)), give(c, spy_arg_i32("k", 3)), give(c, spy_inout_array("y", r->array, SPY_SHAPE(60), SPY_DTYPE_FLOAT32)); break;
     case 11: c->function = "two", give(c, spy_arg_tensor("x", t[0])), give(c, spy_out_tensor("y", &r->made[0])), give(c, spy_out_tensor("z", &r->made[1])); break;
-    case 12: c->function = "turned", give(c, spy_arg_f32n("m", 16, r->host)), give(c, spy_arg_f64("s", 2)), give(c, spy_out_result("_result", &r->result)); c->args[0] = spy_arg_array("m", SPY_FLOAT32, SPY_SHAPE(4, 4), r->host); break;
+    case 12: c->function = "turned", give(c, spy_arg_f32n("m", r->host, 16)), give(c, spy_arg_f64("s", 2)), give(c, spy_out_result("_result", &r->result)); c->args[0] = spy_arg_array("m", r->host, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32); break;
     case 13: c->function = "kind_of", give(c, spy_arg_i32("s", 1)), give(c, spy_arg_bool("b", true)), give(c, spy_out_i32("_result", (int32_t *)(void *)&r->out)); c->args[0] = spy_arg_u32("s", 1); break;
     case 14: c->function = "place", give(c, spy_arg_call_id("at")), give(c, spy_arg_tensor("x", t[6])), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 15: c->function = "line", give(c, spy_arg_thread_id("i")), give(c, spy_arg_tensor("x", t[0])), give(c, spy_out_tensor("_result", &r->made[0])); break;
@@ -262,18 +263,18 @@ static bool fill(side *s, int n, call *c, room *r) {
     case 27: give(c, spy_arg_tensor("x", t[5])), give(c, spy_arg_f32("y", 1)), give(c, spy_out_tensor("_result", &r->made[0])), c->options.call_group_shape = SPY_SHAPE(4, 4); break;
     case 28: give(c, spy_arg_f32("x", 1)), give(c, spy_arg_f32("y", 2)), give(c, spy_out_tensor("_result", &r->made[0])), c->options.thread_count = SPY_SHAPE(5, 4); break;
     case 29: give(c, spy_map(spy_arg_tensor("x", t[0]), SPY_DIMS(1))), give(c, spy_map(spy_arg_tensor("y", t[11]), SPY_DIMS(0))), give(c, spy_out_tensor("_result", &r->made[0])); break;
-    case 30: c->function = "poly", c->options.mode = SPY_CALL_BACKWARD, give(c, spy_arg_tensor("a", t[7])), give(c, spy_arg_tensor("b", t[9])), give(c, spy_arg_tensor("_result", t[12])); break;
-    case 31: c->function = "poly", c->options.mode = SPY_CALL_BACKWARD, give(c, spy_arg_tensor("a", t[7])), give(c, spy_arg_tensor("b", t[8])), give(c, spy_arg_tensor("_result", t[9])); break;
-    case 32: c->function = "poly", c->options.mode = SPY_CALL_BACKWARD, c->options.deterministic = true, give(c, spy_arg_tensor("a", t[8])), give(c, spy_arg_tensor("b", t[7])), give(c, spy_arg_tensor("_result", t[9])); break;
-    case 33: c->function = "both", c->options.mode = SPY_CALL_BACKWARD, give(c, spy_arg_tensor("a", t[8])), give(c, spy_arg_tensor("b", t[8])), give(c, spy_arg_tensor("y", t[7])), give(c, spy_arg_tensor("z", t[9])); break;
-    case 34: c->function = "dot3", c->options.mode = SPY_CALL_BACKWARD, give(c, spy_arg_tensor("a", t[10])), give(c, spy_arg_f32n("b", 3, r->host)), give(c, spy_arg_tensor("_result", t[11])); break;
-    case 35: c->function = "poly", c->options.mode = SPY_CALL_FORWARD_DIFF, give(c, spy_arg_tensor("a", t[7])), give(c, spy_arg_f32("b", 2)), give(c, spy_arg_tensor("_result", t[9])); break;
+    case 30: c->function = "poly", c->options.mode = SPY_CALL_MODE_BACKWARD, give(c, spy_arg_tensor("a", t[7])), give(c, spy_arg_tensor("b", t[9])), give(c, spy_arg_tensor("_result", t[12])); break;
+    case 31: c->function = "poly", c->options.mode = SPY_CALL_MODE_BACKWARD, give(c, spy_arg_tensor("a", t[7])), give(c, spy_arg_tensor("b", t[8])), give(c, spy_arg_tensor("_result", t[9])); break;
+    case 32: c->function = "poly", c->options.mode = SPY_CALL_MODE_BACKWARD, c->options.deterministic = true, give(c, spy_arg_tensor("a", t[8])), give(c, spy_arg_tensor("b", t[7])), give(c, spy_arg_tensor("_result", t[9])); break;
+    case 33: c->function = "both", c->options.mode = SPY_CALL_MODE_BACKWARD, give(c, spy_arg_tensor("a", t[8])), give(c, spy_arg_tensor("b", t[8])), give(c, spy_arg_tensor("y", t[7])), give(c, spy_arg_tensor("z", t[9])); break;
+    case 34: c->function = "dot3", c->options.mode = SPY_CALL_MODE_BACKWARD, give(c, spy_arg_tensor("a", t[10])), give(c, spy_arg_f32n("b", r->host, 3)), give(c, spy_arg_tensor("_result", t[11])); break;
+    case 35: c->function = "poly", c->options.mode = SPY_CALL_MODE_FORWARD_DIFF, give(c, spy_arg_tensor("a", t[7])), give(c, spy_arg_f32("b", 2)), give(c, spy_arg_tensor("_result", t[9])); break;
     case 36:
         c->function = "pick", c->of_tensors = true;
         give(c, spy_arg_tensor("t", t[6])), give(c, spy_arg_call_id("at")), give(c, spy_out_tensor("_result", &r->made[0])), c->options.thread_count = SPY_SHAPE(5, 4);
         break;
     case 37: c->function = "put", c->of_tensors = true, give(c, spy_arg_tensor("t", t[9])), give(c, spy_arg_call_id("i")), give(c, spy_arg_tensor("v", t[0])); break;
-    case 38: c->function = "row", c->of_tensors = true, c->options.mode = SPY_CALL_BACKWARD, give(c, spy_arg_tensor("t", t[7])), give(c, spy_arg_call_id("i")), give(c, spy_arg_tensor("x", t[9])), give(c, spy_arg_tensor("_result", t[12])); break;
+    case 38: c->function = "row", c->of_tensors = true, c->options.mode = SPY_CALL_MODE_BACKWARD, give(c, spy_arg_tensor("t", t[7])), give(c, spy_arg_call_id("i")), give(c, spy_arg_tensor("x", t[9])), give(c, spy_arg_tensor("_result", t[12])); break;
     case 39: c->function = "pair", c->of_tensors = true, give(c, spy_arg_tensor("p", t[7])), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 40: c->function = "where", c->of_tensors = true, give(c, spy_arg_tensor("x", t[0])), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 41: c->function = "threads", c->dispatch = true, give(c, spy_arg_tensor("out_", t[9])), give(c, spy_arg_f32("s", 2)); break;
@@ -283,13 +284,13 @@ static bool fill(side *s, int n, call *c, room *r) {
         c->options.prelude = "// a prelude\n";
         break;
     case 43: c->function = "add", give(c, spy_arg_tensor("x", t[0])), give(c, spy_arg_tensor("y", t[3])), give(c, spy_out_tensor("_result", &r->made[0])); break;
-    case 44: give(c, spy_arg_f64("x", 1)), give(c, spy_arg_array("y", SPY_FLOAT64, SPY_SHAPE(0), r->host)), give(c, spy_out_tensor("_result", &r->made[0])); break;
+    case 44: give(c, spy_arg_f64("x", 1)), give(c, spy_arg_array("y", r->host, SPY_SHAPE(0), SPY_DTYPE_FLOAT64)), give(c, spy_out_tensor("_result", &r->made[0])); break;
     case 45:
         c->function = "sloped", give(c, spy_arg_tensor("x", t[0])), give(c, spy_arg_tensor("_result", t[9]));
         r->constants[0] = spy_arg_f32("SLOPE", 1.5f), c->options.constants.items = r->constants, c->options.constants.count = 1;
         break;
     case 46: c->function = "doubled", give(c, spy_arg_tensor("l", t[13])), give(c, spy_out_tensor("_result", &r->made[0])); break;
-    case 47: c->function = "shade", give(c, spy_arg_tensor("l", t[13])), give(c, spy_arg_tensor("x", t[11])), give(c, spy_out_array("_result", SPY_FLOAT64, SPY_SHAPE(20), r->doubles)); break;
+    case 47: c->function = "shade", give(c, spy_arg_tensor("l", t[13])), give(c, spy_arg_tensor("x", t[11])), give(c, spy_out_array("_result", r->doubles, SPY_SHAPE(20), SPY_DTYPE_FLOAT64)); break;
     case 48: c->function = "same", give(c, spy_map(spy_arg_tensor("x", t[2]), SPY_DIMS(0))), give(c, spy_out_tensor("_result", &r->made[0])); break;
     default: return false;
     }
@@ -548,6 +549,93 @@ static void test_print(void **state) {
     close_sides();
 }
 
+// >>addresses: they stand where pack operations wrote them, and nowhere else
+
+typedef struct told {
+    uint32_t offsets[2][64], counts[2]; // in the block, in uniform buffers
+} told;
+
+static void tell(void *user, bool in_uniforms, uint32_t offset) {
+    told *t = (told *)user;
+    assert_true(t->counts[in_uniforms] < 64);
+    t->offsets[in_uniforms][t->counts[in_uniforms]++] = offset;
+}
+
+// Every word of `bytes` that is an address of the device's memory has been told; returns how many there are.
+static uint32_t check_told(int n, const told *t, int which, const void *bytes, uint32_t size) {
+    uint32_t found = 0;
+    for (uint32_t at = 0; at + 8 <= size; at += 4) {
+        uint64_t word;
+        memcpy(&word, (const char *)bytes + at, 8);
+        if (placed(&sides[0], word) == word) continue;
+        bool known = false;
+        for (uint32_t i = 0; i < t->counts[which]; i++) known = known || t->offsets[which][i] == at;
+        if (!known) fail_msg("call %d: an address at %u, which nobody tells", n, at);
+        found++;
+    }
+    return found;
+}
+
+// Every address that is told is 0, or lies in memory that the operation uses.
+static void check_used(int n, const spy_command_list *list, const spyi_list_op *op, const told *t, int which, const void *bytes) {
+    for (uint32_t i = 0; i < t->counts[which]; i++) {
+        uint64_t word;
+        bool used = false;
+        memcpy(&word, (const char *)bytes + t->offsets[which][i], 8);
+        for (uint32_t u = op->first_use; u < op->first_use + op->use_count; u++) {
+            const spyi_storage *storage = (const spyi_storage *)(const void *)list->uses[u].resource;
+            used = used || word - storage->chunk.address - storage->offset < storage->size;
+        }
+        if (word && !used && !op->untracked) fail_msg("call %d: the address at %u lies in no memory of its uses", n, t->offsets[which][i]);
+    }
+}
+
+static void addresses_of_all(const spyi_null_desc *desc, uint32_t least) {
+    uint32_t recorded = 0, found = 0;
+    open_null(desc);
+    for (int n = 0; n < CALLS; n++) {
+        call c;
+        room r;
+        spy_command_list *list = spy_create_command_list(sides[0].device, NULL);
+        assert_true(fill(&sides[0], n, &c, &r));
+        c.options.append_to = list;
+        recorded += make_call(&sides[0], &c) == SPY_OK;
+        for (size_t i = 0; i < list->op_count; i++) {
+            const spyi_list_op *op = &list->ops[i];
+            const spyi_dispatch *d = (const spyi_dispatch *)(const void *)op->work;
+            told t;
+            uint64_t size = 0;
+            if (!op->plan) continue;
+            memset(&t, 0, sizeof t);
+            spyi_variant_addresses(op->plan, op->variant, tell, &t);
+            for (uint32_t u = 0; u < op->variant->bound_inputs.uniform_count; u++) size += spyi_align(d->uniforms[u].size, 16);
+            const void *uniforms = size ? d->uniforms[0].data : NULL;
+            found += check_told(n, &t, 0, d->block, op->variant->emitted.block_size);
+            found += check_told(n, &t, 1, uniforms, (uint32_t)size);
+            check_used(n, list, op, &t, 0, d->block);
+            check_used(n, list, op, &t, 1, uniforms);
+        }
+        spy_release_command_list(list);
+        free_room(&r);
+    }
+    print_message("%u of %d calls recorded, %u addresses\n", recorded, CALLS, found);
+    assert_true(recorded >= 40 && found >= least);
+    close_sides();
+}
+
+static void test_addresses(void **state) {
+    (void)state;
+    spyi_null_desc desc;
+    addresses_of_all(NULL, 100);
+    memset(&desc, 0, sizeof desc);
+    desc.prefers_bindings = true;
+    addresses_of_all(&desc, 5);
+    desc.prefers_bindings = false;
+    desc.target = SPYI_TARGET_CUDA;
+    desc.max_block_bytes = 4096;
+    addresses_of_all(&desc, 100);
+}
+
 // >>what is refused
 
 // Makes call `n` on the first device, and gives its recipe and what the second one is to be asked with.
@@ -670,14 +758,14 @@ static void test_changed_struct(void **state) {
         memset(&w, 0, sizeof w);
         memset(&in, 0, sizeof in);
         fields[0].name = "a";
-        fields[0].type = spyi_type_scalar(tables[0], SPY_FLOAT32);
+        fields[0].type = spyi_type_scalar(tables[0], SPY_DTYPE_FLOAT32);
         fields[1].name = "b";
-        fields[1].type = spyi_type_array(tables[0], spyi_type_vector(tables[0], SPY_INT32, 3), 5);
+        fields[1].type = spyi_type_array(tables[0], spyi_type_vector(tables[0], SPY_DTYPE_INT32, 3), 5);
         fields[1].device_offset = 4;
         const spyi_type *type = spyi_type_struct(tables[0], changed ? "M" : "N", fields, 2, 64, 4), *got = NULL;
         if (changed) {
             spyi_field one = fields[0];
-            one.type = spyi_type_scalar(tables[1], SPY_FLOAT32);
+            one.type = spyi_type_scalar(tables[1], SPY_DTYPE_FLOAT32);
             (void)spyi_type_struct(tables[1], "M", &one, 1, 4, 4);
         }
         spyi_text_clear(&bytes);
@@ -847,6 +935,7 @@ static void test_real_device(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_unsized),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_refused),

@@ -100,13 +100,13 @@ static void check_tree(fixture *t, const spy_decl *d) {
     for (uint32_t i = 0; i < d->child_count; i++) {
         const spy_decl *c = &d->children[i];
         assert_ptr_equal(c->parent, d);
-        assert_int_not_equal(c->kind, SPY_DECL_MODULE);
+        assert_int_not_equal(c->kind, SPY_DECL_KIND_MODULE);
         assert_null(strchr(c->name, '$'));
         assert_true(*c->text != '\0');
-        if (c->kind == SPY_DECL_FIELD) assert_false(others);
+        if (c->kind == SPY_DECL_KIND_FIELD) assert_false(others);
         else others = true;
-        if (*c->path && c->kind != SPY_DECL_PARAMETER && c->kind != SPY_DECL_GENERIC_TYPE &&
-            c->kind != SPY_DECL_GENERIC_VALUE) { // its path leads to it or to one of its name before it
+        if (*c->path && c->kind != SPY_DECL_KIND_PARAMETER && c->kind != SPY_DECL_KIND_GENERIC_TYPE &&
+            c->kind != SPY_DECL_KIND_GENERIC_VALUE) { // its path leads to it or to one of its name before it
             const spy_decl *found = find(t, c->path);
             while (found && found != c && found->kind == c->kind) found = spy_next_overload(found);
             if (found != c && found && found->kind == c->kind) fail_msg("%s", c->path);
@@ -121,7 +121,7 @@ static void open_checked(fixture *t, const char *source) {
     open_module(t, source);
     const spy_decl *root = spy_reflect_module(t->module);
     if (!root) fail_msg("%s", spy_take_error(t->device).message);
-    assert_int_equal(root->kind, SPY_DECL_MODULE);
+    assert_int_equal(root->kind, SPY_DECL_KIND_MODULE);
     assert_string_equal(root->name, "user");
     assert_null(root->parent);
     check_tree(t, root);
@@ -158,46 +158,46 @@ static void test_functions(void **state) {
                      "namespace ns { namespace deep { float f(float x) { return x; } } }\n"
                      "namespace ns { float again() { return 1; } }\n");
     const spy_decl *root = spy_reflect_module(t.module), *f = find(&t, "f");
-    assert_int_equal(count_kind(root, SPY_DECL_FUNCTION), 6);
-    assert_int_equal(f->kind, SPY_DECL_FUNCTION);
+    assert_int_equal(count_kind(root, SPY_DECL_KIND_FUNCTION), 6);
+    assert_int_equal(f->kind, SPY_DECL_KIND_FUNCTION);
     assert_string_equal(f->text, "float f(float a, no_diff float b, out float c, inout float3 d, int k = -3, float q = 2.5, float z = ...)");
     assert_string_equal(f->type->name, "float");
     assert_int_equal(f->child_count, 7);
     const spy_decl *p = f->children;
-    HAS(&p[0], SPY_DECL_IN);
-    LACKS(&p[0], SPY_DECL_OUT | SPY_DECL_NO_DIFF | SPY_DECL_HAS_DEFAULT);
-    HAS(&p[1], SPY_DECL_NO_DIFF);
-    HAS(&p[2], SPY_DECL_OUT);
-    LACKS(&p[2], SPY_DECL_IN);
-    HAS(&p[3], SPY_DECL_IN);
-    HAS(&p[3], SPY_DECL_OUT);
-    assert_int_equal(p[3].type->kind, SPY_TYPE_VECTOR);
-    assert_int_equal(p[4].value.kind, SPY_CONSTANT_INT);
+    HAS(&p[0], SPY_DECL_FLAG_IN);
+    LACKS(&p[0], SPY_DECL_FLAG_OUT | SPY_DECL_FLAG_NO_DIFF | SPY_DECL_FLAG_HAS_DEFAULT);
+    HAS(&p[1], SPY_DECL_FLAG_NO_DIFF);
+    HAS(&p[2], SPY_DECL_FLAG_OUT);
+    LACKS(&p[2], SPY_DECL_FLAG_IN);
+    HAS(&p[3], SPY_DECL_FLAG_IN);
+    HAS(&p[3], SPY_DECL_FLAG_OUT);
+    assert_int_equal(p[3].type->kind, SPY_TYPE_KIND_VECTOR);
+    assert_int_equal(p[4].value.kind, SPY_CONSTANT_KIND_INT);
     assert_int_equal(p[4].value.int_value, -3);
-    assert_int_equal(p[5].value.kind, SPY_CONSTANT_FLOAT);
+    assert_int_equal(p[5].value.kind, SPY_CONSTANT_KIND_FLOAT);
     assert_true(p[5].value.float_value == 2.5);
-    HAS(&p[6], SPY_DECL_HAS_DEFAULT);
-    assert_int_equal(p[6].value.kind, SPY_CONSTANT_NONE);
+    HAS(&p[6], SPY_DECL_FLAG_HAS_DEFAULT);
+    assert_int_equal(p[6].value.kind, SPY_CONSTANT_KIND_NONE);
     const spy_decl *second = spy_next_overload(f);
     assert_non_null(second);
     assert_string_equal(second->text, "int f(int x)");
     assert_null(spy_next_overload(second));
-    HAS(find(&t, "g"), SPY_DECL_DIFFERENTIABLE);
-    LACKS(f, SPY_DECL_DIFFERENTIABLE);
-    assert_int_equal(find(&t, "h")->type->kind, SPY_TYPE_VOID);
+    HAS(find(&t, "g"), SPY_DECL_FLAG_DIFFERENTIABLE);
+    LACKS(f, SPY_DECL_FLAG_DIFFERENTIABLE);
+    assert_int_equal(find(&t, "h")->type->kind, SPY_TYPE_KIND_VOID);
     assert_string_equal(find(&t, "operator+")->text, "float operator+(float3 a, int b)");
     const spy_decl *gen = find(&t, "gen");
-    HAS(gen, SPY_DECL_GENERIC);
+    HAS(gen, SPY_DECL_FLAG_GENERIC);
     assert_string_equal(gen->text, "T gen<T : IFloat, let N : int>(T x, float[N] y)");
-    assert_string_equal(child(child(gen, SPY_DECL_GENERIC_TYPE, 0), SPY_DECL_CONSTRAINT, 0)->type->name, "IFloat");
-    assert_string_equal(child(gen, SPY_DECL_GENERIC_VALUE, 0)->type->name, "int");
-    assert_int_equal(child(gen, SPY_DECL_PARAMETER, 0)->type->kind, SPY_TYPE_OTHER);
-    assert_int_equal(child(gen, SPY_DECL_PARAMETER, 1)->type->kind, SPY_TYPE_ARRAY);
-    assert_int_equal(child(gen, SPY_DECL_PARAMETER, 1)->type->count, 0);
+    assert_string_equal(child(child(gen, SPY_DECL_KIND_GENERIC_TYPE, 0), SPY_DECL_KIND_CONSTRAINT, 0)->type->name, "IFloat");
+    assert_string_equal(child(gen, SPY_DECL_KIND_GENERIC_VALUE, 0)->type->name, "int");
+    assert_int_equal(child(gen, SPY_DECL_KIND_PARAMETER, 0)->type->kind, SPY_TYPE_KIND_OTHER);
+    assert_int_equal(child(gen, SPY_DECL_KIND_PARAMETER, 1)->type->kind, SPY_TYPE_KIND_ARRAY);
+    assert_int_equal(child(gen, SPY_DECL_KIND_PARAMETER, 1)->type->count, 0);
     assert_string_equal(find(&t, "ns::deep::f")->text, "float f(float x)");
     assert_ptr_equal(find(&t, "ns.deep.f"), find(&t, "ns::deep::f"));
     assert_ptr_equal(find(&t, "ns::again")->parent, find(&t, "ns"));
-    assert_int_equal(find(&t, "ns::deep")->kind, SPY_DECL_NAMESPACE);
+    assert_int_equal(find(&t, "ns::deep")->kind, SPY_DECL_KIND_NAMESPACE);
     assert_int_equal(find(&t, "f")->line, 1);
     assert_int_equal(find(&t, "ns::again")->line, 8);
     close_device(&t);
@@ -226,9 +226,9 @@ static void test_attributes(void **state) {
     const spy_attribute *test = spy_find_attribute(f, "Test");
     assert_non_null(test);
     assert_int_equal(test->arg_count, 3);
-    assert_int_equal(test->args[0].kind, SPY_CONSTANT_FLOAT);
+    assert_int_equal(test->args[0].kind, SPY_CONSTANT_KIND_FLOAT);
     assert_true(test->args[0].float_value == 3.5);
-    assert_int_equal(test->args[1].kind, SPY_CONSTANT_STRING);
+    assert_int_equal(test->args[1].kind, SPY_CONSTANT_KIND_STRING);
     assert_string_equal(test->args[1].string, "be\"cause");
     assert_int_equal(test->args[2].int_value, 7);
     assert_true(test->args[2].float_value == 7);
@@ -239,19 +239,19 @@ static void test_attributes(void **state) {
     assert_int_equal(many->args[0].int_value, 1);
     assert_int_equal(many->args[1].int_value, 4000000000);
     assert_int_equal(many->args[2].int_value, 9);
-    assert_int_equal(many->args[3].kind, SPY_CONSTANT_NONE); // Slang does not give it
+    assert_int_equal(many->args[3].kind, SPY_CONSTANT_KIND_NONE); // Slang does not give it
     assert_int_equal(many->args[4].int_value, 5);
-    assert_int_equal(many->args[5].kind, SPY_CONSTANT_NONE); // ... nor more than 32 bits
+    assert_int_equal(many->args[5].kind, SPY_CONSTANT_KIND_NONE); // ... nor more than 32 bits
     assert_string_equal(spy_find_attribute(find(&t, "S"), "Note")->args[0].string, "");
     const spy_attribute *range = spy_find_attribute(find(&t, "S::a"), "Range");
     assert_true(range->args[0].float_value == -0.5 && range->args[1].float_value == 2);
-    assert_int_equal(range->args[1].kind, SPY_CONSTANT_FLOAT);
+    assert_int_equal(range->args[1].kind, SPY_CONSTANT_KIND_FLOAT);
     assert_int_equal(find(&t, "S::b")->attribute_count, 0);
     assert_ptr_equal(spy_find_attribute(&type(&t, "S")->fields[0], "Range"), range);
     assert_non_null(spy_find_attribute(find(&t, "global"), "Range"));
     assert_int_equal(find(&t, "plain")->attribute_count, 0);
     // The structs are there once, not as Slang's second declarations.
-    assert_int_equal(find(&t, "NoteAttribute")->kind, SPY_DECL_STRUCT);
+    assert_int_equal(find(&t, "NoteAttribute")->kind, SPY_DECL_KIND_STRUCT);
     assert_null(spy_find_decl(t.module, "Note"));
     ERROR_IS(t.device, SPY_ERROR_NOT_FOUND, "Note");
     close_device(&t);
@@ -314,52 +314,52 @@ static void test_types(void **state) {
     assert_int_equal(find(&t, "Circle::Kind::Closed")->value.int_value, 9);
 
     const spy_decl *shape = find(&t, "IShape");
-    assert_int_equal(shape->kind, SPY_DECL_INTERFACE);
-    assert_int_equal(shape->type->kind, SPY_TYPE_INTERFACE);
+    assert_int_equal(shape->kind, SPY_DECL_KIND_INTERFACE);
+    assert_int_equal(shape->type->kind, SPY_TYPE_KIND_INTERFACE);
     assert_int_equal(shape->child_count, 5);
-    assert_int_equal(find(&t, "IShape::Q")->kind, SPY_DECL_ASSOCIATED_TYPE);
-    assert_int_equal(find(&t, "IShape::prop")->kind, SPY_DECL_PROPERTY);
-    HAS(find(&t, "IShape::unit"), SPY_DECL_STATIC);
+    assert_int_equal(find(&t, "IShape::Q")->kind, SPY_DECL_KIND_ASSOCIATED_TYPE);
+    assert_int_equal(find(&t, "IShape::prop")->kind, SPY_DECL_KIND_PROPERTY);
+    HAS(find(&t, "IShape::unit"), SPY_DECL_FLAG_STATIC);
 
     assert_string_equal(circle->text, "struct Circle");
-    assert_int_equal(count_kind(circle, SPY_DECL_FIELD), 4);
-    assert_int_equal(count_kind(circle, SPY_DECL_CONSTRUCTOR), 2);
-    assert_int_equal(find(&t, "Circle::__init")->kind, SPY_DECL_CONSTRUCTOR);
+    assert_int_equal(count_kind(circle, SPY_DECL_KIND_FIELD), 4);
+    assert_int_equal(count_kind(circle, SPY_DECL_KIND_CONSTRUCTOR), 2);
+    assert_int_equal(find(&t, "Circle::__init")->kind, SPY_DECL_KIND_CONSTRUCTOR);
     assert_string_equal(spy_next_overload(find(&t, "Circle::__init"))->text, "__init(int a, int b)");
-    assert_int_equal(find(&t, "Circle::area")->kind, SPY_DECL_METHOD);
-    LACKS(find(&t, "Circle::area"), SPY_DECL_STATIC | SPY_DECL_MUTATING);
-    HAS(find(&t, "Circle::unit"), SPY_DECL_STATIC);
-    HAS(find(&t, "Circle::grow"), SPY_DECL_MUTATING);
+    assert_int_equal(find(&t, "Circle::area")->kind, SPY_DECL_KIND_METHOD);
+    LACKS(find(&t, "Circle::area"), SPY_DECL_FLAG_STATIC | SPY_DECL_FLAG_MUTATING);
+    HAS(find(&t, "Circle::unit"), SPY_DECL_FLAG_STATIC);
+    HAS(find(&t, "Circle::grow"), SPY_DECL_FLAG_MUTATING);
     const spy_decl *prop = find(&t, "Circle::prop"), *both = find(&t, "Circle::both");
-    HAS(prop, SPY_DECL_GETTER);
-    LACKS(prop, SPY_DECL_SETTER);
-    HAS(both, SPY_DECL_SETTER);
+    HAS(prop, SPY_DECL_FLAG_GETTER);
+    LACKS(prop, SPY_DECL_FLAG_SETTER);
+    HAS(both, SPY_DECL_FLAG_SETTER);
     assert_string_equal(both->type->name, "float2");
     assert_string_equal(both->text, "property float2 both { get; set; }");
     const spy_decl *subscript = find(&t, "Circle::operator[]");
-    assert_int_equal(subscript->kind, SPY_DECL_SUBSCRIPT);
+    assert_int_equal(subscript->kind, SPY_DECL_KIND_SUBSCRIPT);
     assert_string_equal(subscript->text, "float operator[](int i) { get; set; }");
     const spy_decl *sides = find(&t, "Circle::sides");
-    assert_int_equal(sides->kind, SPY_DECL_VARIABLE);
+    assert_int_equal(sides->kind, SPY_DECL_KIND_VARIABLE);
     assert_int_equal(sides->value.int_value, 4);
     assert_string_equal(find(&t, "Circle::Q")->type->name, "int2");
     assert_string_equal(find(&t, "Circle::same")->text, "T same<T>(T x)");
-    assert_int_equal(find(&t, "Circle::twice")->parent->kind, SPY_DECL_EXTENSION);
+    assert_int_equal(find(&t, "Circle::twice")->parent->kind, SPY_DECL_KIND_EXTENSION);
     assert_ptr_equal(find(&t, "Circle::twice")->parent->type, circle->type);
     assert_string_equal(find(&t, "float::halved")->parent->name, "float");
     assert_string_equal(find(&t, "Grid::size")->parent->text, "extension Grid<T, N>");
 
     const spy_decl *grid = find(&t, "Grid");
     assert_string_equal(grid->text, "struct Grid<T, let N : int = 3>");
-    HAS(grid, SPY_DECL_GENERIC);
-    assert_int_equal(child(grid, SPY_DECL_GENERIC_VALUE, 0)->value.int_value, 3);
-    assert_int_equal(find(&t, "Grid::cells")->kind, SPY_DECL_FIELD);
-    assert_int_equal(find(&t, "Grid::Cell")->kind, SPY_DECL_ALIAS);
+    HAS(grid, SPY_DECL_FLAG_GENERIC);
+    assert_int_equal(child(grid, SPY_DECL_KIND_GENERIC_VALUE, 0)->value.int_value, 3);
+    assert_int_equal(find(&t, "Grid::cells")->kind, SPY_DECL_KIND_FIELD);
+    assert_int_equal(find(&t, "Grid::Cell")->kind, SPY_DECL_KIND_ALIAS);
     assert_null(find(&t, "Grid::Cell")->type); // depends on T
     assert_int_equal(grid->type->size_bytes, 0);
     assert_ptr_equal(find(&t, "Disk")->type, circle->type);
     assert_string_equal(find(&t, "F4")->text, "typealias F4 = float4");
-    HAS(find(&t, "Diff::y"), SPY_DECL_NO_DIFF);
+    HAS(find(&t, "Diff::y"), SPY_DECL_FLAG_NO_DIFF);
     close_device(&t);
 }
 
@@ -383,7 +383,7 @@ static void check_layout(spyi_target target, const size_t *circle, const size_t 
     const spy_type_info *c = type(&t, "Circle"), *in = type(&t, "Circle::Inner");
     const size_t host[] = { offsetof(host_circle, r), offsetof(host_circle, on), offsetof(host_circle, h), offsetof(host_circle, inner) };
     const size_t host_in[] = { offsetof(host_inner, v), offsetof(host_inner, d), offsetof(host_inner, c) };
-    assert_int_equal(c->kind, SPY_TYPE_STRUCT);
+    assert_int_equal(c->kind, SPY_TYPE_KIND_STRUCT);
     assert_int_equal(c->field_count, 4);
     assert_ptr_equal(c->decl, find(&t, "Circle"));
     assert_ptr_equal(c->fields, c->decl->children);
@@ -400,7 +400,7 @@ static void check_layout(spyi_target target, const size_t *circle, const size_t 
     }
     assert_int_equal(in->device_size_bytes, inner_size);
     assert_int_equal(in->device_stride_bytes, inner_stride);
-    assert_int_equal(c->fields[3].type->kind, SPY_TYPE_ARRAY);
+    assert_int_equal(c->fields[3].type->kind, SPY_TYPE_KIND_ARRAY);
     assert_int_equal(c->fields[3].type->count, 2);
     assert_string_equal(c->fields[3].type->name, "Circle.Inner[2]");
     assert_ptr_equal(c->fields[3].type->element, in);
@@ -428,33 +428,40 @@ static void test_types_by_name(void **state) {
         size_t size, device_size;
         const char *element;
     } rows[] = {
-        { "void", "void", SPY_TYPE_VOID, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
-        { "float", "float", SPY_TYPE_SCALAR, SPY_FLOAT32, 1, 1, 0, 4, 4, NULL },
-        { "bool", "bool", SPY_TYPE_SCALAR, SPY_BOOL, 1, 1, 0, 1, 4, NULL },
-        { "half", "half", SPY_TYPE_SCALAR, SPY_FLOAT16, 1, 1, 0, 2, 2, NULL },
-        { "uint64_t", "uint64_t", SPY_TYPE_SCALAR, SPY_UINT64, 1, 1, 0, 8, 8, NULL },
-        { "float3", "float3", SPY_TYPE_VECTOR, SPY_FLOAT32, 1, 3, 0, 12, 12, "float" },
-        { "vector<int,2>", "int2", SPY_TYPE_VECTOR, SPY_INT32, 1, 2, 0, 8, 8, "int" },
-        { "float3x4", "float3x4", SPY_TYPE_MATRIX, SPY_FLOAT32, 3, 4, 0, 48, 48, "float" },
-        { "float[3][2]", "float[3][2]", SPY_TYPE_ARRAY, SPY_DTYPE_DEFAULT, 1, 1, 3, 24, 24, "float[2]" },
-        { "Color", "Color", SPY_TYPE_ENUM, SPY_INT32, 1, 1, 0, 4, 4, "int" },
-        { "Wide", "Wide", SPY_TYPE_ENUM, SPY_UINT64, 1, 1, 0, 8, 8, "uint64_t" },
-        { "ns::Cell", "ns.Cell", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 8, 8, NULL },
-        { "ns::Cell[5]", "ns.Cell[5]", SPY_TYPE_ARRAY, SPY_DTYPE_DEFAULT, 1, 1, 5, 40, 40, "ns.Cell" },
-        { "Disk", "Circle", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, sizeof(host_circle), 76, NULL },
-        { "Grid<float>", "Grid<float, 3>", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 12, 12, NULL },
-        { "Grid<ns::Cell, 4>", "Grid<ns.Cell, 4>", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 32, 32, NULL },
-        { "Grid<float>.Row", "Grid<float, 3>.Row", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 4, 4, NULL },
-        { "IShape", "IShape", SPY_TYPE_INTERFACE, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
-        { "Res", "Res", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
-        { "Empty", "Empty", SPY_TYPE_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
-        { "SamplerState", "SamplerState", SPY_TYPE_SAMPLER, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
-        { "Texture2D<float4>", "Texture2D<vector<float,4>>", SPY_TYPE_RESOURCE, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, "float4" },
-        { "RWStructuredBuffer<Circle>", "RWStructuredBuffer<Circle", SPY_TYPE_RESOURCE, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, "Circle" },
-        { "ByteAddressBuffer", "ByteAddressBuffer", SPY_TYPE_RESOURCE, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
-        { "ParameterBlock<Circle>", "ParameterBlock<Circle>", SPY_TYPE_PARAMETER_BLOCK, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, "Circle" },
-        { "ConstantBuffer<float4>", "ConstantBuffer<vector<float,4>", SPY_TYPE_CONSTANT_BUFFER, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, "float4" },
-        { "Ptr<Node>", "Ptr<Node", SPY_TYPE_POINTER, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, "Node" },
+        { "void", "void", SPY_TYPE_KIND_VOID, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
+        { "float", "float", SPY_TYPE_KIND_SCALAR, SPY_DTYPE_FLOAT32, 1, 1, 0, 4, 4, NULL },
+        { "bool", "bool", SPY_TYPE_KIND_SCALAR, SPY_DTYPE_BOOL, 1, 1, 0, 1, 4, NULL },
+        { "half", "half", SPY_TYPE_KIND_SCALAR, SPY_DTYPE_FLOAT16, 1, 1, 0, 2, 2, NULL },
+        { "uint64_t", "uint64_t", SPY_TYPE_KIND_SCALAR, SPY_DTYPE_UINT64, 1, 1, 0, 8, 8, NULL },
+        { "float3", "float3", SPY_TYPE_KIND_VECTOR, SPY_DTYPE_FLOAT32, 1, 3, 0, 12, 12, "float" },
+        { "vector<int,2>", "int2", SPY_TYPE_KIND_VECTOR, SPY_DTYPE_INT32, 1, 2, 0, 8, 8, "int" },
+        { "float3x4", "float3x4", SPY_TYPE_KIND_MATRIX, SPY_DTYPE_FLOAT32, 3, 4, 0, 48, 48, "float" },
+        { "float[3][2]", "float[3][2]", SPY_TYPE_KIND_ARRAY, SPY_DTYPE_DEFAULT, 1, 1, 3, 24, 24, "float[2]" },
+        { "Color", "Color", SPY_TYPE_KIND_ENUM, SPY_DTYPE_INT32, 1, 1, 0, 4, 4, "int" },
+        { "Wide", "Wide", SPY_TYPE_KIND_ENUM, SPY_DTYPE_UINT64, 1, 1, 0, 8, 8, "uint64_t" },
+        { "ns::Cell", "ns.Cell", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 8, 8, NULL },
+        { "ns::Cell[5]", "ns.Cell[5]", SPY_TYPE_KIND_ARRAY, SPY_DTYPE_DEFAULT, 1, 1, 5, 40, 40, "ns.Cell" },
+        { "Disk", "Circle", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, sizeof(host_circle), 76, NULL },
+        { "Grid<float>", "Grid<float, 3>", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 12, 12, NULL },
+        { "Grid<ns::Cell, 4>", "Grid<ns.Cell, 4>", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 32, 32,
+          NULL },
+        { "Grid<float>.Row", "Grid<float, 3>.Row", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 4, 4,
+          NULL },
+        { "IShape", "IShape", SPY_TYPE_KIND_INTERFACE, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
+        { "Res", "Res", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
+        { "Empty", "Empty", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
+        { "SamplerState", "SamplerState", SPY_TYPE_KIND_SAMPLER, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
+        { "Texture2D<float4>", "Texture2D<vector<float,4>>", SPY_TYPE_KIND_RESOURCE, SPY_DTYPE_DEFAULT, 1, 1,
+          0, 0, 0, "float4" },
+        { "RWStructuredBuffer<Circle>", "RWStructuredBuffer<Circle", SPY_TYPE_KIND_RESOURCE,
+          SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, "Circle" },
+        { "ByteAddressBuffer", "ByteAddressBuffer", SPY_TYPE_KIND_RESOURCE, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0,
+          NULL },
+        { "ParameterBlock<Circle>", "ParameterBlock<Circle>", SPY_TYPE_KIND_PARAMETER_BLOCK,
+          SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, "Circle" },
+        { "ConstantBuffer<float4>", "ConstantBuffer<vector<float,4>", SPY_TYPE_KIND_CONSTANT_BUFFER,
+          SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, "float4" },
+        { "Ptr<Node>", "Ptr<Node", SPY_TYPE_KIND_POINTER, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, "Node" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const spy_type_info *info = type(&t, rows[i].name);
@@ -479,7 +486,7 @@ static void test_types_by_name(void **state) {
     assert_int_equal(type(&t, "Grid<ns::Cell, 4>.Row")->fields[0].offset_bytes, 0);
     assert_ptr_equal(node->fields[0].type->element, node); // through a pointer to itself
     assert_int_equal(type(&t, "Res")->field_count, 4);
-    assert_int_equal(type(&t, "Res")->fields[3].type->kind, SPY_TYPE_ARRAY);
+    assert_int_equal(type(&t, "Res")->fields[3].type->kind, SPY_TYPE_KIND_ARRAY);
     close_device(&t);
 }
 
@@ -530,11 +537,11 @@ static void test_globals(void **state) {
                      "[shader(\"fragment\")] float4 fs() : SV_Target { return image.Sample(smooth, float2(0)); }\n"
                      "void none() { }\n");
     const spy_decl *root = spy_reflect_module(t.module);
-    assert_int_equal(count_kind(root, SPY_DECL_SHADER_PARAMETER), 8);
-    assert_int_equal(find(&t, "gain")->kind, SPY_DECL_SHADER_PARAMETER);
+    assert_int_equal(count_kind(root, SPY_DECL_KIND_SHADER_PARAMETER), 8);
+    assert_int_equal(find(&t, "gain")->kind, SPY_DECL_KIND_SHADER_PARAMETER);
     assert_int_equal(find(&t, "gain")->device_offset_bytes, 0);
     assert_int_equal(find(&t, "params")->device_offset_bytes, 4);
-    assert_int_equal(find(&t, "ns::inside")->kind, SPY_DECL_SHADER_PARAMETER);
+    assert_int_equal(find(&t, "ns::inside")->kind, SPY_DECL_KIND_SHADER_PARAMETER);
     assert_int_equal(find(&t, "ns::inside")->device_offset_bytes, 20);
     // Binding 0 of set 0 holds the loose uniforms.
     assert_int_equal(find(&t, "data")->binding, 1);
@@ -544,21 +551,21 @@ static void test_globals(void **state) {
     assert_int_equal(find(&t, "placed")->space, 3);
     assert_true(find(&t, "block")->space > 0);
     const spy_decl *old = find(&t, "Old");
-    assert_int_equal(old->type->kind, SPY_TYPE_CONSTANT_BUFFER);
+    assert_int_equal(old->type->kind, SPY_TYPE_KIND_CONSTANT_BUFFER);
     assert_int_equal(old->type->element->field_count, 2);
     assert_string_equal(old->type->element->fields[1].name, "ob");
-    assert_int_equal(find(&t, "K")->kind, SPY_DECL_VARIABLE);
+    assert_int_equal(find(&t, "K")->kind, SPY_DECL_KIND_VARIABLE);
     assert_string_equal(find(&t, "K")->text, "static const int K = 42");
     assert_int_equal(find(&t, "yes")->value.int_value, 1);
     assert_int_equal(find(&t, "big")->value.int_value, 4000000000);
     assert_true(find(&t, "wide")->value.int_value == 1ll << 40);
     assert_true(find(&t, "ns::half_pi")->value.float_value == 1.5);
-    assert_int_equal(find(&t, "vec")->value.kind, SPY_CONSTANT_NONE);
-    HAS(find(&t, "vec"), SPY_DECL_HAS_DEFAULT);
-    HAS(find(&t, "EK"), SPY_DECL_EXTERN);
-    assert_int_equal(find(&t, "counter")->kind, SPY_DECL_VARIABLE);
-    LACKS(find(&t, "counter"), SPY_DECL_CONST);
-    assert_int_equal(find(&t, "scratch")->kind, SPY_DECL_VARIABLE);
+    assert_int_equal(find(&t, "vec")->value.kind, SPY_CONSTANT_KIND_NONE);
+    HAS(find(&t, "vec"), SPY_DECL_FLAG_HAS_DEFAULT);
+    HAS(find(&t, "EK"), SPY_DECL_FLAG_EXTERN);
+    assert_int_equal(find(&t, "counter")->kind, SPY_DECL_KIND_VARIABLE);
+    LACKS(find(&t, "counter"), SPY_DECL_FLAG_CONST);
+    assert_int_equal(find(&t, "scratch")->kind, SPY_DECL_KIND_VARIABLE);
     const spy_decl *cs = find(&t, "main_cs");
     assert_int_equal(cs->stage, SPY_STAGE_COMPUTE);
     assert_int_equal(cs->group_size[0], 8);
@@ -602,20 +609,20 @@ static void test_files(void **state) {
     const spy_decl *root = spy_reflect_module(t.module);
     check_tree(&t, root);
     assert_string_equal(root->file, path);
-    assert_int_equal(count_kind(root, SPY_DECL_IMPORT), 2);
+    assert_int_equal(count_kind(root, SPY_DECL_KIND_IMPORT), 2);
     bool lib = false, base = false;
     for (uint32_t i = 0; i < 2; i++) {
-        const spy_decl *import = child(root, SPY_DECL_IMPORT, i);
+        const spy_decl *import = child(root, SPY_DECL_KIND_IMPORT, i);
         lib = lib || (strcmp(import->name, "lib") == 0 && strstr(import->file, "lib.slang"));
         base = base || (strcmp(import->text, "import base") == 0 && strstr(import->file, "base.slang"));
     }
     assert_true(lib && base);
-    assert_int_equal(find(&t, "lib")->kind, SPY_DECL_FUNCTION); // an import has no path
-    assert_int_equal(find(&t, "Part")->kind, SPY_DECL_STRUCT);
+    assert_int_equal(find(&t, "lib")->kind, SPY_DECL_KIND_FUNCTION); // an import has no path
+    assert_int_equal(find(&t, "Part")->kind, SPY_DECL_KIND_STRUCT);
     assert_non_null(strstr(find(&t, "Part")->file, "part.slang"));
     assert_int_equal(find(&t, "Part")->line, 2);
     assert_ptr_equal(find(&t, "Part")->parent, root);
-    assert_int_equal(find(&t, "in_part::f")->kind, SPY_DECL_FUNCTION);
+    assert_int_equal(find(&t, "in_part::f")->kind, SPY_DECL_KIND_FUNCTION);
     assert_non_null(strstr(find(&t, "from_header")->file, "old.h"));
     assert_int_equal(find(&t, "from_header")->line, 3);
     const spy_type_info *item = find(&t, "make")->type;
@@ -707,7 +714,7 @@ static void test_deep(void **state) {
     for (int i = 0; i < 40; i++) spyi_text_add(&source, "}\n");
     spyi_text_add(&path, "S::In::x");
     open_checked(&t, spyi_text_str(&source));
-    assert_int_equal(find(&t, spyi_text_str(&path))->kind, SPY_DECL_FIELD);
+    assert_int_equal(find(&t, spyi_text_str(&path))->kind, SPY_DECL_KIND_FIELD);
     spyi_text_free(&source);
     spyi_text_free(&path);
     close_device(&t);
@@ -730,16 +737,16 @@ static void test_differentiable_generics(void **state) {
         int own_operators = 0;
         for (uint32_t i = 0; i < root->child_count; i++) {
             const spy_decl *d = &root->children[i];
-            if (d->kind != SPY_DECL_EXTENSION) continue;
+            if (d->kind != SPY_DECL_KIND_EXTENSION) continue;
             assert_true(d->child_count > 0);
             for (uint32_t k = 0; k < d->child_count; k++) own_operators += strcmp(d->children[k].name, "operator()") == 0;
         }
         assert_int_equal(own_operators, 2); // none of Slang's
         assert_string_equal(find(&t, "MLP::more")->parent->text, "extension MLP<I, O>");
         assert_string_equal(find(&t, "MLP::run")->text, "float run(float x)");
-        assert_int_equal(find(&t, "MLP::Inner::run")->kind, SPY_DECL_METHOD);
+        assert_int_equal(find(&t, "MLP::Inner::run")->kind, SPY_DECL_KIND_METHOD);
         assert_int_equal(type(&t, "MLP<8,4>")->field_count, 2);
-        assert_int_equal(type(&t, "MLP<8, 4>[3]")->kind, SPY_TYPE_ARRAY);
+        assert_int_equal(type(&t, "MLP<8, 4>[3]")->kind, SPY_TYPE_KIND_ARRAY);
         assert_non_null(spy_find_function(t.module, "MLP<8,4>.run"));
         assert_non_null(spy_find_function(t.module, "MLP<8,4>"));
         assert_null(spy_reflect_type(t.module, "MLP"));
@@ -777,10 +784,10 @@ static void test_odd(void **state) {
                      "class Kls { float x; };\n"
                      "[shader(\"mesh\")] [numthreads(32, 1, 1)] [outputtopology(\"triangle\")] void ms(OutputVertices<float4, 3> v, OutputIndices<uint3, 1> i) { }\n");
     const spy_type_info *linked = type(&t, "Linked"), *endless = type(&t, "Endless<2>");
-    assert_int_equal(linked->kind, SPY_TYPE_STRUCT);
+    assert_int_equal(linked->kind, SPY_TYPE_KIND_STRUCT);
     assert_int_equal(linked->size_bytes, 0);
-    HAS(linked->decl, SPY_DECL_EXTERN);
-    LACKS(find(&t, "Ops"), SPY_DECL_EXTERN);
+    HAS(linked->decl, SPY_DECL_FLAG_EXTERN);
+    LACKS(find(&t, "Ops"), SPY_DECL_FLAG_EXTERN);
     assert_true(spy_has_type(t.module, "Linked"));
     assert_int_equal(type(&t, "UsesLinked")->size_bytes, 0);
     assert_int_equal(type(&t, "ns::Body")->field_count, 1);
@@ -788,13 +795,13 @@ static void test_odd(void **state) {
     int depth = 0;
     for (const spy_type_info *e = endless; e && e->field_count; e = e->fields[0].type->element) depth++;
     assert_in_range(depth, 10, 100); // it ends somewhere
-    assert_int_equal(type(&t, "UsesEndless")->fields[0].type->kind, SPY_TYPE_STRUCT);
-    assert_int_equal(find(&t, "IOps::kind")->kind, SPY_DECL_VARIABLE);
+    assert_int_equal(type(&t, "UsesEndless")->fields[0].type->kind, SPY_TYPE_KIND_STRUCT);
+    assert_int_equal(find(&t, "IOps::kind")->kind, SPY_DECL_KIND_VARIABLE);
     assert_string_equal(find(&t, "IOps::add")->type->name, "IOps.This");
     assert_string_equal(find(&t, "B0::half_base")->parent->text, "extension B0");
     assert_string_equal(find(&t, "emptied")->parent->text, "extension"); // of a type parameter
     assert_null(find(&t, "emptied")->parent->type);
-    assert_int_equal(find(&t, "twice")->kind, SPY_DECL_PROPERTY); // its type is not known
+    assert_int_equal(find(&t, "twice")->kind, SPY_DECL_KIND_PROPERTY); // its type is not known
     assert_int_equal(find(&t, "Bits::Three")->value.int_value, 4);
     assert_string_equal(find(&t, "Outer::In::deep")->text, "V deep<V>(V v)");
     const spy_type_info *in = find(&t, "made")->type;
@@ -804,7 +811,7 @@ static void test_odd(void **state) {
     assert_null(spy_find_decl(t.module, "L"));
     assert_int_equal(spy_take_error(t.device).code, SPY_ERROR_NOT_FOUND);
     assert_string_equal(find(&t, "Al")->text, "typealias Al<T>");
-    assert_int_equal(find(&t, "Kls")->kind, SPY_DECL_OTHER);
+    assert_int_equal(find(&t, "Kls")->kind, SPY_DECL_KIND_OTHER);
     assert_int_equal(find(&t, "ms")->stage, SPY_STAGE_MESH);
     assert_int_equal(find(&t, "ms")->group_size[0], 32);
     close_device(&t);
@@ -897,7 +904,7 @@ static void test_released(void **state) {
     assert_null(spy_find_decl(other, "g"));
     ERROR_IS(NULL, SPY_ERROR_RELEASED, "spy_find_decl", "released");
 #endif
-    assert_int_equal(find(&t, "Circle")->kind, SPY_DECL_STRUCT);
+    assert_int_equal(find(&t, "Circle")->kind, SPY_DECL_KIND_STRUCT);
     // A module that is being released takes all of its trees with it (address sanitizer looks).
     for (int i = 0; i < 20; i++) {
         spy_module *m = load(&t, "brief", types_source);
@@ -948,7 +955,7 @@ static void test_reload(void **state) {
     const spy_decl *fresh = spy_reflect_module(t.module);
     assert_ptr_not_equal(old, fresh);
     assert_int_equal(type(&t, "S")->size_bytes, 8);
-    assert_int_equal(find(&t, "g")->kind, SPY_DECL_FUNCTION);
+    assert_int_equal(find(&t, "g")->kind, SPY_DECL_KIND_FUNCTION);
     assert_null(spy_find_decl(t.module, "f"));
     assert_int_equal(spy_take_error(t.device).code, SPY_ERROR_NOT_FOUND);
     spy_release_module(next); // the old unit goes; its tree stays

@@ -99,7 +99,7 @@ static void test_contents(void **state) {
                  spy_arg_struct("s", SPY_ARGS(spy_arg_i32("count", 3),
                                               spy_arg_struct("sun", SPY_ARGS(spy_arg_tensor("color", color),
                                                                              spy_arg_f32("power", 1))))),
-                 spy_arg_tensor("x", x), spy_out_array("hits", SPY_INT32, SPY_SHAPE(5, 8), counts)));
+                 spy_arg_tensor("x", x), spy_out_array("hits", counts, SPY_SHAPE(5, 8), SPY_DTYPE_INT32)));
     const spy_binding *b = r->bindings;
     assert_string_equal(r->signature,
                         "float3 shade(Scene s, float3 v, inout float x, out int hits, float k = ...)");
@@ -109,15 +109,16 @@ static void test_contents(void **state) {
     assert_int_equal(r->shape.dims[1], 8);
     // In the order of parameters and fields, whatever the arguments' order; k keeps its default.
     assert_int_equal(r->binding_count, 9);
-    check(&b[0], "s", "Scene", SPY_DIRECTION_DEFAULT, SPY_ARG_STRUCT, "struct of 2 fields", 0, 0);
-    check(&b[1], "s.sun", "Light", SPY_DIRECTION_DEFAULT, SPY_ARG_STRUCT, "struct of 2 fields", 1, 0);
-    check(&b[2], "s.sun.color", "float3", SPY_DIRECTION_DEFAULT, SPY_ARG_TENSOR, "float tensor (8, 3)", 2, 1);
-    check(&b[3], "s.sun.power", "float", SPY_DIRECTION_DEFAULT, SPY_ARG_FLOAT, "float number", 2, 0);
-    check(&b[4], "s.count", "int", SPY_DIRECTION_DEFAULT, SPY_ARG_INT, "int number", 1, 0);
-    check(&b[5], "v", "float3", SPY_DIRECTION_DEFAULT, SPY_ARG_TENSOR, "float tensor (5, 1, 3)", 0, 1);
-    check(&b[6], "x", "float", SPY_DIRECTION_INOUT, SPY_ARG_TENSOR, "float tensor (5, 8)", 0, 0);
-    check(&b[7], "hits", "int", SPY_DIRECTION_OUT, SPY_ARG_ARRAY, "out int host array (5, 8)", 0, 0);
-    check(&b[8], "_result", "float3", SPY_DIRECTION_OUT, SPY_ARG_NEW, "new tensor", 0, 0);
+    check(&b[0], "s", "Scene", SPY_DIRECTION_DEFAULT, SPY_ARG_KIND_STRUCT, "struct of 2 fields", 0, 0);
+    check(&b[1], "s.sun", "Light", SPY_DIRECTION_DEFAULT, SPY_ARG_KIND_STRUCT, "struct of 2 fields", 1, 0);
+    check(&b[2], "s.sun.color", "float3", SPY_DIRECTION_DEFAULT, SPY_ARG_KIND_TENSOR, "float tensor (8, 3)",
+          2, 1);
+    check(&b[3], "s.sun.power", "float", SPY_DIRECTION_DEFAULT, SPY_ARG_KIND_FLOAT, "float number", 2, 0);
+    check(&b[4], "s.count", "int", SPY_DIRECTION_DEFAULT, SPY_ARG_KIND_INT, "int number", 1, 0);
+    check(&b[5], "v", "float3", SPY_DIRECTION_DEFAULT, SPY_ARG_KIND_TENSOR, "float tensor (5, 1, 3)", 0, 1);
+    check(&b[6], "x", "float", SPY_DIRECTION_INOUT, SPY_ARG_KIND_TENSOR, "float tensor (5, 8)", 0, 0);
+    check(&b[7], "hits", "int", SPY_DIRECTION_OUT, SPY_ARG_KIND_ARRAY, "out int host array (5, 8)", 0, 0);
+    check(&b[8], "_result", "float3", SPY_DIRECTION_OUT, SPY_ARG_KIND_NEW, "new tensor", 0, 0);
     const uint32_t mapped[9] = { 0, 0, 1, 0, 0, 2, 2, 2, 2 };
     for (int i = 0; i < 9; i++) {
         assert_int_equal(b[i].map.count, mapped[i]);
@@ -217,8 +218,8 @@ static void test_bad_input(void **state) {
     FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"), SPY_ARGS(spy_arg_tensor("a", NULL), spy_arg_f32("b", 1)),
           "argument 'a'", "expected a tensor, got NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, fn("add"),
-          SPY_ARGS(spy_arg_f32("a", 1), spy_arg_array("b", SPY_FLOAT32, SPY_SHAPE(3), NULL)), "argument 'b'",
-          "expected a host array, got NULL");
+          SPY_ARGS(spy_arg_f32("a", 1), spy_arg_array("b", NULL, SPY_SHAPE(3), SPY_DTYPE_FLOAT32)),
+          "argument 'b'", "expected a host array, got NULL");
     FAILS(SPY_ERROR_NOT_FOUND, fn("add"), SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("c", 1)),
           "No parameter named 'c'");
     FAILS(SPY_ERROR_TYPE_MISMATCH, fn("shade"),

@@ -203,8 +203,8 @@ static void test_move(const char *type, size_t size, bool is_bool) {
                     SPY_ARGS(spy_arg_tensor("i", ramp),
                              spy_arg_u64("from", test_address(from) + element * (size_t)l->from_first),
                              spy_arg_u64("to", test_address(to) + element * (size_t)l->to_first),
-                             spy_arg_i32n("shape", 2, l->shape), spy_arg_i32n("from_strides", 2, l->from),
-                             spy_arg_i32n("to_strides", 2, l->to), spy_arg_i32("way", way))));
+                             spy_arg_i32n("shape", l->shape, 2), spy_arg_i32n("from_strides", l->from, 2),
+                             spy_arg_i32n("to_strides", l->to, 2), spy_arg_i32("way", way))));
         OK(spy_wait(device));
         OK(spy_tensor_read(to, got, TEST_COUNT * size));
         if (memcmp(got, expected, TEST_COUNT * size) != 0) fail_msg("%s, way %d", type, way);
@@ -271,12 +271,12 @@ static void test_struct(void **state) {
             at[rank - 1] = last;
             if (rank > 1) at[0] = 1;
             OK(spy_call(test_function(module, "stored<%s>", name),
-                        SPY_ARGS(spy_arg_u64(NULL, test_address(block)), spy_arg_i32n(NULL, rank, at),
+                        SPY_ARGS(spy_arg_u64(NULL, test_address(block)), spy_arg_i32n(NULL, at, rank),
                                  spy_out_f32("_result", &value))));
             assert_true(value == data[3 + (rank > 1 ? 1 : 0) - 2 * last]);
             OK(spy_call(test_function(module, "ranked<%s>", name),
-                        SPY_ARGS(spy_arg_u64(NULL, address + 12), spy_arg_i32n(NULL, rank, shape),
-                                 spy_arg_i32n(NULL, rank, strides), spy_arg_i32n(NULL, rank, at),
+                        SPY_ARGS(spy_arg_u64(NULL, address + 12), spy_arg_i32n(NULL, shape, rank),
+                                 spy_arg_i32n(NULL, strides, rank), spy_arg_i32n(NULL, at, rank),
                                  spy_out_f32("_result", &direct))));
             assert_true(direct == value);
         }

@@ -121,7 +121,7 @@ typedef struct env {
 
 static void listen(spy_log_level level, const char *message, void *user) {
     env *t = (env *)user;
-    if (level == SPY_LOG_WARNING) snprintf(t->heard, sizeof t->heard, "%s", message);
+    if (level == SPY_LOG_LEVEL_WARNING) snprintf(t->heard, sizeof t->heard, "%s", message);
 }
 
 static void open_env(env *t, spyi_target target) {

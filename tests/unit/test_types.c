@@ -96,14 +96,16 @@ static void test_parse(void **state) {
 static void test_intern(void **state) {
     (void)state;
     spyi_types *types = spyi_types_create(SPYI_TARGET_SPIRV);
-    const spyi_type *f = spyi_type_scalar(types, SPY_FLOAT32), *d = spyi_type_scalar(types, SPY_FLOAT64);
+    const spyi_type *f = spyi_type_scalar(types, SPY_DTYPE_FLOAT32),
+                    *d = spyi_type_scalar(types, SPY_DTYPE_FLOAT64);
     assert_ptr_equal(f, spyi_type_scalar(types, SPY_DTYPE_DEFAULT));
     assert_ptr_not_equal(f, d);
     assert_int_not_equal(f->id, d->id);
-    assert_ptr_equal(spyi_type_vector(types, SPY_FLOAT32, 3), spyi_type_vector(types, SPY_DTYPE_DEFAULT, 3));
-    const spyi_type *m = spyi_type_matrix(types, SPY_INT32, 2, 3);
-    assert_ptr_equal(m->element, spyi_type_vector(types, SPY_INT32, 3));
-    assert_ptr_equal(m->element->element, spyi_type_scalar(types, SPY_INT32));
+    assert_ptr_equal(spyi_type_vector(types, SPY_DTYPE_FLOAT32, 3),
+                     spyi_type_vector(types, SPY_DTYPE_DEFAULT, 3));
+    const spyi_type *m = spyi_type_matrix(types, SPY_DTYPE_INT32, 2, 3);
+    assert_ptr_equal(m->element, spyi_type_vector(types, SPY_DTYPE_INT32, 3));
+    assert_ptr_equal(m->element->element, spyi_type_scalar(types, SPY_DTYPE_INT32));
     assert_int_equal(m->rows, 2);
     assert_int_equal(m->columns, 3);
     spyi_field fields[2];
@@ -137,10 +139,10 @@ static void test_intern(void **state) {
     assert_int_equal(o->host_size, 24);
     assert_false(o->same_layout);
     // An enum is a scalar with a name of its own.
-    const spyi_type *e = spyi_type_enum(types, "Color", SPY_INT32);
-    assert_ptr_not_equal(e, spyi_type_scalar(types, SPY_INT32));
-    assert_ptr_equal(e, spyi_type_enum(types, "Color", SPY_INT32));
-    assert_ptr_not_equal(e, spyi_type_enum(types, "Color", SPY_UINT8));
+    const spyi_type *e = spyi_type_enum(types, "Color", SPY_DTYPE_INT32);
+    assert_ptr_not_equal(e, spyi_type_scalar(types, SPY_DTYPE_INT32));
+    assert_ptr_equal(e, spyi_type_enum(types, "Color", SPY_DTYPE_INT32));
+    assert_ptr_not_equal(e, spyi_type_enum(types, "Color", SPY_DTYPE_UINT8));
     // Arrays without a layout are none of ours.
     const spyi_type *other = spyi_type_other(types, "IShape");
     assert_int_equal(spyi_type_array(types, other, 3)->kind, SPYI_TYPE_OTHER);
@@ -217,27 +219,27 @@ static void test_round_trip(void **state) {
     memset(in, 0, sizeof in);
     memset(out, 0, sizeof out);
     in[0].name = "a";
-    in[0].type = spyi_type_scalar(types, SPY_FLOAT64);
+    in[0].type = spyi_type_scalar(types, SPY_DTYPE_FLOAT64);
     in[1].name = "b";
-    in[1].type = spyi_type_vector(types, SPY_BOOL, 3);
+    in[1].type = spyi_type_vector(types, SPY_DTYPE_BOOL, 3);
     in[1].device_offset = 8;
     in[2].name = "c";
-    in[2].type = spyi_type_scalar(types, SPY_FLOAT32);
+    in[2].type = spyi_type_scalar(types, SPY_DTYPE_FLOAT32);
     in[2].device_offset = 20;
     const spyi_type *inner = spyi_type_struct(types, "Inner", in, 3, 24, 8);
     assert_int_equal(inner->host_size, sizeof(test_inner));
     assert_int_equal(inner->fields[1].host_offset, offsetof(test_inner, b));
     assert_int_equal(inner->fields[2].host_offset, offsetof(test_inner, c));
     out[0].name = "on";
-    out[0].type = spyi_type_scalar(types, SPY_BOOL);
+    out[0].type = spyi_type_scalar(types, SPY_DTYPE_BOOL);
     out[1].name = "in";
     out[1].type = spyi_type_array(types, inner, 2);
     out[1].device_offset = 8;
     out[2].name = "tail";
-    out[2].type = spyi_type_scalar(types, SPY_UINT8);
+    out[2].type = spyi_type_scalar(types, SPY_DTYPE_UINT8);
     out[2].device_offset = 56;
     out[3].name = "halves";
-    out[3].type = spyi_type_vector(types, SPY_FLOAT16, 3);
+    out[3].type = spyi_type_vector(types, SPY_DTYPE_FLOAT16, 3);
     out[3].device_offset = 58;
     const spyi_type *outer = spyi_type_struct(types, "Outer", out, 4, 64, 8);
     assert_int_equal(outer->host_size, sizeof(test_outer));
@@ -289,7 +291,7 @@ static void test_round_trip(void **state) {
     // A device bool is any word but 0.
     uint32_t words[2] = { 0x100, 0 };
     bool bools[2] = { false, true };
-    spyi_type_to_host(spyi_type_scalar(types, SPY_BOOL), bools, words, 2);
+    spyi_type_to_host(spyi_type_scalar(types, SPY_DTYPE_BOOL), bools, words, 2);
     assert_true(bools[0] && !bools[1]);
     // The last element's end: nothing is written behind what the device has.
     spyi_field tail[2];
@@ -382,14 +384,14 @@ static const struct {
     double low; // exact in double for all
     uint64_t high;
 } test_ranges[] = {
-    { SPY_INT8, -128.0, 127 },
-    { SPY_UINT8, 0.0, 255 },
-    { SPY_INT16, -32768.0, 32767 },
-    { SPY_UINT16, 0.0, 65535 },
-    { SPY_INT32, -2147483648.0, 2147483647 },
-    { SPY_UINT32, 0.0, 4294967295u },
-    { SPY_INT64, -9223372036854775808.0, INT64_MAX },
-    { SPY_UINT64, 0.0, UINT64_MAX },
+    { SPY_DTYPE_INT8, -128.0, 127 },
+    { SPY_DTYPE_UINT8, 0.0, 255 },
+    { SPY_DTYPE_INT16, -32768.0, 32767 },
+    { SPY_DTYPE_UINT16, 0.0, 65535 },
+    { SPY_DTYPE_INT32, -2147483648.0, 2147483647 },
+    { SPY_DTYPE_UINT32, 0.0, 4294967295u },
+    { SPY_DTYPE_INT64, -9223372036854775808.0, INT64_MAX },
+    { SPY_DTYPE_UINT64, 0.0, UINT64_MAX },
 };
 
 static uint64_t test_bits(const void *value, size_t size) {
@@ -407,37 +409,37 @@ static void test_ranges_of_integers(void **state) {
         // From doubles: both ends fit, one step beyond does not, nor does half a step inside.
         double low = test_ranges[r].low;
         double values[3];
-        assert_true(spyi_convert_scalars(&out, type, &low, SPY_FLOAT64, 1));
+        assert_true(spyi_convert_scalars(&out, type, &low, SPY_DTYPE_FLOAT64, 1));
         values[0] = nextafter(low, -INFINITY);
         values[1] = low - 1;
         values[2] = low + 0.5;
         for (int i = 0; i < 3; ++i) {
             if (values[i] >= low && floor(values[i]) == values[i]) continue; // beyond 2^53 a step is no step
             out = 0x5555555555555555ull;
-            assert_false(spyi_convert_scalars(&out, type, &values[i], SPY_FLOAT64, 1));
+            assert_false(spyi_convert_scalars(&out, type, &values[i], SPY_DTYPE_FLOAT64, 1));
             assert_true(out == 0x5555555555555555ull); // nothing is written
         }
         double top =
             high > (1ull << 53) ? nextafter(ldexp(1, size == 8 && low == 0 ? 64 : 63), 0) : (double)high;
-        assert_true(spyi_convert_scalars(&out, type, &top, SPY_FLOAT64, 1));
+        assert_true(spyi_convert_scalars(&out, type, &top, SPY_DTYPE_FLOAT64, 1));
         assert_true(test_bits(&out, size) == (uint64_t)top);
         values[0] = high > (1ull << 53) ? ldexp(1, size == 8 && low == 0 ? 64 : 63) : (double)high + 1;
         values[1] = INFINITY;
         values[2] = NAN;
         for (int i = 0; i < 3; ++i)
-            assert_false(spyi_convert_scalars(&out, type, &values[i], SPY_FLOAT64, 1));
+            assert_false(spyi_convert_scalars(&out, type, &values[i], SPY_DTYPE_FLOAT64, 1));
         // From the other integers.
-        assert_true(spyi_convert_scalars(&out, type, &high, SPY_UINT64, 1));
+        assert_true(spyi_convert_scalars(&out, type, &high, SPY_DTYPE_UINT64, 1));
         assert_true(test_bits(&out, size) == high);
         uint64_t above = high + 1;
-        if (above) assert_false(spyi_convert_scalars(&out, type, &above, SPY_UINT64, 1));
+        if (above) assert_false(spyi_convert_scalars(&out, type, &above, SPY_DTYPE_UINT64, 1));
         int64_t minus = -1;
-        assert_int_equal(spyi_convert_scalars(&out, type, &minus, SPY_INT64, 1), low < 0);
+        assert_int_equal(spyi_convert_scalars(&out, type, &minus, SPY_DTYPE_INT64, 1), low < 0);
         if (low < 0 && size < 8) {
             int64_t below = (int64_t)low - 1;
-            assert_false(spyi_convert_scalars(&out, type, &below, SPY_INT64, 1));
+            assert_false(spyi_convert_scalars(&out, type, &below, SPY_DTYPE_INT64, 1));
             below = (int64_t)low;
-            assert_true(spyi_convert_scalars(&out, type, &below, SPY_INT64, 1));
+            assert_true(spyi_convert_scalars(&out, type, &below, SPY_DTYPE_INT64, 1));
             assert_true((double)(int64_t)(size == 1   ? (int64_t)(int8_t)out
                                           : size == 2 ? (int64_t)(int16_t)out
                                                       : (int64_t)(int32_t)out) == low);
@@ -446,10 +448,10 @@ static void test_ranges_of_integers(void **state) {
     // One bad element keeps all from being written.
     float from[4] = { 1, 2, 3.5f, 4 };
     int32_t to[4] = { 9, 9, 9, 9 };
-    assert_false(spyi_convert_scalars(to, SPY_INT32, from, SPY_FLOAT32, 4));
+    assert_false(spyi_convert_scalars(to, SPY_DTYPE_INT32, from, SPY_DTYPE_FLOAT32, 4));
     for (int i = 0; i < 4; ++i) assert_int_equal(to[i], 9);
     from[2] = -3;
-    assert_true(spyi_convert_scalars(to, SPY_INT32, from, SPY_FLOAT32, 4));
+    assert_true(spyi_convert_scalars(to, SPY_DTYPE_INT32, from, SPY_DTYPE_FLOAT32, 4));
     assert_int_equal(to[2], -3);
 }
 
@@ -467,28 +469,28 @@ static void test_conversions_in_runs(void **state) {
         memcpy(doubles + 1 + (size_t)i * sizeof d, &d, sizeof d);
         ints[i] = 7;
     }
-    assert_true(spyi_convert_scalars(ints, SPY_INT32, longs + 1, SPY_INT64, N));
-    assert_true(spyi_convert_scalars(floats, SPY_FLOAT32, longs + 1, SPY_INT64, N));
+    assert_true(spyi_convert_scalars(ints, SPY_DTYPE_INT32, longs + 1, SPY_DTYPE_INT64, N));
+    assert_true(spyi_convert_scalars(floats, SPY_DTYPE_FLOAT32, longs + 1, SPY_DTYPE_INT64, N));
     for (int i = 0; i < N; ++i) {
         assert_true(ints[i] == (i == 11 ? INT32_MIN : i == 12 ? INT32_MAX : i * i * 1000003 - 99));
         assert_true(floats[i] == (float)ints[i]);
     }
-    assert_true(spyi_convert_scalars(floats, SPY_FLOAT32, doubles + 1, SPY_FLOAT64, N));
+    assert_true(spyi_convert_scalars(floats, SPY_DTYPE_FLOAT32, doubles + 1, SPY_DTYPE_FLOAT64, N));
     for (int i = 0; i < N; ++i)
         assert_true(floats[i] == (i == 5 ? INFINITY : i == 6 ? -INFINITY : (float)(i / 3.0)));
-    assert_true(spyi_convert_scalars(doubles + 1, SPY_FLOAT64, floats, SPY_FLOAT32, N));
+    assert_true(spyi_convert_scalars(doubles + 1, SPY_DTYPE_FLOAT64, floats, SPY_DTYPE_FLOAT32, N));
     for (int i = 0; i < N; ++i) {
         double d;
         memcpy(&d, doubles + 1 + (size_t)i * sizeof d, sizeof d);
         assert_true(d == (double)floats[i]);
     }
-    assert_true(spyi_convert_scalars(floats, SPY_FLOAT32, ints, SPY_INT32, N));
+    assert_true(spyi_convert_scalars(floats, SPY_DTYPE_FLOAT32, ints, SPY_DTYPE_INT32, N));
     for (int i = 0; i < N; ++i) assert_true(floats[i] == (float)ints[i]);
     int64_t beyond[2] = { (int64_t)INT32_MAX + 1, (int64_t)INT32_MIN - 1 };
     for (size_t k = 0; k < 2; ++k) {
         memcpy(longs + 1 + (N - 1) * sizeof beyond[k], &beyond[k], sizeof beyond[k]);
         ints[0] = 7;
-        assert_false(spyi_convert_scalars(ints, SPY_INT32, longs + 1, SPY_INT64, N));
+        assert_false(spyi_convert_scalars(ints, SPY_DTYPE_INT32, longs + 1, SPY_DTYPE_INT64, N));
         assert_int_equal(ints[0], 7); // nothing is written
     }
 }
@@ -496,46 +498,46 @@ static void test_conversions_in_runs(void **state) {
 static void test_conversions(void **state) {
     (void)state;
     // Every pair of dtypes carries 0, 1 and, where both can, -1 and 100.
-    for (int a = SPY_BOOL; a < SPY_DTYPE_COUNT; ++a) {
-        for (int b = SPY_BOOL; b < SPY_DTYPE_COUNT; ++b) {
+    for (int a = SPY_DTYPE_BOOL; a < SPY_DTYPE_COUNT; ++a) {
+        for (int b = SPY_DTYPE_BOOL; b < SPY_DTYPE_COUNT; ++b) {
             double values[4] = { 0, 1, 100, -1 }, results[4] = { 7, 7, 7, 7 };
             uint8_t first[32], second[32];
-            bool a_signed =
-                a >= SPY_FLOAT16 || a == SPY_INT8 || a == SPY_INT16 || a == SPY_INT32 || a == SPY_INT64;
-            bool b_signed =
-                b >= SPY_FLOAT16 || b == SPY_INT8 || b == SPY_INT16 || b == SPY_INT32 || b == SPY_INT64;
-            size_t count = a == SPY_BOOL || b == SPY_BOOL ? 2 : a_signed && b_signed ? 4 : 3;
-            assert_true(spyi_convert_scalars(first, (spy_dtype)a, values, SPY_FLOAT64, count));
+            bool a_signed = a >= SPY_DTYPE_FLOAT16 || a == SPY_DTYPE_INT8 || a == SPY_DTYPE_INT16 ||
+                            a == SPY_DTYPE_INT32 || a == SPY_DTYPE_INT64;
+            bool b_signed = b >= SPY_DTYPE_FLOAT16 || b == SPY_DTYPE_INT8 || b == SPY_DTYPE_INT16 ||
+                            b == SPY_DTYPE_INT32 || b == SPY_DTYPE_INT64;
+            size_t count = a == SPY_DTYPE_BOOL || b == SPY_DTYPE_BOOL ? 2 : a_signed && b_signed ? 4 : 3;
+            assert_true(spyi_convert_scalars(first, (spy_dtype)a, values, SPY_DTYPE_FLOAT64, count));
             assert_true(spyi_convert_scalars(second, (spy_dtype)b, first, (spy_dtype)a, count));
-            assert_true(spyi_convert_scalars(results, SPY_FLOAT64, second, (spy_dtype)b, count));
+            assert_true(spyi_convert_scalars(results, SPY_DTYPE_FLOAT64, second, (spy_dtype)b, count));
             for (size_t i = 0; i < count; ++i) assert_true(results[i] == values[i]);
         }
     }
     // To bool: 0 is false, all else is true.
     double doubles[5] = { 0, -0.0, 0.25, NAN, -3 };
     bool bools[5];
-    assert_true(spyi_convert_scalars(bools, SPY_BOOL, doubles, SPY_FLOAT64, 5));
+    assert_true(spyi_convert_scalars(bools, SPY_DTYPE_BOOL, doubles, SPY_DTYPE_FLOAT64, 5));
     assert_true(!bools[0] && !bools[1] && bools[2] && bools[3] && bools[4]);
     // A bool of any bits becomes 0 or 1.
     uint8_t odd = 0x80, one = 0;
-    assert_true(spyi_convert_scalars(&one, SPY_BOOL, &odd, SPY_BOOL, 1));
+    assert_true(spyi_convert_scalars(&one, SPY_DTYPE_BOOL, &odd, SPY_DTYPE_BOOL, 1));
     assert_int_equal(one, 1);
     // Rounding: int to float and double to float to nearest, ties to even.
     int64_t big = (1ll << 24) + 1;
     float f = 0;
-    assert_true(spyi_convert_scalars(&f, SPY_FLOAT32, &big, SPY_INT64, 1));
+    assert_true(spyi_convert_scalars(&f, SPY_DTYPE_FLOAT32, &big, SPY_DTYPE_INT64, 1));
     assert_true(f == 16777216.0f);
     uint64_t most = UINT64_MAX;
-    assert_true(spyi_convert_scalars(&f, SPY_FLOAT32, &most, SPY_UINT64, 1));
+    assert_true(spyi_convert_scalars(&f, SPY_DTYPE_FLOAT32, &most, SPY_DTYPE_UINT64, 1));
     assert_true(f == 18446744073709551616.0f);
     double third = 1.0 / 3;
-    assert_true(spyi_convert_scalars(&f, SPY_FLOAT32, &third, SPY_FLOAT64, 1));
+    assert_true(spyi_convert_scalars(&f, SPY_DTYPE_FLOAT32, &third, SPY_DTYPE_FLOAT64, 1));
     assert_true(f == 1.0f / 3.0f);
     uint16_t h = 0;
     double twice = 1 + ldexp(1, -11) + ldexp(1, -40); // to float first would make it a tie
-    assert_true(spyi_convert_scalars(&h, SPY_FLOAT16, &twice, SPY_FLOAT64, 1));
+    assert_true(spyi_convert_scalars(&h, SPY_DTYPE_FLOAT16, &twice, SPY_DTYPE_FLOAT64, 1));
     assert_int_equal(h, 0x3c01);
-    assert_true(spyi_convert_scalars(NULL, SPY_INT32, NULL, SPY_FLOAT32, 0));
+    assert_true(spyi_convert_scalars(NULL, SPY_DTYPE_INT32, NULL, SPY_DTYPE_FLOAT32, 0));
 }
 
 int main(void) {

@@ -64,7 +64,7 @@ static void test_slices(void **state) {
         { 0, NONE, -1, 1, { 0 } },
         { -1, 0, -5, 2, { 9, 4 } },
     };
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(10), iota);
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(10), iota);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int64_t start = rows[i].start == NONE ? SPY_INDEX_NONE : rows[i].start, stop = rows[i].stop == NONE ? SPY_INDEX_NONE : rows[i].stop;
         expect(MADE(spy_create_slice(t, 0, start, stop, rows[i].step)), SPY_SHAPE(rows[i].count), rows[i].list, (int)i);
@@ -78,7 +78,7 @@ static void test_slices(void **state) {
 
 static void test_indexed(void **state) {
     (void)state;
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(2, 3, 4), iota); // [i][j][k] = 12 i + 4 j + k
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(2, 3, 4), iota); // [i][j][k] = 12 i + 4 j + k
     EXPECT(spy_create_indexed(t, SPY_INDICES(spy_index_at(1), spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1), spy_index_at(-1))), SPY_SHAPE(3), 23, 19, 15);
     EXPECT(spy_create_indexed(t, SPY_INDICES(spy_index_rest(), spy_index_at(2))), SPY_SHAPE(2, 3), 2, 6, 10, 14, 18, 22);
     EXPECT(spy_create_indexed(t, SPY_INDICES(spy_index_at(0), spy_index_rest(), spy_index_range(3, 0, -2))), SPY_SHAPE(3, 2), 3, 1, 7, 5, 11, 9);
@@ -112,6 +112,15 @@ static void test_indexed(void **state) {
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "rank 9");
     assert_null(spy_create_indexed(t, at_null));
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "2 items at NULL");
+    memset(&many[0], 0, sizeof many[0]); // all zero is index 0
+    spy_indices zeroed = { many, 1 };
+    spy_tensor *first = spy_create_indexed(t, zeroed), *same = spy_create_select(t, 0, 0);
+    spy_tensor_info a = spy_get_tensor_info(first), b = spy_get_tensor_info(same);
+    assert_non_null(first);
+    assert_memory_equal(&a.shape, &b.shape, sizeof a.shape);
+    assert_int_equal(a.offset_elements, b.offset_elements);
+    spy_release_tensor(first);
+    spy_release_tensor(same);
     many[0].kind = (spy_index_kind)9;
     spy_indices strange = { many, 1 };
     assert_null(spy_create_indexed(t, strange));
@@ -123,8 +132,8 @@ static void test_indexed(void **state) {
 
 static void test_reshape(void **state) {
     (void)state;
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(2, 3, 4), iota), *turned = MADE(spy_create_transpose(t, SPY_DIMS(2, 0, 1)));
-    spy_tensor *every = MADE(spy_create_slice(t, 2, 0, 4, 2)), *empty = TENSOR(SPY_INT32, SPY_SHAPE(3, 0), NULL);
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(2, 3, 4), iota), *turned = MADE(spy_create_transpose(t, SPY_DIMS(2, 0, 1)));
+    spy_tensor *every = MADE(spy_create_slice(t, 2, 0, 4, 2)), *empty = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(3, 0), NULL);
     expect(MADE(spy_create_reshape(t, SPY_SHAPE(4, -1))), SPY_SHAPE(4, 6), iota, __LINE__);
     EXPECT(spy_create_reshape(turned, SPY_SHAPE(2, 2, 6)), SPY_SHAPE(2, 2, 6), 0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21, 2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23);
     EXPECT(spy_create_reshape(every, SPY_SHAPE(12)), SPY_SHAPE(12), 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22);
@@ -172,7 +181,7 @@ static void same_bytes(spy_tensor *a, spy_tensor *b, spy_shape shape, const char
 
 static void test_view_as(void **state) {
     (void)state;
-    spy_tensor *t = TENSOR(SPY_INT32, SPY_SHAPE(4, 6), iota);
+    spy_tensor *t = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(4, 6), iota);
     same_bytes(t, MADE(spy_create_view_as(t, "float", NULL)), SPY_SHAPE(4, 6), "float");
     same_bytes(t, MADE(spy_create_view_as(t, "float3", NULL)), SPY_SHAPE(4, 2), "float3");
     same_bytes(t, MADE(spy_create_view_as(t, "uint8_t", NULL)), SPY_SHAPE(4, 24), "uint8_t");
@@ -195,7 +204,7 @@ static void test_view_as(void **state) {
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "single element", "same size");
     assert_null(spy_create_view_as(one, "double", NULL)); // its alignment is looked at first: element 1 lies at byte 4
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "byte 4", "double", "multiple of 8");
-    spy_tensor *odd = TENSOR(SPY_INT32, SPY_SHAPE(3, 3), iota), *front = MADE(spy_create_slice(odd, 1, 0, 2, 1));
+    spy_tensor *odd = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(3, 3), iota), *front = MADE(spy_create_slice(odd, 1, 0, 2, 1));
     assert_null(spy_create_view_as(front, "float2", NULL));
     ERROR_IS(SPY_ERROR_SHAPE_MISMATCH, "dimension 0", "12 bytes", "float2", "8");
     assert_null(spy_create_view_as(t, "Mixed", NULL));
@@ -288,7 +297,7 @@ static void test_random_copies(void **state) {
 static void test_huge(void **state) {
     (void)state;
     const int64_t exa = (int64_t)1 << 60;
-    spy_tensor *one = TENSOR(SPY_INT32, SPY_SHAPE(1), iota);
+    spy_tensor *one = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(1), iota);
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
     d.type = "float4";
@@ -325,7 +334,7 @@ static void test_huge(void **state) {
 
     // Views with offsets and strides.
     spy_view_desc v;
-    spy_tensor *ten = TENSOR(SPY_INT32, SPY_SHAPE(10), iota);
+    spy_tensor *ten = TENSOR(SPY_DTYPE_INT32, SPY_SHAPE(10), iota);
     memset(&v, 0, sizeof v);
     v.shape = SPY_SHAPE(0);
     v.offset_elements = -1;
@@ -348,10 +357,10 @@ static void test_huge(void **state) {
 
     // Arguments: none of them is read, or copied, beyond its end.
     float f = 0;
-    assert_null(spy_pack(device, spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(4 * exa), &f)));
+    assert_null(spy_pack(device, spy_arg_array("a", &f, SPY_SHAPE(4 * exa), SPY_DTYPE_FLOAT32)));
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_pack", "'a'", "too large size");
     spy_function *add = spy_find_function(module, "add");
-    BAD(SPY_ERROR_INVALID_ARGUMENT, spy_call(add, SPY_ARGS(spy_arg_array("a", SPY_FLOAT32, SPY_SHAPE(4 * exa), &f), spy_arg_f32("b", 1), spy_out_f32("_result", &f))), "'a'", "too large size");
+    BAD(SPY_ERROR_INVALID_ARGUMENT, spy_call(add, SPY_ARGS(spy_arg_array("a", &f, SPY_SHAPE(4 * exa), SPY_DTYPE_FLOAT32), spy_arg_f32("b", 1), spy_out_f32("_result", &f))), "'a'", "too large size");
     BAD(SPY_ERROR_INVALID_ARGUMENT, spy_call(add, SPY_ARGS(spy_arg_range("a", 0, 10, INT64_MIN), spy_arg_f32("b", 1), spy_out_f32("_result", &f))), "'a'");
     spy_release_tensor(ten);
     spy_release_tensor(four);

@@ -46,7 +46,7 @@ static void counted_free(void *memory, size_t size, void *user) {
 static void test_log(spy_log_level level, const char *message, void *user) {
     test_gpu *t = (test_gpu *)user;
     // Mesa warns on every machine that lavapipe is not conformant.
-    if (level <= SPY_LOG_WARNING && strstr(message, "not a conformant") == NULL && strstr(message, "s so far") == NULL) {
+    if (level <= SPY_LOG_LEVEL_WARNING && strstr(message, "not a conformant") == NULL && strstr(message, "s so far") == NULL) {
         spyi_text_add(&t->log, "%s\n", message);
         print_message("%s\n", message);
     }
@@ -878,7 +878,7 @@ static void test_choice(void **state) {
             "%zu: %s, %s, type %d, features 0x%x, wave %u, groups %u of %u, block %u, memory %llu MiB\n",
             i + 1, d->name, d->driver, (int)d->type, d->features, d->subgroup_size, d->max_group_count,
             d->max_group_size, d->max_inline_block_bytes, (unsigned long long)(d->memory_bytes >> 20));
-        assert_true(d->name[0] != '\0' && d->type != SPY_ADAPTER_DEFAULT &&
+        assert_true(d->name[0] != '\0' && d->type != SPY_ADAPTER_TYPE_DEFAULT &&
                     strcmp(d->backend, "vulkan") == 0);
     }
     spyi_context_init(&t.ctx, &desc);

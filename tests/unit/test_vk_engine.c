@@ -24,7 +24,7 @@ static void listen(spy_log_level level, const char *message, void *user) {
         snprintf(warned, sizeof warned, "%s", message);
         return;
     }
-    if (level == SPY_LOG_WARNING || strstr(message, "alidation")) {
+    if (level == SPY_LOG_LEVEL_WARNING || strstr(message, "alidation")) {
         print_message("%s\n", message);
         warnings++;
     }
@@ -298,7 +298,7 @@ static void test_frames(void **state) {
         good(e.guest, spy_tensor_write(input, x, sizeof x));
         spy_tensor *doubled = NULL;
         good(e.guest, spy_call(twice, SPY_ARGS(spy_arg_tensor("x", input), spy_out_tensor("_result", &doubled))));
-        spy_arg host = spy_arg_array("z", SPY_FLOAT32, SPY_SHAPE(COUNT), z);
+        spy_arg host = spy_arg_array("z", z, SPY_SHAPE(COUNT), SPY_DTYPE_FLOAT32);
         good(e.guest, spy_call(blend, SPY_ARGS(spy_arg_tensor("old", sum), spy_arg_tensor("x", doubled),
                                                spy_arg_tensor("y", once), host, spy_arg_tensor("_result", sum))));
         spy_release_tensor(once); // the GPU has not even begun with them
@@ -529,7 +529,7 @@ static void test_features(void **state) {
         e.guest = open_device(&desc);
         if (!e.guest) fail_msg("%s", spy_take_error(NULL).message);
         assert_int_equal(spy_get_device_info(e.guest).features,
-                         has & ~(doubles ? optional & ~SPY_FEATURE_FLOAT64 : optional));
+                         has & ~(doubles ? optional & ~(uint32_t)SPY_FEATURE_FLOAT64 : optional));
         spy_function *widen = function(&e, source, "widen");
         spy_status status = spy_call(widen, SPY_ARGS(spy_arg_f64("x", 2), spy_out_f64("_result", &y)));
         if (doubles) {

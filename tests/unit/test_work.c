@@ -24,7 +24,7 @@ static size_t keep_draw(const spyi_work *work, void *bytes) {
     return sizeof *draw + size;
 }
 
-static const spyi_work_kind draw_kind = { SPYI_WORK_COUNT, "draw", keep_draw };
+static const spyi_work_kind draw_kind = { SPYI_WORK_COUNT, "draw", keep_draw, NULL };
 
 // >>the texture
 
@@ -197,6 +197,93 @@ static void test_lists(void **state) {
     close_bench(&t);
 }
 
+// >>what kept work points to
+
+typedef struct seen {
+    spyi_text text;
+    const char *begin; // of the kept work
+    spyi_kernel *kernel;
+} seen;
+
+static void see_kernel(void *user, spyi_kernel **kernel) {
+    seen *s = (seen *)user;
+    spyi_text_add(&s->text, "kernel ");
+    assert_ptr_equal(*kernel, s->kernel);
+}
+static void see_inside(void *user, void *pointer) {
+    seen *s = (seen *)user;
+    const char *bytes;
+    memcpy(&bytes, pointer, sizeof bytes);
+    spyi_text_add(&s->text, bytes ? "inside+%d " : "nothing ", bytes ? (int)(bytes - s->begin) : 0);
+}
+static void see_memory(void *user, const spyi_chunk **chunk, uint64_t *offset) {
+    spyi_text_add(&((seen *)user)->text, "chunk%u+%u ", (unsigned)(*chunk)->handle, (unsigned)*offset);
+    *offset += 1000;
+}
+static void see_handle(void *user, uint64_t *handle, uint64_t *offset) {
+    spyi_text_add(&((seen *)user)->text, "handle%u+%u ", (unsigned)*handle, (unsigned)*offset);
+    *handle += 50;
+}
+
+// Keeps the work, visits it twice, and compares what was seen: the second time as the first visit has left it.
+static void visited(const spyi_work *work, spyi_kernel *kernel, const char *first, const char *second) {
+    union {
+        char bytes[1024];
+        uint64_t aligned[128];
+    } kept;
+    assert_true(work->kind->keep(work, NULL) <= sizeof kept);
+    work->kind->keep(work, kept.bytes);
+    for (int k = 0; k < 2; k++) {
+        seen s = { { NULL, 0, 0 }, kept.bytes, kernel };
+        spyi_work_visitor v = { see_kernel, see_inside, see_memory, see_handle, &s };
+        if (work->kind->visit) work->kind->visit((spyi_work *)(void *)kept.bytes, &v);
+        assert_string_equal(spyi_text_str(&s.text), k ? second : first);
+        spyi_text_free(&s.text);
+    }
+}
+
+static void test_visits(void **state) {
+    (void)state;
+    spyi_kernel_base kernel;
+    spyi_chunk chunks[2];
+    spyi_binding bindings[2];
+    spyi_uniform uniform;
+    spyi_dispatch d;
+    memset(&kernel, 0, sizeof kernel), memset(chunks, 0, sizeof chunks), memset(bindings, 0, sizeof bindings), memset(&d, 0, sizeof d);
+    chunks[0].handle = 1, chunks[1].handle = 2;
+    bindings[0].handle = 3, bindings[1].handle = 4, bindings[1].offset = 64;
+    uniform.data = "12345678901234567", uniform.size = 18;
+    kernel.block_size = 8, kernel.binding_count = 2, kernel.uniform_count = 1;
+    d.work = spyi_work_of(spyi_work_dispatch());
+    d.kernel = (spyi_kernel *)(void *)&kernel;
+    d.block = "1234567", d.bindings = bindings, d.uniforms = &uniform;
+    size_t at[4];
+    spyi_text first = { NULL, 0, 0 }, second = { NULL, 0, 0 };
+    at[0] = spyi_align(sizeof d, 16), at[1] = at[0] + 16, at[2] = at[1] + spyi_align(sizeof bindings, 16), at[3] = at[2] + spyi_align(sizeof uniform, 16);
+    for (int k = 0; k < 2; k++)
+        spyi_text_add(k ? &second : &first, "kernel inside+%d inside+%d inside+%d handle%d+0 handle%d+64 inside+%d ", (int)at[0], (int)at[1], (int)at[2], k ? 53 : 3, k ? 54 : 4, (int)at[3]);
+    visited(&d.work, d.kernel, spyi_text_str(&first), spyi_text_str(&second));
+    d.indirect = 9, d.indirect_offset = 12;
+    spyi_text_add(&first, "handle9+12 "), spyi_text_add(&second, "handle59+12 ");
+    visited(&d.work, d.kernel, spyi_text_str(&first), spyi_text_str(&second));
+    spyi_text_free(&first), spyi_text_free(&second);
+
+    spyi_copy_work copy = spyi_copy_of(&chunks[0], 4, &chunks[1], 8, 16);
+    visited(&copy.work, NULL, "chunk1+4 chunk2+8 ", "chunk1+1004 chunk2+1008 ");
+    spyi_fill_work fill = spyi_fill_of(&chunks[1], 4, 16, 0);
+    visited(&fill.work, NULL, "chunk2+4 ", "chunk2+1004 ");
+    spyi_time_store_work store = spyi_time_store_of(&chunks[0], 0, 1);
+    visited(&store.work, NULL, "chunk1+0 ", "chunk1+1000 ");
+    spyi_label_work label = spyi_label_of(SPYI_LABEL_PUSH, "name");
+    spyi_text_add(&first, "inside+%d ", (int)spyi_align(sizeof label, 16));
+    visited(&label.work, NULL, spyi_text_str(&first), spyi_text_str(&first));
+    spyi_text_free(&first);
+    label = spyi_label_of(SPYI_LABEL_POP, NULL);
+    visited(&label.work, NULL, "nothing ", "nothing ");
+    spyi_time_mark_work mark = spyi_time_mark_of(3);
+    visited(&mark.work, NULL, "", "");
+}
+
 static void test_refusals(void **state) {
     bench t;
     spyi_text error = { NULL, 0, 0 };
@@ -237,6 +324,7 @@ int main(void) {
         cmocka_unit_test(test_draws),
         cmocka_unit_test(test_memory_beside),
         cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_visits),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

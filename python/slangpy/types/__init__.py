@@ -1,2 +1,6 @@
 from .. import *
-from .. import __getattr__
+
+TYPE_CHECKING = False
+if not TYPE_CHECKING:
+    from .. import __getattr__
+del TYPE_CHECKING

@@ -26,7 +26,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
     for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
         for (columns = 0; columns < 4; columns++)
-            if (i != SPY_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+            if (i != SPY_DTYPE_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
@@ -37,9 +37,9 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
     memcpy(info->driver, "none", sizeof "none");
-    info->type = SPY_ADAPTER_CPU;
+    info->type = SPY_ADAPTER_TYPE_CPU;
     info->features = spyi_null_u32(d->features, all_features);
-    if (d->bindings_only) info->features &= ~SPY_FEATURE_POINTERS;
+    if (d->bindings_only) info->features &= ~(uint32_t)SPY_FEATURE_POINTERS;
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
     info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
     info->max_group_count = spyi_null_u32(d->max_group_count, 65535);

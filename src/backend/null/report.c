@@ -16,7 +16,7 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
     spyi_mutex_unlock(&n->lock);
     spyi_text_free(&text);
     if (error) spyi_text_add(error, "%s", line);
-    else spyi_logf(n->base.ctx, SPY_LOG_ERROR, "null backend: %s", line);
+    else spyi_logf(n->base.ctx, SPY_LOG_LEVEL_ERROR, "null backend: %s", line);
     return SPY_ERROR_INTERNAL;
 }
 

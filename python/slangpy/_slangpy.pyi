@@ -1,0 +1,1366 @@
+"""The C module of the package. What it means to have Any here: arguments of Slang functions (numbers, sequences, dicts, arrays, tensors,
+generators, objects with get_this(), instances of registered classes) and their results, which the Slang code decides.
+
+Every class and function of C is declared here and nowhere else; slangpy/math.pyi has the vectors. What is written in Python has its
+annotations in the .py files.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from os import PathLike
+from typing import (
+    Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, final, overload, type_check_only,
+)
+
+from numpy.typing import DTypeLike, NDArray
+from typing_extensions import Buffer as _BytesLike, Self, disjoint_base
+
+from .buffers import Buffer
+from .device import Device
+from .encoders import CommandEncoder
+from .enums import DeviceType, SlangCompilerOptions, SlangDebugInfoLevel, SlangFloatingPointMode, SlangOptimizationLevel
+from .interop import _StreamLike
+from .math import (
+    bool1 as bool1, bool2 as bool2, bool3 as bool3, bool4 as bool4, float1 as float1, float2 as float2, float2x2 as float2x2,
+    float2x3 as float2x3, float2x4 as float2x4, float3 as float3, float3x2 as float3x2, float3x3 as float3x3,
+    float3x4 as float3x4, float4 as float4, float4x2 as float4x2, float4x3 as float4x3, float4x4 as float4x4,
+    float16_t as float16_t, float16_t1 as float16_t1, float16_t2 as float16_t2, float16_t3 as float16_t3,
+    float16_t4 as float16_t4, int1 as int1, int2 as int2, int3 as int3, int4 as int4, quatf as quatf, uint1 as uint1,
+    uint2 as uint2, uint3 as uint3, uint4 as uint4,
+)
+from .programs import SlangEntryPoint, SlangSession
+from .reflection import (
+    DeclKind as _DeclKind, ModifierID, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
+    TypeKind as _TypeKind,
+)
+
+SPY_VERSION: int
+
+# >>what arguments may be
+
+_Path: TypeAlias = str | PathLike[str]
+_T = TypeVar("_T", bound=Tensor)
+_T_co = TypeVar("_T_co", bound=Tensor, covariant=True)
+
+@type_check_only
+class _SupportsDLPack(Protocol):
+    def __dlpack__(self) -> Any: ...
+
+@type_check_only
+class _SupportsCudaArray(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+@type_check_only
+class _Named(Protocol):  # torch.float32 and its like
+    @property
+    def name(self) -> str: ...
+
+# Any array of another library: numpy, torch, memoryview, array.array.
+_ArrayLike: TypeAlias = NDArray[Any] | _BytesLike | _SupportsDLPack | _SupportsCudaArray
+_GradLike: TypeAlias = Tensor | _ArrayLike | Sequence[Any] | float | Mapping[str, _ArrayLike]
+_ShapeLike: TypeAlias = Shape | Sequence[SupportsIndex] | SupportsIndex
+_TypeLike: TypeAlias = Struct | TypeReflection | str | type | DTypeLike | _Named
+_MapLike: TypeAlias = Sequence[int] | int | _TypeLike | None
+
+@type_check_only
+class _ModuleOptions(TypedDict, total=False):
+    strict_broadcasting: bool
+    compiler_options: SlangCompilerOptions | _ModuleOptions
+    defines: Mapping[str, object]
+    include_paths: Sequence[_Path]
+    optimization: SlangOptimizationLevel | Literal["default", "none", "low", "high", "maximal"]
+    debug_info: SlangDebugInfoLevel | Literal["default", "none", "minimal", "standard", "maximal"]
+    floating_point_mode: SlangFloatingPointMode | Literal["default", "precise", "fast"]
+    warnings_as_errors: bool
+    enable_experimental_features: bool
+    type_conformances: Sequence[str]
+
+_Options: TypeAlias = _ModuleOptions | SlangCompilerOptions | None
+
+@type_check_only
+class _ByName:  # attributes are functions and types of Slang
+    def __getattr__(self, name: str, /) -> Any: ...
+
+# >>errors
+
+class Error(RuntimeError):
+    """An error of the library: what was asked, what was expected, what came."""
+class ArgumentTypeError(Error, TypeError):
+    """A type that does not fit. Also a TypeError."""
+class ArgumentValueError(Error, ValueError):
+    """A value, shape or number of arguments that does not fit. Also a ValueError."""
+class SlangCompileError(Error):
+    """Slang code that does not compile: the compiler's text, with file and line."""
+class NameNotFoundError(Error, KeyError):
+    """A name, file or object that was not found. Also a KeyError."""
+
+# >>modules, types, functions
+
+@final
+class Module(_ByName):
+    """Slang code by name: attributes are its functions and types; module['f<float, 4>'] names a specialisation."""
+
+    def __new__(cls, device_module: Module, options: _Options = {}, link: Sequence[Module] = []) -> Self: ...
+    @staticmethod
+    def load_from_file(device: Device, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
+        """Load a .slang or .slang-module file; a name without ending is a .slang file. `options`: strict_broadcasting,
+        defines, include_paths, optimization ...
+        """
+    @staticmethod
+    def load_from_source(
+        device: Device, name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
+    ) -> Module:
+        """Load Slang text."""
+    @staticmethod
+    def load_from_module(
+        device: Device, module: Module, options: _Options = {}, link: Sequence[Module] = []
+    ) -> Module:
+        """The module itself."""
+    @property
+    def name(self) -> str:
+        """The module's name or path."""
+    @property
+    def device(self) -> Device:
+        """The device that it was loaded on."""
+    @property
+    def device_module(self) -> Module:
+        """SlangPy's lower-level module: here the module itself."""
+    @property
+    def layout(self) -> ProgramLayout:
+        """Reflection of the module: a ProgramLayout."""
+    @property
+    def session(self) -> SlangSession:
+        """The device's SlangSession."""
+    @property
+    def entry_points(self) -> list[SlangEntryPoint]:
+        """The functions with a stage, [shader("compute")] and others, as a list of SlangEntryPoint."""
+    @property
+    def module_decl(self) -> DeclReflection:
+        """The root of the module's declarations."""
+    def find_function(self, name: str, /) -> Function | None:
+        """The function of that name, or None."""
+    def require_function(self, name: str, /) -> Function:
+        """The function of that name; ValueError when there is none."""
+    def find_struct(self, name: str, /) -> Struct | None:
+        """The type of that name, or None."""
+    def require_struct(self, name: str, /) -> Struct:
+        """The type of that name; ValueError when there is none."""
+    def find_function_in_struct(self, struct: Struct | str, name: str, /) -> Function | None:
+        """A method of a type or of its name, or None."""
+    def reload(self, source: str | None = None, /) -> None:
+        """Load the code again, from its file or from new text. When that fails, all stays as it was."""
+    def save(self, path: _Path, /) -> None:
+        """Write the module in compiled form as a .slang-module file."""
+    def entry_point(self, name: str, type_conformances: Sequence[str] = ()) -> SlangEntryPoint:
+        """A function of the module as a SlangEntryPoint; an error when there is none."""
+    def __getitem__(self, name: str, /) -> Any: ...  # a Function or a Struct
+
+@final
+class Struct(_ByName):
+    """A Slang type: `module.Particle`, `module.float3`. Attributes are its methods and nested types; calling it calls its
+    constructor.
+    """
+
+    @property
+    def name(self) -> str:
+        """Slang's name, e.g. 'float3' or 'Particle'."""
+    @property
+    def full_name(self) -> str:
+        """Slang's name."""
+    @property
+    def module(self) -> Module:
+        """The module in which the name is known."""
+    @property
+    def struct(self) -> TypeReflection:
+        """Reflection of the type: a TypeReflection."""
+    @property
+    def fields(self) -> dict[str, Struct]:
+        """Field names to their types; empty when it is no struct."""
+    @property
+    def shape(self) -> Shape:
+        """Sizes of a vector, matrix or array; () for others."""
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in C's layout; 0 for what host memory cannot hold."""
+    def as_struct(self) -> Struct:
+        """The type itself, for code that says module.Foo.as_struct()."""
+    def as_func(self) -> Function:
+        """ValueError, for this is a type."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __getitem__(self, name: str, /) -> Any: ...  # a Function or a Struct
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __lt__(self, other: Any, /) -> bool: ...
+    def __le__(self, other: Any, /) -> bool: ...
+    def __gt__(self, other: Any, /) -> bool: ...
+    def __ge__(self, other: Any, /) -> bool: ...
+
+@final
+class Function:
+    """A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; _result= says
+    where the result goes, _append_to= records, _thread_count= adds threads. A pointer takes a tensor, a buffer, an
+    address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension of structs.
+    """
+
+    @property
+    def name(self) -> str:
+        """Slang's name."""
+    @property
+    def module(self) -> Module:
+        """The module that it is looked up in."""
+    @property
+    def reflection(self) -> FunctionReflection | None:
+        """Reflection of the function's declaration, the first of its overloads: a FunctionReflection; None for what Slang
+        itself declares.
+        """
+    @overload
+    def __call__(
+        self,
+        *args: Any,
+        _result: Literal["numpy"],
+        _append_to: None = None,
+        _thread_count: _ShapeLike | None = None,
+        **kwargs: Any,
+    ) -> NDArray[Any]: ...
+    @overload
+    def __call__(
+        self,
+        *args: Any,
+        _result: Literal["tensor"],
+        _append_to: None = None,
+        _thread_count: _ShapeLike | None = None,
+        **kwargs: Any,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        self,
+        *args: Any,
+        _result: type[_T],
+        _append_to: None = None,
+        _thread_count: _ShapeLike | None = None,
+        **kwargs: Any,
+    ) -> _T: ...
+    @overload
+    def __call__(
+        self,
+        *args: Any,
+        _result: Any = None,
+        _append_to: CommandEncoder | None = None,
+        _thread_count: _ShapeLike | None = None,
+        **kwargs: Any,
+    ) -> Any: ...
+    @property
+    def bwds(self) -> Function:
+        """The backward derivative, a Function: bwds(..., _result=tensor) takes the arguments of the call, reads the
+        gradients of the outputs (grad_in of tensors, .grad of a DiffPair) and adds, for each element, the product with
+        the derivative to the gradients of the inputs (grad_out, .grad). Outputs stay as they are, what has no gradient is
+        a constant, and it gives None. An inout parameter must hold the value that went in, and needs separate grad_in and
+        grad_out. Slang must know a derivative ([Differentiable]); else slangpy.Error says why it does not.
+        """
+    @property
+    def fwds(self) -> Function:
+        """The forward derivative, a Function: fwds(...) takes the arguments of the call and reads the gradients of the
+        inputs as a direction. It gives the result with its gradient, how fast it changes in that direction: a Tensor with
+        gradients, or a DiffPair of values or arrays. A _result that is given, and out parameters, get both as well.
+        """
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """As the function itself."""
+    def append_to(self, encoder: CommandEncoder, /, *args: Any, **kwargs: Any) -> Any:
+        """Record the call into a command encoder instead of making it."""
+    def dispatch(
+        self,
+        thread_count: _ShapeLike,
+        *args: Any,
+        vars: Mapping[str, Any] | None = {},
+        command_encoder: CommandEncoder | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Run over explicit threads; arguments go whole."""
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """What the call would do: binding table, call shape, kernel text. Nothing runs."""
+    def time(self, *args: Any, **kwargs: Any) -> float:
+        """Make the call, wait for it, and give the GPU's time in seconds."""
+    def resolve(self, *args: Any, **kwargs: Any) -> Resolution:
+        """How a call with these arguments is understood, as a Resolution. No kernel is compiled and nothing runs; errors are
+        those of the call.
+        """
+    def map(self, *args: _MapLike, **kwargs: _MapLike) -> Function:
+        """For each argument, by position or parameter name, a tuple of kernel dimensions (() for one value that is passed
+        whole) or the Slang type it is loaded as. A name that no overload has is a ValueError.
+        """
+    def set(self, *args: Mapping[str, Any] | Callable[[], Mapping[str, Any]], **kwargs: Any) -> Function:
+        """Dicts, keywords, or callables that give a dict at each call: values for the module's global shader parameters."""
+    def constants(self, constants: Mapping[str, Any], /) -> Function:
+        """A dict of values for `extern static const`, fixed when it is compiled."""
+    def bind(self, this: Any, /) -> Function:
+        """The instance that a method is called on."""
+    def return_type(self, return_type: str | type | None, /) -> Function:
+        """What calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default."""
+    def thread_group_size(self, *size: _ShapeLike) -> Function:
+        """Threads of a group, as numbers or a tuple of at most three; missing ones are 1."""
+    def call_group_shape(self, *shape: _ShapeLike) -> Function:
+        """Elements that run next to each other."""
+    def prelude(self, text: str, /) -> Function:
+        """Slang text, added to an earlier one, at the head of the generated kernel."""
+    def type_conformances(self, conformances: Sequence[str], /) -> Function:
+        """Types that interface values may have at run time: a list of 'Circle : IShape = 0' or ('IShape', 'Circle', 0)."""
+    def deterministic(self, enable: bool = True) -> Function:
+        """.bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many elements share.
+        An error where the function itself adds to a gradient (DiffTensor).
+        """
+    def cuda_stream(self, stream: _StreamLike, /) -> Function:
+        """Calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int, a
+        NativeHandle, or an object with cuda_stream or __cuda_stream__(), as torch's streams. ValueError where the device
+        is not CUDA's, or the stream of another context.
+        """
+    def write(self, function: Callable[..., object], /, *args: Any) -> Function:
+        """function(cursor, *args) sets globals at each call."""
+    def as_func(self) -> Function:
+        """The function itself."""
+    def as_struct(self) -> Struct:
+        """ValueError, for this is a function."""
+
+@final
+class Binding:
+    """One parameter of a call, or a field of one, and what it got."""
+
+    @property
+    def path(self) -> str:
+        """The parameter, or a field of it: 'x', 'light.color', '_result'."""
+    @property
+    def type(self) -> str:
+        """The Slang type that each element of the call gets: 'float3', 'Light'."""
+    @property
+    def direction(self) -> Literal["in", "out", "inout"]:
+        """Of the parameter: 'in', 'out' or 'inout'."""
+    @property
+    def argument(self) -> str:
+        """What came, for people: 'float tensor (100, 3)'."""
+    @property
+    def map(self) -> tuple[int, ...]:
+        """Argument dimension i is run over as dimension map[i] of the call."""
+    @property
+    def consumed_rank(self) -> int:
+        """Trailing dimensions of the argument that feed the type."""
+    @property
+    def depth(self) -> int:
+        """0: a parameter or '_result'; 1: their fields; and so on."""
+
+@final
+class Resolution:
+    """What a call would be: overload, types, mapping, shape. See Function.resolve()."""
+
+    @property
+    def signature(self) -> str:
+        """The overload that was chosen: 'float3 scale(float3 v, float s)'."""
+    @property
+    def result_type(self) -> str:
+        """The Slang type of the function's result; 'void' when it has none."""
+    @property
+    def shape(self) -> Shape:
+        """The Shape of the call: the function runs once for each of its elements."""
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        """Each parameter that got an argument, followed by its fields, then '_result': a tuple of Bindings."""
+    @property
+    def argument_types(self) -> tuple[str, ...]:
+        """The Slang types of the parameters that got an argument, without '_result': a tuple of str."""
+
+@type_check_only
+class _Fields:
+    def __getattr__(self, name: str, /) -> ShaderCursor: ...
+
+@final
+class ShaderCursor(_Fields):
+    """The module's global shader parameters, to be set: cursor.light.color = value, cursor['gain'] = 2."""
+
+    def write(self, value: Any, /) -> None:
+        """Set the place; write(dict) at the root: set several."""
+    def find_field(self, name: str, /) -> ShaderCursor:
+        """The place of a field: cursor[name]."""
+    def find_element(self, index: int, /) -> ShaderCursor:
+        """The place of an element: cursor[index]."""
+    def __setattr__(self, name: str, value: Any, /) -> None: ...
+    def __delattr__(self, name: str, /) -> None: ...
+    def __getitem__(self, key: str | int, /) -> ShaderCursor: ...
+    def __setitem__(self, key: str | int, value: Any, /) -> None: ...
+    def __delitem__(self, key: str | int, /) -> None: ...
+
+# >>tensors
+
+@type_check_only
+class _Sizes:
+    def __iter__(self) -> Iterator[int]: ...
+
+@final
+class Shape(_Sizes):
+    """Sizes of an array's dimensions, the last one varying fastest. Equal to a tuple of the same sizes."""
+
+    def __new__(cls, *sizes: _ShapeLike) -> Self: ...
+    @property
+    def concrete(self) -> bool:
+        """Whether no size is -1."""
+    @property
+    def valid(self) -> bool:
+        """Whether no size is -1."""
+    @property
+    def element_count(self) -> int:
+        """The product of the sizes."""
+    def as_tuple(self) -> tuple[int, ...]:
+        """The sizes as a tuple."""
+    def as_list(self) -> list[int]:
+        """The sizes as a list."""
+    def calc_contiguous_strides(self) -> Shape:
+        """Row-major strides in elements."""
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> int: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Shape: ...
+    def __add__(self, other: _ShapeLike, /) -> Shape: ...
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __lt__(self, other: Any, /) -> bool: ...
+    def __le__(self, other: Any, /) -> bool: ...
+    def __gt__(self, other: Any, /) -> bool: ...
+    def __ge__(self, other: Any, /) -> bool: ...
+
+@type_check_only
+class _Making(Protocol[_T_co]):
+    def __call__(
+        self,
+        device: Device | Module,
+        ndarray: _ArrayLike,
+        usage: Any = None,
+        memory_type: Any = None,
+        *,
+        dtype: _TypeLike | None = None,
+    ) -> _T_co: ...
+
+# One name for two things: Tensor.from_numpy(device, array) makes one, tensor.from_numpy(array) fills it.
+@type_check_only
+class _FromNumpy(Protocol):
+    @overload
+    def __get__(self, instance: None, owner: type[_T], /) -> _Making[_T]: ...
+    @overload
+    def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[_ArrayLike | Mapping[str, Any]], None]: ...
+
+@type_check_only
+class _SharingTorch(Protocol[_T_co]):
+    def __call__(self, device: Device | Module, tensor: Any, dtype: _TypeLike | None = None) -> _T_co: ...
+
+@type_check_only
+class _FromTorch(Protocol):
+    @overload
+    def __get__(self, instance: None, owner: type[_T], /) -> _SharingTorch[_T]: ...
+    @overload
+    def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[_ArrayLike | Mapping[str, Any]], None]: ...
+
+@type_check_only
+class _SharingDLPack(Protocol[_T_co]):
+    def __call__(self, device: Device | Module, array: Any, dtype: _TypeLike | None = None) -> _T_co: ...
+
+@type_check_only
+class _FromDLPack(Protocol):
+    @overload
+    def __get__(self, instance: None, owner: type[_T], /) -> _SharingDLPack[_T]: ...
+    @overload
+    def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[_ArrayLike | Mapping[str, Any]], None]: ...
+
+@type_check_only
+class _Numpy(Protocol):
+    @overload
+    def __get__(self, instance: None, owner: type[_T], /) -> _Making[_T]: ...
+    @overload
+    def __get__(self, instance: Tensor, owner: Any, /) -> Callable[[], NDArray[Any]]: ...
+
+@disjoint_base
+class Tensor:
+    """An N-dimensional strided array of device memory with a Slang element type, contents undefined. Tensor(storage, dtype,
+    shape, strides=None, offset=0): the same over the memory of a Buffer or another tensor; strides and offset in
+    elements. == compares which object it is, with a warning where values are given: to_numpy() == value compares
+    elements.
+    """
+
+    @overload
+    def __new__(
+        cls,
+        device: Device | Module,
+        shape: _ShapeLike,
+        dtype: _TypeLike | None = None,
+        *,
+        usage: Any = None,
+        memory_type: Any = None,
+    ) -> Self: ...
+    @overload
+    def __new__(
+        cls,
+        device: Device | Module,
+        dtype: _TypeLike | None = None,
+        element_count: int | None = None,
+        shape: _ShapeLike | None = None,
+        usage: Any = None,
+        memory_type: Any = None,
+        element_type: _TypeLike | None = None,
+    ) -> Self: ...
+    @overload
+    def __new__(
+        cls, storage: Tensor, dtype: _TypeLike, shape: _ShapeLike, strides: _ShapeLike | None = None, offset: int = 0
+    ) -> Self: ...
+    @overload
+    def __new__(cls, array: _ArrayLike, /) -> Self: ...
+    @classmethod
+    def empty(
+        cls,
+        device: Device | Module,
+        shape: _ShapeLike | None = None,
+        dtype: _TypeLike | None = None,
+        usage: Any = None,
+        memory_type: Any = None,
+        element_count: int | None = None,
+    ) -> Self:
+        """A tensor of undefined contents."""
+    @classmethod
+    def zeros(
+        cls,
+        device: Device | Module,
+        shape: _ShapeLike | None = None,
+        dtype: _TypeLike | None = None,
+        usage: Any = None,
+        memory_type: Any = None,
+        element_count: int | None = None,
+    ) -> Self:
+        """A tensor of zeros."""
+    @classmethod
+    def empty_like(cls, other: Tensor) -> Self:
+        """Of its shape and type, contents undefined."""
+    @classmethod
+    def zeros_like(cls, other: Tensor) -> Self:
+        """Of its shape and type, all zero."""
+    @classmethod
+    def full(cls, device: Device | Module, shape: _ShapeLike, fill_value: Any, dtype: _TypeLike | None = None) -> Self:
+        """A tensor whose elements all have one value."""
+    @classmethod
+    def load_from_image(
+        cls,
+        device: Device,
+        path: _Path,
+        flip_y: bool = False,
+        linearize: bool = False,
+        scale: float = 1.0,
+        offset: float = 0.0,
+        grayscale: bool = False,
+    ) -> Self:
+        """An image file as a (height, width) tensor of float, float2, float3 or float4; 8-bit values become 0 to 1. Needs
+        Pillow.
+        """
+    from_numpy: ClassVar[_FromNumpy]
+    from_torch: ClassVar[_FromTorch]
+    from_dlpack: ClassVar[_FromDLPack]
+    numpy: ClassVar[_Numpy]
+    @property
+    def shape(self) -> Shape:
+        """Sizes of the dimensions."""
+    @property
+    def strides(self) -> Shape:
+        """Steps between neighbours of each dimension, in elements."""
+    @property
+    def offset(self) -> int:
+        """Of the first element in its storage, in elements."""
+    @property
+    def element_count(self) -> int:
+        """The product of the sizes."""
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+    @property
+    def device_address(self) -> int:
+        """The GPU's address of the first element."""
+    @property
+    def dtype(self) -> Struct:
+        """The Slang element type, a Struct."""
+    @property
+    def device(self) -> Device:
+        """The device that it lives on."""
+    def to_numpy(self) -> NDArray[Any]:
+        """A numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured
+        elements. Waits.
+        """
+    def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
+        """Fill the tensor from an array with as many numbers, converted, or for structs from a structured array or a dict of
+        arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
+        """
+    def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
+        """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
+        value, cursor[i].read(); cursor.apply() copies back what was written. Waits.
+        """
+    @property
+    def storage(self) -> Buffer:
+        """The tensor's memory as a Buffer of bytes: the same memory. ValueError unless elements lie next to each other."""
+    def uniforms(self) -> dict[str, Any]:
+        """A dict of shape, strides and offset; as a value for dispatch(vars=...) it is the tensor."""
+    def to_torch(self) -> Any:
+        """A torch tensor over the same memory, where the device is CUDA's; else one on the CPU with a copy of the contents:
+        waits. ImportError without torch.
+        """
+    def torch(self) -> Any:
+        """As to_torch()."""
+    def view(
+        self, shape: _ShapeLike, strides: _ShapeLike | None = None, offset: int = 0, dtype: _TypeLike | None = None
+    ) -> Self:
+        """The same memory in another way; strides and offset in elements."""
+    @overload
+    def broadcast_to(self, shape: _ShapeLike) -> Self:
+        """Sizes of 1 stretched, leading dimensions added; no copy."""
+    @overload
+    def broadcast_to(self, *sizes: SupportsIndex) -> Self:
+        """Sizes of 1 stretched, leading dimensions added; no copy."""
+    @overload
+    def reshape(self, shape: _ShapeLike) -> Self:
+        """The same elements in other sizes; one may be -1. Never copies."""
+    @overload
+    def reshape(self, *sizes: SupportsIndex) -> Self:
+        """The same elements in other sizes; one may be -1. Never copies."""
+    def flatten_dtype(self) -> Self:
+        """Elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory."""
+    def clear(self, command_encoder: CommandEncoder | None = None) -> None:
+        """Set all bytes to zero."""
+    def with_grads(
+        self, grad_in: _GradLike | None = None, grad_out: _GradLike | None = None, zero: bool = True
+    ) -> Tensor:
+        """The same memory as a Tensor that carries gradients, of its shape and of Slang's T.Differential. Without arguments
+        one new one, zero, serves for both; grad_in is what calls read, grad_out what backward calls add to and forward
+        ones write. Each is a Tensor, or numbers for a new one: an array, a list or one number for all. TypeError:
+        elements that have no gradients, as int.
+        """
+    def detach(self) -> Tensor:
+        """The same memory as a Tensor without gradients."""
+    @property
+    def grad(self) -> Tensor | Any:
+        """The gradient, a Tensor: grad_out, or else grad_in; AttributeError without gradients. Views have views of it."""
+    @property
+    def grad_in(self) -> Tensor | None:
+        """The gradient that calls read, of their outputs going backward; or None."""
+    @property
+    def grad_out(self) -> Tensor | None:
+        """The gradient that calls give, of their inputs going backward; or None."""
+    def point_to(self, target: Tensor) -> None:
+        """See the memory that `target` sees; same shape, strides and type, else ValueError."""
+    def is_contiguous(self) -> bool:
+        """Whether elements lie row-major without gaps."""
+    def __bool__(self) -> bool: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any, /) -> Self: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
+    def __dlpack__(self, **kwargs: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+@final
+class BufferCursor:
+    """Elements of a tensor in a copy on the host. cursor[i] is a BufferElementCursor, cursor[i] = value writes one; apply()
+    copies back what was written. BufferCursor(device_type, element_layout, buffer, load_before_write=True) sees a Buffer
+    as elements of a type; BufferCursor(device_type, element_layout, size) makes memory for as many.
+    """
+
+    @overload
+    def __new__(cls, tensor: Tensor, start: int = 0, count: int | None = None) -> Self: ...
+    @overload
+    def __new__(
+        cls,
+        device_type: DeviceType,
+        element_layout: TypeLayoutReflection | TypeReflection | Struct,
+        buffer: Tensor | int,
+        load_before_write: bool = True,
+        /,
+    ) -> Self: ...
+    @property
+    def element_count(self) -> int:
+        """Number of elements."""
+    @property
+    def element_size(self) -> int:
+        """Bytes of an element in C's layout."""
+    @property
+    def element_type(self) -> Struct:
+        """The Slang type of the elements."""
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the elements have been read."""
+    @property
+    def resource(self) -> Tensor:
+        """What the elements belong to."""
+    def apply(self) -> None:
+        """Copy the elements that were written to the tensor."""
+    def load(self) -> None:
+        """Read the elements again; what was not applied is lost. Waits."""
+    def find_element(self, index: int, /) -> BufferElementCursor:
+        """Cursor[index]. IndexError beyond the end."""
+    def to_numpy(self) -> NDArray[Any]:
+        """The copy as a numpy array, as Tensor.to_numpy()."""
+    def copy_from_numpy(self, data: Any, /) -> None:
+        """Write all elements, as Tensor.copy_from_numpy()."""
+    def write_from_numpy(self, data: Any, /) -> None:
+        """As copy_from_numpy()."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: SupportsIndex, /) -> BufferElementCursor: ...
+    def __setitem__(self, index: SupportsIndex, value: Any, /) -> None: ...
+    def __delitem__(self, index: SupportsIndex, /) -> None: ...
+
+@type_check_only
+class _Parts:
+    def __getattr__(self, name: str, /) -> BufferElementCursor: ...
+
+@final
+class BufferElementCursor(_Parts):
+    """A place in the elements of a BufferCursor: place.field, place['light.color'], place[2]; place.field = value writes."""
+
+    @property
+    def type(self) -> Struct:
+        """The Slang type of the place."""
+    def read(self) -> Any:
+        """The value: a number, vector, matrix, list, or a dict for a struct."""
+    def write(self, value: Any, /) -> None:
+        """Numbers, lists, vectors or arrays; a dict changes the fields that it names. Nothing is changed when a part does
+        not fit.
+        """
+    def set_data(self, data: _BytesLike, /) -> None:
+        """The place's bytes in C's layout, from anything with a buffer."""
+    def is_valid(self) -> bool:
+        """Whether it can be read and written: its device is open."""
+    def has_field(self, name: str, /) -> bool:
+        """Whether there is a part of that name or path."""
+    def has_element(self, index: int, /) -> bool:
+        """Whether there is a part of that index."""
+    def find_field(self, name: str, /) -> BufferElementCursor:
+        """A part by name or path, as cursor[name]. KeyError when there is none."""
+    def find_element(self, index: int, /) -> BufferElementCursor:
+        """A part by index, as cursor[index]. IndexError beyond the end."""
+    def __bool__(self) -> Literal[True]: ...
+    def __len__(self) -> int: ...
+    def __setattr__(self, name: str, value: Any, /) -> None: ...
+    def __delattr__(self, name: str, /) -> None: ...
+    def __getitem__(self, key: str | int, /) -> BufferElementCursor: ...
+    def __setitem__(self, key: str | int, value: Any, /) -> None: ...
+    def __delitem__(self, key: str | int, /) -> None: ...
+
+class NDBuffer(Tensor):
+    """Slang's other name for a Tensor. NDBuffer(array): a copy of any array (numpy, ...) on the device that
+    push_current_device() set; as from_torch() for one in CUDA memory.
+    """
+
+# >>values that are arguments
+
+@final
+class Generator:
+    """An argument whose values are made in the kernel: see call_id, thread_id, grid, wang_hash, rand_float."""
+
+@final
+class PackedArg:
+    """An argument made once by pack(module, value), to be given to many calls."""
+
+@disjoint_base
+class ValueRef:
+    """A value that an out or inout parameter changes; .value holds it."""
+
+    def __new__(cls, init_value: Any = None) -> Self: ...
+    value: Any
+
+@final
+class DiffPair:
+    """A value and its gradient, as an argument of .bwds and .fwds: a number, list, vector, array, tensor or dict each.
+    Numbers and lists are replaced by what comes back, arrays and tensors are written where they lie. Backward, gradients
+    of inputs are added to and those of outputs read; forward the other way round. primal None: an output whose value does
+    not matter. Other calls take the value alone.
+    """
+
+    def __new__(cls, primal: Any = None, grad: Any = None, needs_grad: bool = True) -> Self: ...
+    primal: Any
+    grad: Any
+    needs_grad: bool
+
+def call_id(dims: int = -1) -> Generator:
+    """Where in the call's shape each element is. `dims` is the parameter's size, which is known."""
+def thread_id(dims: int = -1) -> Generator:
+    """The number of each element. `dims` is the parameter's size, which is known."""
+def grid(shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Generator:
+    """Coordinates; -1 in shape is any size, an int is a rank of open sizes."""
+def wang_hash(dim: int = 1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True) -> Generator:
+    """Random unsigned numbers."""
+def rand_float(
+    min: float = 0, max: float = 1, dim: int = 1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True
+) -> Generator:
+    """Random floats in [min, max)."""
+def intRef(value: int = 0, /) -> ValueRef:
+    """A ValueRef."""
+def floatRef(value: float = 0.0, /) -> ValueRef:
+    """A ValueRef."""
+def pack(module: Module, value: Any, /) -> PackedArg:
+    """The value as a PackedArg, converted once for many calls."""
+
+# >>reflection
+
+@disjoint_base
+class BaseReflectionObject:
+    """What all reflection objects have. They stay as they are when their module is reloaded."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it can be asked: its device is open."""
+    @property
+    def module(self) -> Module:
+        """The Module that it belongs to, which it keeps."""
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __lt__(self, other: Any, /) -> bool: ...
+    def __le__(self, other: Any, /) -> bool: ...
+    def __gt__(self, other: Any, /) -> bool: ...
+    def __ge__(self, other: Any, /) -> bool: ...
+
+@final
+class ProgramLayout(BaseReflectionObject):
+    """Module.layout: types, functions and shader parameters by name. Lists are those of the moment when it was asked for; a
+    module that was reloaded has another one.
+    """
+
+    @property
+    def parameters(self) -> list[VariableLayoutReflection]:
+        """The global shader parameters, as VariableLayoutReflections."""
+    @property
+    def entry_points(self) -> list[EntryPointLayout]:
+        """The entry points, as EntryPointLayouts."""
+    @property
+    def module_decl(self) -> DeclReflection:
+        """The root of the declarations, a DeclReflection."""
+    def find_type_by_name(self, name: str, /) -> TypeReflection | None:
+        """A TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when there is none."""
+    def require_type_by_name(self, name: str, /) -> TypeReflection:
+        """As find_type_by_name, but a LookupError with the nearest names."""
+    def find_function_by_name(self, name: str, /) -> FunctionReflection | None:
+        """A FunctionReflection, the first of the overloads: 'f', 'ns::f', 'Circle::area', without generic arguments; None
+        when there is none.
+        """
+    def require_function_by_name(self, name: str, /) -> FunctionReflection:
+        """As find_function_by_name, but a ValueError."""
+    def find_function_by_name_in_type(self, type: _ReflectedType, name: str, /) -> FunctionReflection | None:
+        """A method of a type; None when there is none."""
+    def get_type_layout(self, type: _ReflectedType, /) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of a type or its name: sizes and offsets."""
+    def is_sub_type(self, sub_type: _ReflectedType, super_type: _ReflectedType, /) -> bool:
+        """Whether a type implements an interface."""
+
+@final
+class TypeReflection(BaseReflectionObject):
+    """A Slang type. It can be given as the dtype of tensors and in map()."""
+
+    Kind: TypeAlias = _TypeKind
+    ScalarType: TypeAlias = _ScalarType
+    ResourceShape: TypeAlias = _ResourceShape
+    ResourceAccess: TypeAlias = _ResourceAccess
+    @property
+    def kind(self) -> Kind:
+        """A TypeReflection.Kind."""
+    @property
+    def name(self) -> str:
+        """The name without namespaces and generic arguments: 'float3', 'Grid'."""
+    @property
+    def full_name(self) -> str:
+        """The name in full: 'geometry.Grid<float, 4>'; arrays in C's order."""
+    @property
+    def scalar_type(self) -> ScalarType:
+        """A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."""
+    @property
+    def row_count(self) -> int:
+        """Rows of a matrix; 1 for vectors and scalars; 0 for others."""
+    @property
+    def col_count(self) -> int:
+        """Columns of a matrix, components of a vector; 1 for scalars; 0 for others."""
+    @property
+    def element_type(self) -> TypeReflection | None:
+        """Of an array, vector, matrix, pointer, buffer or texture; an enum's integer; else None."""
+    @property
+    def element_count(self) -> int:
+        """Of an array (0: unsized) or vector; 0 for others."""
+    @property
+    def total_array_element_count(self) -> int:
+        """Elements of an array of arrays altogether; 0 for others."""
+    @property
+    def fields(self) -> list[VariableReflection]:
+        """A struct's fields, as VariableReflections."""
+    @property
+    def field_count(self) -> int:
+        """How many fields it has."""
+    @property
+    def resource_shape(self) -> ResourceShape:
+        """A TypeReflection.ResourceShape; none when it is no resource."""
+    @property
+    def resource_access(self) -> ResourceAccess:
+        """A TypeReflection.ResourceAccess; none when it is no resource."""
+    @property
+    def resource_result_type(self) -> TypeReflection | None:
+        """What a buffer or texture holds; None when it is no resource."""
+    @property
+    def shape(self) -> Shape:
+        """Sizes of arrays, matrices and vectors, outermost first; () for others."""
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array."""
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a scalar."""
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a vector."""
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it is a matrix."""
+    @property
+    def is_struct(self) -> bool:
+        """Whether it is a struct."""
+    @property
+    def is_float(self) -> bool:
+        """Whether its numbers are floats: half, float or double."""
+    @property
+    def is_integer(self) -> bool:
+        """Whether its numbers are integers, signed or not."""
+    @property
+    def is_signed(self) -> bool:
+        """Whether its numbers are signed integers."""
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is of bools."""
+    @property
+    def user_attributes(self) -> list[Attribute]:
+        """Attributes of the declaration of a struct, enum or interface of this module."""
+    @property
+    def decl(self) -> DeclReflection | None:
+        """The DeclReflection of a struct, enum or interface of this module; else None."""
+    def unwrap_array(self) -> TypeReflection:
+        """The type of an array's innermost elements; others: itself."""
+    def find_field(self, name: str, /) -> VariableReflection | None:
+        """The VariableReflection of a field, or None."""
+    def implements(self, interface: _ReflectedType, /) -> bool:
+        """Whether it implements an interface, a type or its name."""
+
+@final
+class TypeLayoutReflection(BaseReflectionObject):
+    """How a type lies in memory."""
+
+    @property
+    def kind(self) -> TypeReflection.Kind:
+        """A TypeReflection.Kind."""
+    @property
+    def name(self) -> str:
+        """The type's name."""
+    @property
+    def type(self) -> TypeReflection:
+        """The TypeReflection."""
+    @property
+    def size(self) -> int:
+        """Bytes on the device, as in a tensor; 0 for resources and what is open."""
+    @property
+    def alignment(self) -> int:
+        """Its alignment in bytes on the device."""
+    @property
+    def stride(self) -> int:
+        """Bytes from one element of an array to the next on the device."""
+    @property
+    def host_size(self) -> int:
+        """Bytes in C's layout, which host data has."""
+    @property
+    def host_alignment(self) -> int:
+        """Its alignment in C's layout."""
+    @property
+    def fields(self) -> list[VariableLayoutReflection]:
+        """A struct's fields, as VariableLayoutReflections."""
+    @property
+    def element_type_layout(self) -> TypeLayoutReflection | None:
+        """Of an array, vector, matrix or buffer; else None."""
+    def unwrap_array(self) -> TypeLayoutReflection:
+        """The layout of an array's innermost elements; others: itself."""
+    def find_field(self, name: str, /) -> VariableLayoutReflection | None:
+        """The VariableLayoutReflection of a field, or None."""
+
+@type_check_only
+class _Declared(BaseReflectionObject):
+    @property
+    def name(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def doc(self) -> str: ...
+    @property
+    def modifiers(self) -> list[ModifierID]: ...
+    @property
+    def user_attributes(self) -> list[Attribute]: ...
+    def has_modifier(self, modifier: ModifierID, /) -> bool: ...
+    def find_user_attribute_by_name(self, name: str, /) -> Attribute | None: ...
+
+@final
+class FunctionReflection(_Declared):
+    """A declared function, method or constructor."""
+
+    @property
+    def full_name(self) -> str:
+        """The name with its parents': 'geometry::Circle::area'."""
+    @property
+    def return_type(self) -> TypeReflection:
+        """The type of the result; 'void' is one too."""
+    @property
+    def parameters(self) -> list[VariableReflection]:
+        """The parameters, as VariableReflections."""
+    @property
+    def this(self) -> TypeReflection | None:
+        """The type that it is a method of; None for others and static ones."""
+    @property
+    def is_overloaded(self) -> bool:
+        """Whether there are others of the name."""
+    @property
+    def overloads(self) -> list[FunctionReflection]:
+        """All functions of the name, this one among them."""
+    @property
+    def is_constructor(self) -> bool:
+        """Whether it is an __init."""
+    @property
+    def have_return_value(self) -> bool:
+        """Whether the result is not void."""
+    @property
+    def is_generic(self) -> bool:
+        """Whether it has generic parameters, or its struct has."""
+    @property
+    def static(self) -> bool:
+        """Whether it is a static method."""
+    @property
+    def mutating(self) -> bool:
+        """Whether it is a method that changes its instance."""
+    @property
+    def differentiable(self) -> bool:
+        """Whether it is [Differentiable]."""
+    @property
+    def decl(self) -> DeclReflection:
+        """Its DeclReflection."""
+    def specialize_with_arg_types(self, types: Sequence[_ReflectedType], /) -> FunctionReflection | None:
+        """The overload whose parameters have exactly these types (TypeReflections or names), or None. Function.resolve()
+        finds what a call would take, with conversions and generics.
+        """
+
+@final
+class VariableReflection(_Declared):
+    """A parameter, field, constant or variable."""
+
+    @property
+    def type(self) -> TypeReflection | None:
+        """Its TypeReflection; None for an enum's case."""
+    @property
+    def index(self) -> int:
+        """Its position among the parameters or fields, from 0."""
+    @property
+    def has_default(self) -> bool:
+        """Whether a call may leave it out; whether it is initialised."""
+    @property
+    def value(self) -> int | float | str | None:
+        """A constant's, a default that is a plain number; else None."""
+    @property
+    def decl(self) -> DeclReflection:
+        """Its DeclReflection."""
+
+@type_check_only
+class _Children:
+    def __iter__(self) -> Iterator[DeclReflection]: ...
+
+@final
+class DeclReflection(_Declared, _Children):
+    """A declaration of a module. len(decl), decl[i] and iteration give its children."""
+
+    Kind: TypeAlias = _DeclKind
+    @property
+    def kind(self) -> Kind:
+        """What it declares: a DeclReflection.Kind."""
+    @property
+    def path(self) -> str:
+        """The name with its parents': 'geometry::Circle::area'; '' where it has none."""
+    @property
+    def type(self) -> TypeReflection | None:
+        """Of a variable; a function's result; what a struct declares; else None."""
+    @property
+    def parent(self) -> DeclReflection | None:
+        """The declaration that this one lies in; None: it is the root."""
+    @property
+    def children(self) -> list[DeclReflection]:
+        """The declarations in it, as a list; len() and [i] do it without one."""
+    @property
+    def child_count(self) -> int:
+        """How many children it has."""
+    @property
+    def value(self) -> int | float | str | None:
+        """A number or text: of an enum's case, a constant, a default; None where it is not known."""
+    @property
+    def file(self) -> str:
+        """The file it is written in; '' when that is not known."""
+    @property
+    def line(self) -> int:
+        """The line, from 1; 0 when that is not known."""
+    def as_type(self) -> TypeReflection:
+        """The TypeReflection of a struct, enum, interface or alias."""
+    def as_function(self) -> FunctionReflection:
+        """The FunctionReflection of a function or method."""
+    def as_variable(self) -> VariableReflection:
+        """The VariableReflection of a field, parameter or variable."""
+    def find_children_of_kind(self, kind: Kind, child_name: str = ...) -> list[DeclReflection]:
+        """A list of DeclReflections, all or those of one name."""
+    def children_of_kind(self, kind: Kind, /) -> list[DeclReflection]:
+        """A list of DeclReflections."""
+    def find_first_child_of_kind(self, kind: Kind, child_name: str = ...) -> DeclReflection | None:
+        """A DeclReflection, or None."""
+    def __bool__(self) -> Literal[True]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: SupportsIndex, /) -> DeclReflection: ...
+
+@final
+class VariableLayoutReflection(BaseReflectionObject):
+    """Where a field or a global shader parameter lies."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+    @property
+    def variable(self) -> VariableReflection:
+        """The VariableReflection."""
+    @property
+    def type(self) -> TypeReflection:
+        """The TypeReflection."""
+    @property
+    def type_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection."""
+    @property
+    def offset(self) -> int:
+        """Bytes from the beginning of its struct, or of the uniform globals, on the device."""
+    @property
+    def host_offset(self) -> int:
+        """Bytes from the beginning of its struct in C's layout."""
+    @property
+    def binding(self) -> int:
+        """Of a global resource, in the module's own layout."""
+    @property
+    def space(self) -> int:
+        """The descriptor set of a global resource."""
+
+@final
+class EntryPointLayout(BaseReflectionObject):
+    """A function with a [shader(...)] attribute."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+    @property
+    def stage(self) -> ShaderStage:
+        """The ShaderStage."""
+    @property
+    def compute_thread_group_size(self) -> tuple[int, int, int]:
+        """[numthreads] as a tuple (x, y, z); zeros for other stages."""
+    @property
+    def parameters(self) -> list[VariableLayoutReflection]:
+        """The parameters, as VariableLayoutReflections."""
+    @property
+    def function(self) -> FunctionReflection:
+        """The FunctionReflection."""
+
+@final
+class Attribute(BaseReflectionObject):
+    """An attribute that is declared as a struct, at a declaration."""
+
+    @property
+    def name(self) -> str:
+        """The name: 'Range' of [Range(0, 1)]."""
+    @property
+    def args(self) -> tuple[int | float | str | None, ...]:
+        """The arguments: int, float, str, or None for those that Slang does not tell (double, half, more than 32 bits)."""
+    @property
+    def argument_count(self) -> int:
+        """How many arguments it has."""
+
+@type_check_only
+class _Paths:
+    def __getattr__(self, name: str, /) -> ReflectionCursor: ...
+
+@final
+class ReflectionCursor(BaseReflectionObject, _Paths):
+    """Walks through a type or layout: cursor.light.color, cursor['lights[2].color'], cursor[2]."""
+
+    def __new__(cls, layout: Struct | TypeReflection | TypeLayoutReflection | VariableLayoutReflection) -> Self: ...
+    @property
+    def type(self) -> TypeReflection:
+        """The TypeReflection of what is there."""
+    @property
+    def type_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of what is there."""
+    @property
+    def offset(self) -> int:
+        """Bytes from where the first cursor was, on the device."""
+    @property
+    def host_offset(self) -> int:
+        """Bytes from where the first cursor was, in C's layout."""
+    def find_field(self, name: str, /) -> ReflectionCursor | None:
+        """A cursor at a field, also by a path such as 'lights[2].color'; None: none."""
+    def find_element(self, index: int, /) -> ReflectionCursor | None:
+        """A cursor at an element of an array or vector; None: none."""
+    def has_field(self, name: str, /) -> bool:
+        """Whether find_field() would find it."""
+    def has_element(self, index: int, /) -> bool:
+        """Whether find_element() would find it."""
+    def __getitem__(self, key: str | int, /) -> ReflectionCursor: ...
+
+_ReflectedType: TypeAlias = Struct | TypeReflection | TypeLayoutReflection | str
+
+# >>devices and command lists
+
+@disjoint_base
+class _Device:  # the base of slangpy.Device
+    """A GPU with its memory pool, compiler sessions and cache of compiled calls. See create_device()."""
+    _follow: Any
+    log: Callable[[int, str], object] | None
+    progress: Callable[[str, bool], object] | None
+    @property
+    def is_closed(self) -> bool:
+        """Whether close() was called."""
+    def close(self) -> None:
+        """Release the device and all that was made from it; waits for its work."""
+    def wait(self) -> None:
+        """Submit all work and wait for it. Ctrl-C ends the waiting."""
+    def flush(self) -> int:
+        """Hand all recorded work to the GPU without waiting; gives its id."""
+    def wait_for_submit(self, id: int, /) -> None:
+        """Wait for the work up to an id that flush() or submit gave."""
+    def is_submit_finished(self, id: int, /) -> bool:
+        """Whether the work up to an id has finished. Never waits."""
+    def stats(self) -> dict[str, int]:
+        """Counts since the device was made: calls, dispatches, barriers, submits, bytes."""
+    def trim(self) -> None:
+        """Give unused pooled memory back to the driver."""
+    def register_device_close_callback(self, function: Callable[[Device], object], /) -> None:
+        """Call function(device) before the device is released."""
+    def register_shader_hot_reload_callback(self, function: Callable[..., object], /) -> None:
+        """Call function(succeeded, message) after each reload of a module."""
+    def reload_all_programs(self) -> int:
+        """Reload all modules whose files have changed; gives how many."""
+    def set_hot_reload_delay(self, delay_ms: int, /) -> None:
+        """Least time between two looks at the files, in milliseconds."""
+    def flush_print(self) -> None:
+        """Wait for work that prints, and deliver its messages to the log."""
+    def flush_print_to_string(self) -> str:
+        """Wait for work that prints; gives its messages, a line each."""
+    def load_module(self, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
+        """A Module."""
+    def load_module_from_file(self, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
+        """A Module."""
+    def load_module_from_source(
+        self, module_name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
+    ) -> Module:
+        """A Module."""
+    def __enter__(self) -> Self: ...
+
+class _Recording:
+    @property
+    def device(self) -> Device: ...
+    @property
+    def is_finished(self) -> bool: ...
+    @property
+    def op_count(self) -> int: ...
+    @property
+    def call_count(self) -> int: ...
+    @property
+    def timestamp_count(self) -> int: ...
+    @property
+    def submit_count(self) -> int: ...
+
+@disjoint_base
+class _CommandEncoder(_Recording):
+    """Records calls, copies and marks, to be submitted any number of times: see Device.create_command_encoder()."""
+
+    def __new__(cls, device: _Device, label: str | None = None, on_record: Callable[[int, int, str], object] | None = None) -> Self: ...
+    def copy_buffer(self, dst: Tensor, dst_offset: int, src: Tensor, src_offset: int, size: int) -> None:
+        """Copy bytes; the ranges do not overlap."""
+    def clear_buffer(self, buffer: Tensor, offset: int = 0, size: int = -1) -> None:
+        """Set bytes to zero; -1: to the end."""
+    def upload_buffer_data(self, buffer: Tensor, offset: int, data: _ArrayLike) -> None:
+        """Copy the bytes of a contiguous array, as they are now, to the buffer."""
+    def copy_tensor(self, dst: Tensor, src: Tensor) -> None:
+        """Copy all elements; same shape and type, both contiguous."""
+    def fill_tensor(self, tensor: Tensor, value: float) -> None:
+        """Set every number of a contiguous tensor."""
+    def push_debug_group(self, name: str, color: Any = None) -> None:
+        """Name what follows, for debug tools."""
+    def pop_debug_group(self) -> None:
+        """End the newest group."""
+    def insert_debug_marker(self, name: str, color: Any = None) -> None:
+        """Name this point, for debug tools."""
+    def global_barrier(self) -> None:
+        """All earlier work ends before later work begins. Buffers and tensors never need it."""
+    def finish(self) -> CommandBuffer:
+        """End the recording; gives a CommandBuffer to submit. The encoder is used up."""
+
+@final
+class CommandBuffer(_Recording):
+    """A finished recording: see Device.submit_command_buffer()."""
+
+    _queries: list[Any]
+    def _submit(self) -> Any:
+        """Do the operations in order, as if they were called now."""
+
+    def set(self, call: int, /, **values: Any) -> None:
+        """From the next submission on, a recorded call gets other numbers, or lists or arrays that feed one value. call: its
+        number, from 0: call_count before it was recorded. Parts of structs and shader parameters by path:
+        **{'light.power': 2}."""
+
+# >>classes that users register
+
+_V = TypeVar("_V")
+
+PYTHON_TYPES: dict[type, Callable[[Any], Any]]
+
+def register_python_type(type: type[_V], function: Callable[[_V], Any]) -> None:
+    """Arguments of that class, or of one derived from it, are passed as function(value). It gives a number, list, dict,
+    array, tensor or generator, or an object with get_this() and update_this(). As PYTHON_TYPES[type] = function. Register
+    before the first call with such a value.
+    """
+def register_write_to_cursor_type(type: type[_V], function: Callable[[_V], Any]) -> None:
+    """What a cursor writes for values of that class, function(value): numbers, lists, dicts. A class may have a method
+    to_cursor() instead.
+    """
+
+# >>what only the package itself uses
+
+def _enumerate_adapters(*args: Any) -> Any:
+    """What adapters a backend has, as a list of dicts."""
+def _after_fork(*args: Any) -> Any:
+    """Called in the child of a fork: its devices are the parent's."""
+def _at_exit(*args: Any) -> Any:
+    """Called when the interpreter ends; True: because of Ctrl-C. Work whose wait Ctrl-C has ended is not waited for again;
+    then, none is.
+    """
+def _buffer_make(*args: Any) -> Any:
+    """A tensor of rank 1."""
+def _buffer_over(*args: Any) -> Any:
+    """Its memory in bytes, shared."""
+def _buffer_read(*args: Any) -> Any:
+    """A bytearray of it."""
+def _buffer_size(*args: Any) -> Any:
+    """Bytes on the device."""
+def _buffer_write(*args: Any) -> Any:
+    """Copy bytes to it."""
+def _check_options(*args: Any) -> Any:
+    """The error that loading a module with them would give."""
+def _cuda_get_current(*args: Any) -> Any:
+    """(the thread's current CUcontext, its adapter's number from 1), or (0, 0)."""
+def _cuda_set_current(*args: Any) -> Any:
+    """Makes it current; 0: none."""
+def _gradient_view(*args: Any) -> Any:
+    """For NDDifferentiableBuffer."""
+def _is_static(*args: Any) -> Any:
+    """Whether the method has no `this`."""
+def _set_logger(*args: Any) -> Any:
+    """function(level, message) for the messages of devices without one, or None."""

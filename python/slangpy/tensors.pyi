@@ -1,1 +1,0 @@
-"""What tensors do in Python; see Tensor."""

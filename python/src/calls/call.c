@@ -1,0 +1,556 @@
+// A call: Python arguments become spy_args on the stack, then spy_call, then results. Objects are made for results only.
+#include "calls/calls.h"
+#include "slangpy_cuda.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define SPYP_MOST_ARGS 64
+
+// So many calls of one thread may run within each other's arguments and callbacks. Each takes 11 KiB of the thread's stack.
+#define SPYP_MOST_NESTED 64
+static SPYP_THREAD_LOCAL int spyp_nested;
+
+typedef struct spyp_invocation {
+    spyp_call call;
+    spy_arg items[SPYP_MOST_ARGS + 1]; // and the result
+    spy_args args;
+    spy_call_options options;
+    bool has_options;
+    spy_result value, grad;  // of a result without a place of its own, and its gradient going forward
+    spy_tensor *tensor, *grad_tensor; // of one that must be a tensor
+    spy_arg pair[2];
+    PyObject *result;       // `_result`, borrowed; NULL: none given
+    PyObject *append_to;    // borrowed, or NULL
+    PyObject *thread_count; // borrowed, or NULL
+} spyp_invocation;
+
+// >>errors
+
+// Adds the parameter's type to the text of the exception for a value that cannot be an argument.
+static void spyp_add_expected(spyp_call *call, const char *name, Py_ssize_t position) {
+    PyObject *type, *value, *trace, *expected;
+    if (call->foreign || !PyErr_ExceptionMatches(PyExc_TypeError) || !(expected = spyp_argument_types(call->function, name, position))) return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *text = PyObject_Str(value), *all = NULL;
+    const char *words = text ? spyp_utf8(text) : NULL;
+    if (words && strncmp(words, "Unsupported type <", 18) == 0) all = spyp_format("%U; expected %U", text, expected);
+    PyErr_Restore(type, value, trace);
+    if (all) PyErr_SetObject(PyExc_TypeError, all);
+    Py_XDECREF(text);
+    Py_XDECREF(all);
+    Py_DECREF(expected);
+}
+
+static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t position) {
+    if (!name) name = spyp_argument_name(call->function, position);
+    spyp_add_expected(call, name, position);
+    if (name) spyp_error_prefix(call, "%U: argument '%s': ", call->function->name, name);
+    else spyp_error_prefix(call, "%U: argument %zd: ", call->function->name, position + 1);
+}
+
+// Raises the device's error without a name before the library's text, because that text names the Slang function.
+static PyObject *spyp_raise_call(spyp_device *d) {
+    d->what = NULL;
+    return spyp_raise(d);
+}
+
+// >>arguments
+
+// Converts one argument. `text` is its name, or NULL. `position` counts from 0; a bound instance has -1.
+static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyObject *name, const char *text, Py_ssize_t position) {
+    spyp_call *call = &in->call;
+    if (in->args.count == SPYP_MOST_ARGS) {
+        PyErr_Format(PyExc_TypeError, "%U: Too many arguments: expected at most %d", call->function->name, SPYP_MOST_ARGS);
+        return -1;
+    }
+    spy_arg *arg = &in->items[in->args.count];
+    call->name = text;
+    call->position = position;
+    int status = spyp_convert_here(call, object, text, arg);
+    spyp_chain *chain = call->function->chain;
+    if (status == 0 && chain && (chain->map_args || chain->map_kwargs)) status = spyp_chain_map(call, name ? -1 : position, name, arg);
+    if (status < 0) {
+        spyp_add_argument(call, text, position);
+        return -1;
+    }
+    in->args.count++;
+    return 0;
+}
+
+// >>where the result goes
+
+// Makes the argument for a result that has no place of its own: a value of any type, or a new tensor.
+static spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
+    if (in->call.mode == SPY_CALL_MODE_DEFAULT) return tensor ? spy_out_tensor("_result", &in->tensor) : spy_out_result("_result", &in->value);
+    in->pair[0] = tensor ? spy_out_tensor(NULL, &in->tensor) : spy_out_result(NULL, &in->value);
+    in->pair[1] = tensor ? spy_out_tensor(NULL, &in->grad_tensor) : spy_out_result(NULL, &in->grad);
+    const spy_args pair = { in->pair, 2 };
+    return spy_arg_diff_pair("_result", pair);
+}
+
+// Checks `_result` given as a name or class. Returns 0 if it says 'numpy' or 'tensor', and -1 with an exception set otherwise.
+static int spyp_result_kind(spyp_invocation *in) {
+    PyObject *given = in->result;
+    const char *word = NULL;
+    PyObject *name = PyUnicode_Check(given) ? Py_NewRef(given) : PyObject_GetAttrString(given, "__name__");
+    if (name) word = spyp_utf8(name);
+    bool numpy = word && (strcmp(word, "numpy") == 0 || strcmp(word, "ndarray") == 0);
+    bool texture = word && strcmp(word, "texture") == 0;
+    bool tensors = (word && strcmp(word, "tensor") == 0) || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor));
+    Py_XDECREF(name);
+    PyErr_Clear();
+    if ((numpy || tensors) && in->call.mode != SPY_CALL_MODE_BACKWARD) return 0;
+    if (texture)
+        return PyErr_Format(PyExc_ValueError,
+                            "%U: argument '_result': 'texture' is not in this version; there are 'numpy' and 'tensor'",
+                            in->call.function->name)
+                   ? 0
+                   : -1;
+    PyErr_Format(PyExc_ValueError, "%U: argument '_result': expected %s, got %R", in->call.function->name,
+                 in->call.mode == SPY_CALL_MODE_BACKWARD ? "a Tensor with gradients or a DiffPair"
+                                                    : "'numpy', 'tensor', Tensor, NDBuffer or an object to fill",
+                 given);
+    return -1;
+}
+
+// Tells whether an argument is a number, or an array of numbers that cannot be written.
+static bool spyp_is_constant(const spy_arg *arg) {
+    bool number = arg->kind == SPY_ARG_KIND_BOOL || arg->kind == SPY_ARG_KIND_INT || arg->kind == SPY_ARG_KIND_UINT || arg->kind == SPY_ARG_KIND_FLOAT;
+    return number || (arg->kind == SPY_ARG_KIND_ARRAY && arg->direction == SPY_DIRECTION_DEFAULT);
+}
+
+static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
+    PyObject *given = in->result;
+    spyp_chain *chain = in->call.function->chain;
+    in->call.name = NULL;
+    in->call.position = SPYP_NO_PARAMETER;
+    bool pair = Py_TYPE(given) == spyp.pair, reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
+    int status = pair        ? spyp_convert_pair_result(&in->call, given, arg)
+                 : reference ? spyp_convert_ref_out(&in->call, given, arg)
+                             : spyp_convert_here(&in->call, given, "_result", arg);
+    arg->name = "_result";
+    if (status == 0 && in->call.mode != SPY_CALL_MODE_BACKWARD && spyp_is_constant(arg)) {
+        PyErr_Format(spyp.type_error, "expected 'numpy', 'tensor', Tensor, NDBuffer, or what can be written: a Tensor, a ValueRef or a writable array, got %R",
+                     (PyObject *)Py_TYPE(given));
+        status = -1;
+    }
+    if (status == 0 && chain && chain->map_kwargs) status = spyp_chain_map(&in->call, -1, spyp.s_result, arg);
+    if (status < 0) spyp_add_argument(&in->call, "_result", 0);
+    return status;
+}
+
+static int spyp_take_result(spyp_invocation *in) {
+    PyObject *given = in->result;
+    spy_arg *arg = &in->items[in->args.count];
+    if (!given || given == Py_None) {
+        in->result = NULL;
+        if (in->call.mode == SPY_CALL_MODE_BACKWARD) return 0; // it has none, or C says what is missing
+        *arg = spyp_new_result(in, false);
+    } else if (PyUnicode_Check(given) || PyType_Check(given)) {
+        if (spyp_result_kind(in) < 0) return -1;
+        *arg = spyp_new_result(in, true);
+    } else if (spyp_take_given(in, arg) < 0) {
+        return -1;
+    }
+    in->args.count++;
+    return 0;
+}
+
+// Reads a result of more than SPY_RESULT_BYTES, which the library gives as a tensor of one element.
+static PyObject *spyp_give_large(spyp_function *f, const spy_result *value) {
+    spyp_device *d = f->module->device;
+    PyObject *result = NULL;
+    size_t size = spy_get_tensor_info(value->tensor).host_size_bytes;
+    void *data = PyMem_Malloc(size + 1);
+    if (!data) {
+        PyErr_NoMemory();
+    } else if (spyp_enter(d, "result") == 0) {
+        const spy_type_info *info = spy_reflect_type(f->module->module, value->type);
+        bool good = info && spy_tensor_read(value->tensor, data, size) == SPY_OK;
+        if (!good) spyp_raise(d);
+        spyp_leave(d);
+        if (good) result = spyp_value_read(f->module, info, data);
+    }
+    PyMem_Free(data);
+    spyp_drop_tensor(d, value->tensor);
+    return result;
+}
+
+static PyObject *spyp_give_value(spyp_function *f, const spy_result *value) {
+    if (value->tensor && spy_get_tensor_info(value->tensor).shape.rank == 0) return spyp_give_large(f, value);
+    if (value->tensor) return spyp_tensor_make(spyp.tensor, f->module->device, value->tensor, (PyObject *)f->module);
+    if (!value->type) Py_RETURN_NONE;
+    return spyp_value_from(f->module, value);
+}
+
+static PyObject *spyp_give_tensor(spyp_function *f, PyObject *given, spy_tensor *tensor) {
+    bool buffer = PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.ndbuffer);
+    PyObject *made = spyp_tensor_make(buffer ? spyp.ndbuffer : spyp.tensor, f->module->device, tensor, (PyObject *)f->module);
+    bool numpy = PyUnicode_Check(given) ? PyUnicode_CompareWithASCIIString(given, "numpy") == 0
+                                        : !PyType_IsSubtype((PyTypeObject *)given, spyp.tensor);
+    if (!made || !numpy) return made;
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)made);
+    Py_DECREF(made);
+    return array;
+}
+
+static PyObject *spyp_give_result(spyp_invocation *in) {
+    spyp_function *f = in->call.function;
+    PyObject *given = in->result;
+    if (in->call.mode == SPY_CALL_MODE_BACKWARD) Py_RETURN_NONE;
+    if (given && !in->tensor) return Py_NewRef(given);
+    PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
+    if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
+    if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
+    spyp_drop_tensor(f->module->device, in->grad.tensor);
+    spyp_drop_tensor(f->module->device, in->grad_tensor);
+    return NULL;
+}
+
+// >>building and running
+
+// A keyword argument whose name begins like the options of a call ("_result"), but is no option and no parameter of the function.
+// Raises TypeError when its name is near an option's name. Returns -1 with an error, 0 otherwise.
+static int spyp_check_keyword(const spyp_call *call, PyObject *name, const char *text) {
+    for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl))
+        if (spyp_parameter_type(call->function, decl, text, SPYP_NO_PARAMETER)) return 0;
+    PyObject *absent = PyImport_ImportModule("slangpy.absent");
+    PyObject *hint = absent ? PyObject_CallMethod(absent, "near_keyword", "O", name) : NULL;
+    int near = hint ? PyObject_IsTrue(hint) : -1;
+    if (near > 0) PyErr_Format(PyExc_TypeError, "%U: No parameter named '%U'%U", call->function->name, name, hint);
+    Py_XDECREF(absent);
+    Py_XDECREF(hint);
+    return near ? -1 : 0;
+}
+
+static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    spyp_function *f = in->call.function;
+    if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, NULL, NULL, -1) < 0) return -1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (spyp_take_argument(in, args[i], NULL, NULL, i) < 0) return -1;
+    Py_ssize_t k = names ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t i = 0; i < k; i++) {
+        PyObject *name = PyTuple_GetItem(names, i), *value = args[n + i];
+        const char *text = spyp_utf8(name);
+        if (!text) {
+            spyp_error_prefix(&in->call, "%U: argument names: ", f->name);
+            return -1;
+        }
+        if (SPYP_LIKELY(text[0] != '_')) {
+            if (spyp_take_argument(in, value, name, text, -1) < 0) return -1;
+        } else if (strcmp(text, "_result") == 0) {
+            in->result = value;
+        } else if (strcmp(text, "_append_to") == 0) {
+            in->append_to = value == Py_None ? NULL : value;
+        } else if (strcmp(text, "_thread_count") == 0) {
+            in->thread_count = value == Py_None ? NULL : value;
+        } else if (spyp_check_keyword(&in->call, name, text) < 0 || spyp_take_argument(in, value, name, text, -1) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int spyp_take_thread_count(spyp_invocation *in) {
+    spy_shape *shape = &in->options.thread_count;
+    if (spyp_shape_parse(in->thread_count, "argument '_thread_count'", shape) < 0) return -1;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] >= 0) continue;
+        PyErr_Format(PyExc_ValueError, "argument '_thread_count': expected sizes from 0 on, got %lld", (long long)shape->dims[i]);
+        return -1;
+    }
+    return 0;
+}
+
+static int spyp_take_options(spyp_invocation *in) {
+    spyp_function *f = in->call.function;
+    if (!f->chain && !in->append_to && !in->thread_count) return 0;
+    memset(&in->options, 0, sizeof in->options);
+    in->has_options = true;
+    if (spyp_chain_options(&in->call, &in->options) < 0) return -1;
+    if (in->thread_count && spyp_take_thread_count(in) < 0) {
+        spyp_error_prefix(&in->call, "%U: ", f->name);
+        return -1;
+    }
+    if (in->append_to && !(in->options.append_to = spyp_encoder_list(in->append_to, f->module->device))) {
+        spyp_error_prefix(&in->call, "%U: argument '_append_to': ", f->name);
+        return -1;
+    }
+    return 0;
+}
+
+// The caller must decrement spyp_nested afterwards, also after an error.
+static inline int spyp_nested_begin(spyp_call *call) {
+    if (SPYP_LIKELY(++spyp_nested <= SPYP_MOST_NESTED)) return 0;
+    PyErr_Format(PyExc_RecursionError, "%U: expected at most %d calls within each other's arguments", call->function->name, SPYP_MOST_NESTED);
+    return -1;
+}
+
+static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
+    spyp_call_begin(&in->call, f);
+    in->args.items = in->items;
+    in->args.count = 0;
+    in->has_options = false;
+    in->result = in->append_to = in->thread_count = NULL;
+    in->value.tensor = in->grad.tensor = in->tensor = in->grad_tensor = NULL;
+    in->value.type = in->grad.type = NULL;
+}
+
+// Reloads modules whose files have changed. If that fails, the log is told, and the old code stays.
+static void spyp_look_for_changes(spyp_device *d) {
+    const char *what = d->what;
+    if (!d->hot_reload) return;
+    d->what = "hot reload";
+    if (spy_reload_changed(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+    d->what = what;
+}
+
+// Returns the stream that Function.cuda_stream() has set, or NULL. Calls that are recorded have none.
+static void *spyp_asked_stream(const spyp_invocation *in) {
+    const spyp_function *f = in->call.function;
+    return f->chain && !in->append_to ? f->chain->stream : NULL;
+}
+
+// Run before and after the work of a call. The call goes to the stream that was asked for, and the device's own stream continues
+// after it. The call is ordered with the streams of the libraries whose arrays it uses.
+static spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
+    spyp_device *d = in->call.function->module->device;
+    spy_status status = spyp_stream_begin(d, stream);
+    if (status != SPY_OK || in->append_to || !in->call.stream_count) return status;
+    status = spyp_foreign_begin(&in->call, stream ? stream : d->stream);
+    if (status != SPY_OK) (void)spyp_stream_end(d, stream);
+    return status;
+}
+
+static spy_status spyp_work_end(const spyp_invocation *in, void *stream) {
+    spyp_device *d = in->call.function->module->device;
+    spy_status status = in->call.stream_count && !in->append_to ? spyp_foreign_end(&in->call, stream ? stream : d->stream) : SPY_OK;
+    spy_status back = spyp_stream_end(d, stream);
+    return status == SPY_OK ? back : status;
+}
+
+static spy_status spyp_call_in_order(const spyp_invocation *in) {
+    const spyp_function *f = in->call.function;
+    void *stream = spyp_asked_stream(in);
+    spy_status status = spyp_work_begin(in, stream);
+    if (status != SPY_OK) return status;
+    status = in->has_options ? spy_call_with(f->function, in->args, &in->options) : spy_call(f->function, in->args);
+    spy_status back = spyp_work_end(in, stream);
+    return status == SPY_OK ? back : status;
+}
+
+// A recorded call runs later. Until then the encoder keeps the call's arguments, which may be memory of other libraries.
+static int spyp_keep_arrays(const spyp_invocation *in, PyObject *const *args, Py_ssize_t n) {
+    PyObject *all = PyTuple_New(n + 1);
+    if (!all) return -1;
+    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SetItem(all, i, Py_NewRef(args[i]));
+    PyTuple_SetItem(all, n, Py_NewRef(in->call.arena.kept ? in->call.arena.kept : Py_None));
+    int status = spyp_encoder_keep(in->append_to, &in->call, all);
+    Py_DECREF(all);
+    return status;
+}
+
+PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    spyp_function *f = (spyp_function *)self;
+    spyp_device *d = f->module->device;
+    spyp_invocation in;
+    PyObject *result = NULL;
+    spyp_invocation_begin(&in, f);
+    int status = spyp_nested_begin(&in.call);
+    if (SPYP_LIKELY(status == 0)) status = spyp_take_arguments(&in, args, PyVectorcall_NARGS(nargsf), names);
+    if (status == 0 && !in.result && f->chain) in.result = f->chain->result;
+    if (status == 0 && (!in.append_to || in.result)) status = spyp_take_result(&in);
+    if (status == 0) status = spyp_take_options(&in);
+    if (status == 0 && spyp_enter(d, "call") == 0) {
+        spyp_look_for_changes(d);
+        bool ordered = in.call.stream_count || (f->chain && f->chain->stream);
+        spy_status done = ordered           ? spyp_call_in_order(&in)
+                          : !in.has_options ? spy_call(f->function, in.args)
+                                            : spy_call_with(f->function, in.args, &in.options);
+        if (SPYP_LIKELY(done == SPY_OK)) {
+            int kept = in.append_to ? spyp_encoder_recorded(in.append_to, f) : 0;
+            if (in.append_to && kept == 0)
+                kept = spyp_keep_arrays(&in, args, PyVectorcall_NARGS(nargsf) + (names ? PyTuple_Size(names) : 0));
+            spyp_leave(d);
+            if (kept == 0) result = spyp_give_result(&in);
+        } else {
+            spyp_raise_call(d);
+            spyp_leave(d);
+        }
+        if (result && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
+    }
+    spyp_call_end(&in.call);
+    spyp_nested--;
+    return result;
+}
+
+// >>dispatch, explain, time: the same arguments, other verbs
+
+typedef PyObject *(*spyp_verb)(spyp_invocation *in, void *data);
+
+// Converts the arguments, enters the device and calls `verb`.
+static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t first, PyObject *kwargs, bool result, const char *what,
+                                     spyp_verb verb, void *data) {
+    spyp_function *f = (spyp_function *)self;
+    spyp_device *d = f->module->device;
+    PyObject *items = kwargs ? spyp_dict_items(kwargs, what) : PyTuple_New(0);
+    Py_ssize_t n = PyTuple_Size(args) - first, k = items ? PyTuple_Size(items) / 2 : 0;
+    PyObject **all = items ? (PyObject **)PyMem_Malloc((size_t)(n + k + 1) * sizeof *all) : NULL, *made = NULL;
+    PyObject *names = all ? PyTuple_New(k) : NULL;
+    spyp_invocation in;
+    if (!names) {
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+        PyMem_Free(all);
+        Py_XDECREF(items);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) all[i] = PyTuple_GetItem(args, first + i);
+    for (Py_ssize_t i = 0; i < k; i++) {
+        all[n + i] = PyTuple_GetItem(items, 2 * i + 1);
+        PyTuple_SetItem(names, i, Py_NewRef(PyTuple_GetItem(items, 2 * i)));
+    }
+    spyp_invocation_begin(&in, f);
+    int status = spyp_nested_begin(&in.call);
+    if (status == 0) status = spyp_take_arguments(&in, all, n, names);
+    if (status == 0 && result) status = spyp_take_result(&in);
+    if (status == 0) status = spyp_take_options(&in);
+    if (status == 0 && spyp_enter(d, what) == 0) {
+        void *stream = spyp_asked_stream(&in);
+        spyp_look_for_changes(d);
+        bool begun = spyp_work_begin(&in, stream) == SPY_OK;
+        made = begun ? verb(&in, data) : spyp_raise(d);
+        if (begun && spyp_work_end(&in, stream) != SPY_OK) spyp_replace(&made, spyp_raise(d));
+        if (made && in.append_to && spyp_keep_arrays(&in, all, n + k) < 0) Py_CLEAR(made);
+        spyp_leave(d);
+    }
+    spy_tensor *unused[] = { in.value.tensor, in.grad.tensor, in.tensor, in.grad_tensor }; // of time(): nobody asked for them
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) spyp_drop_tensor(d, unused[i]);
+    if (made && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(made);
+    spyp_call_end(&in.call);
+    spyp_nested--;
+    PyMem_Free(all);
+    Py_DECREF(names);
+    Py_DECREF(items);
+    return made;
+}
+
+typedef struct spyp_threads {
+    spy_uint3 count;
+    spy_tensor *groups; // or NULL: numbers of groups in GPU memory
+} spyp_threads;
+
+static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
+    const spyp_threads *threads = (const spyp_threads *)data;
+    const spy_call_options *options = in->has_options ? &in->options : NULL;
+    spyp_function *f = in->call.function;
+    spy_status status = threads->groups ? spy_dispatch_indirect(f->function, threads->groups, 0, in->args, options)
+                                        : spy_dispatch(f->function, threads->count, in->args, options);
+    if (status != SPY_OK) return spyp_raise_call(f->module->device);
+    if (in->append_to && spyp_encoder_recorded(in->append_to, f) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static int spyp_threads_parse(const spyp_device *device, PyObject *object, bool indirect, spyp_threads *threads) {
+    uint32_t n[3];
+    threads->groups = NULL;
+    if (!indirect) {
+        if (spyp_uint3_parse(object, "dispatch: argument 'thread_count'", n) < 0) return -1;
+        threads->count.x = n[0], threads->count.y = n[1], threads->count.z = n[2];
+        return 0;
+    }
+    if (PyObject_TypeCheck(object, spyp.tensor)) {
+        threads->groups = ((spyp_tensor *)object)->tensor;
+        return spyp_tensor_is_of(object, device, "dispatch_indirect", "groups") ? 0 : -1;
+    }
+    PyErr_Format(PyExc_TypeError, "dispatch_indirect: argument 'groups': expected a Tensor of uint, got %R", (PyObject *)Py_TYPE(object));
+    return -1;
+}
+
+// Takes the first argument, by position or name, then those of the function. The keywords vars and command_encoder are options.
+static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
+    const char *verb = indirect ? "dispatch_indirect" : "dispatch", *what = indirect ? "groups" : "thread_count";
+    spyp_function *f = (spyp_function *)self;
+    PyObject *rest = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *count = NULL, *vars = NULL, *encoder = NULL, *function = NULL, *result = NULL;
+    Py_ssize_t first = PyTuple_Size(args) > 0;
+    spyp_threads threads;
+    if (!rest) return NULL;
+    count = Py_XNewRef(first ? PyTuple_GetItem(args, 0) : PyDict_GetItemString(rest, what));
+    vars = Py_XNewRef(PyDict_GetItemString(rest, "vars"));
+    encoder = Py_XNewRef(PyDict_GetItemString(rest, "command_encoder"));
+    if (!count) {
+        PyErr_Format(PyExc_TypeError, "%U.%s: argument '%s' not specified", f->name, verb, what);
+    } else if (spyp_threads_parse(f->module->device, count, indirect, &threads) == 0) {
+        const char *own[] = { first ? "vars" : what, "vars", "command_encoder" };
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
+        function = Py_NewRef(self);
+        if (vars && vars != Py_None) {
+            PyObject *set = PyObject_CallMethod(self, "set", "(O)", vars);
+            spyp_replace(&function, set);
+        }
+        if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);
+        if (function) result = spyp_with_arguments(function, args, first, rest, false, verb, spyp_verb_dispatch, &threads);
+    }
+    Py_XDECREF(count);
+    Py_XDECREF(function);
+    Py_XDECREF(vars);
+    Py_XDECREF(encoder);
+    Py_DECREF(rest);
+    return result;
+}
+
+PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_dispatch_with(self, args, kwargs, false);
+}
+
+PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_dispatch_with(self, args, kwargs, true);
+}
+
+static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    SPYP_UNUSED(data);
+    spy_resolution *possible = spy_resolve(f->function, in->args, in->has_options ? &in->options : NULL);
+    if (!possible) return spyp_raise_call(f->module->device); // the text would be the error's
+    spy_release_resolution(possible);
+    size_t size = spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, NULL, 0);
+    char *text = (char *)PyMem_Malloc(size + 1);
+    if (!text) return PyErr_NoMemory();
+    spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, text, size + 1);
+    PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    PyMem_Free(text);
+    return result;
+}
+
+PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "explain", spyp_verb_explain, NULL);
+}
+
+static PyObject *spyp_verb_time(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    uint64_t ns = 0;
+    SPYP_UNUSED(data);
+    if (spy_time_call(f->function, in->args, in->has_options ? &in->options : NULL, &ns) != SPY_OK)
+        return spyp_raise_call(f->module->device);
+    return PyFloat_FromDouble((double)ns * 1e-9);
+}
+
+PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "time", spyp_verb_time, NULL);
+}
+
+static PyObject *spyp_verb_resolve(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    SPYP_UNUSED(data);
+    spy_resolution *resolution = spy_resolve(f->function, in->args, in->has_options ? &in->options : NULL);
+    if (!resolution) return spyp_raise(f->module->device);
+    PyObject *result = spyp_resolution_make(resolution);
+    spy_release_resolution(resolution);
+    return result;
+}
+
+PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "resolve", spyp_verb_resolve, NULL);
+}

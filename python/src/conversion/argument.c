@@ -1,0 +1,73 @@
+// The memory and the errors of one call, and the converter for each of its arguments.
+#include "conversion/conversion.h"
+
+#include <stdarg.h>
+
+void spyp_call_begin(spyp_call *call, spyp_function *function) {
+    call->function = function;
+    call->updates = NULL;
+    call->last_update = &call->updates;
+    call->backs = NULL;
+    call->foreign = call->gradient = false;
+    call->borrows = NULL;
+    call->stream_count = 0;
+    call->library = NULL;
+    call->wrap = NULL;
+    call->name = NULL;
+    call->position = SPYP_NO_PARAMETER;
+    call->step = NULL;
+    call->mode = function->chain ? function->chain->mode : SPY_CALL_MODE_DEFAULT;
+    spyp_arena_begin(&call->arena);
+}
+
+// Releases a tensor that no Python object owns. `tensor` may be NULL. If the device is closed, its tensors are gone already.
+void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor) {
+    if (tensor && d->device && d->fork_count == spyp.fork_count) spy_release_tensor(tensor);
+}
+
+void spyp_call_end(spyp_call *call) {
+    for (spyp_back *back = call->backs; back; back = back->next) spyp_drop_tensor(call->function->module->device, back->result.tensor); // nobody took it
+    if (call->borrows) spyp_foreign_return(call);
+    spyp_arena_end(&call->arena);
+}
+
+int spyp_call_update(spyp_call *call, PyObject *object, PyObject **place, const spyp_part *part) {
+    spyp_update *update = (spyp_update *)spyp_arena_take(&call->arena, sizeof *update);
+    if (!update) return -1;
+    update->object = object;
+    update->place = place;
+    update->part = part;
+    update->next = NULL;
+    *call->last_update = update;
+    call->last_update = &update->next;
+    return 0;
+}
+
+// Finds the converter for an object whose type this function has not been called with yet, and remembers it in the function.
+const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    const spyp_converter *converter = spyp_converter_of(object);
+    for (int i = 0; converter && i < SPYP_SEEN; i++) {
+        if (f->seen[i].type) continue;
+        f->seen[i].type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+        f->seen[i].converter = converter;
+        break;
+    }
+    return converter;
+}
+
+void spyp_error_prefix(spyp_call *call, const char *format, ...) {
+    va_list list;
+    if (call->foreign) return;
+    va_start(list, format);
+    spyp_error_words(call->arena.depth == 0, format, list); // the levels of what is too deep are not named one by one
+    va_end(list);
+}
+
+// Converts a value that lies within another one, such as a field of a dict.
+int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
+    if (spyp_arena_down(&call->arena) < 0) return -1;
+    int status = spyp_convert_here(call, object, name, arg);
+    spyp_arena_up(&call->arena);
+    return status;
+}

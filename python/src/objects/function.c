@@ -1,0 +1,384 @@
+// Function: a Slang function, and what is chained to it: mappings, constants, globals, sizes. Each link makes a new one.
+#include "objects/objects.h"
+#include "slangpy_cuda.h"
+
+#include <string.h>
+
+// >>chains
+
+static void spyp_chain_release(spyp_chain *chain) {
+    if (!chain || --chain->references) return;
+    Py_XDECREF(chain->self);
+    Py_XDECREF(chain->map_args);
+    Py_XDECREF(chain->map_kwargs);
+    Py_XDECREF(chain->constants);
+    Py_XDECREF(chain->globals);
+    Py_XDECREF(chain->setters);
+    Py_XDECREF(chain->writer);
+    Py_XDECREF(chain->prelude);
+    Py_XDECREF(chain->conformances);
+    Py_XDECREF(chain->result);
+    PyMem_Free(chain);
+}
+
+static spyp_chain *spyp_chain_copy(const spyp_chain *from) {
+    spyp_chain *chain = (spyp_chain *)PyMem_Malloc(sizeof *chain);
+    if (!chain) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    if (from) *chain = *from;
+    else memset(chain, 0, sizeof *chain);
+    chain->references = 1;
+    Py_XINCREF(chain->self);
+    Py_XINCREF(chain->map_args);
+    Py_XINCREF(chain->map_kwargs);
+    Py_XINCREF(chain->constants);
+    Py_XINCREF(chain->globals);
+    Py_XINCREF(chain->setters);
+    Py_XINCREF(chain->writer);
+    Py_XINCREF(chain->prelude);
+    Py_XINCREF(chain->conformances);
+    Py_XINCREF(chain->result);
+    return chain;
+}
+
+// Returns a copy of `self` whose chain may be changed, or NULL with an exception set.
+static spyp_function *spyp_function_link(PyObject *self) {
+    spyp_function *f = (spyp_function *)self;
+    spyp_function *made = (spyp_function *)spyp_function_make(f->module, f->function, f->name);
+    if (made && !(made->chain = spyp_chain_copy(f->chain))) Py_CLEAR(made);
+    return made;
+}
+
+static void spyp_set(PyObject **at, PyObject *value) {
+    PyObject *old = *at;
+    *at = Py_XNewRef(value);
+    Py_XDECREF(old);
+}
+
+// >>links
+
+static PyObject *spyp_link_map(PyObject *self, PyObject *args, PyObject *kwargs) {
+    spyp_function *f = spyp_function_link(self);
+    if (!f) return NULL;
+    if (kwargs && spyp_check_parameters(f, kwargs, "map") < 0) {
+        Py_DECREF(f);
+        return NULL;
+    }
+    if (PyTuple_Size(args) || !f->chain->map_args) spyp_set(&f->chain->map_args, args);
+    PyObject *all = spyp_merged(f->chain->map_kwargs, kwargs);
+    if (!all) Py_CLEAR(f);
+    else spyp_set(&f->chain->map_kwargs, all);
+    Py_XDECREF(all);
+    return (PyObject *)f;
+}
+
+// set(): takes dicts and keywords, or callables that return a dict at each call.
+static PyObject *spyp_link_set(PyObject *self, PyObject *args, PyObject *kwargs) {
+    spyp_function *f = spyp_function_link(self);
+    PyObject *all = f ? spyp_merged(f->chain->globals, kwargs) : NULL;
+    bool good = all != NULL;
+    for (Py_ssize_t i = 0; good && i < PyTuple_Size(args); i++) {
+        PyObject *item = PyTuple_GetItem(args, i);
+        if (PyDict_Check(item)) {
+            good = PyDict_Update(all, item) == 0;
+        } else if (PyCallable_Check(item)) {
+            PyObject *one = PyTuple_Pack(1, item);
+            PyObject *setters = f->chain->setters && one ? PySequence_Concat(f->chain->setters, one) : Py_XNewRef(one);
+            good = setters != NULL;
+            spyp_set(&f->chain->setters, setters);
+            Py_XDECREF(one);
+            Py_XDECREF(setters);
+        } else {
+            PyErr_Format(PyExc_TypeError, "%U.set: expected a dict, keywords or a callable, got %R", f->name, (PyObject *)Py_TYPE(item));
+            good = false;
+        }
+    }
+    if (good) spyp_set(&f->chain->globals, all);
+    else Py_CLEAR(f);
+    Py_XDECREF(all);
+    return (PyObject *)f;
+}
+
+static PyObject *spyp_link_constants(PyObject *self, PyObject *arg) {
+    if (!PyDict_Check(arg))
+        return PyErr_Format(PyExc_TypeError, "%U.constants: expected a dict, got %R", ((spyp_function *)self)->name, (PyObject *)Py_TYPE(arg));
+    spyp_function *f = spyp_function_link(self);
+    PyObject *all = f ? spyp_merged(f->chain->constants, arg) : NULL;
+    if (all) spyp_set(&f->chain->constants, all);
+    else Py_CLEAR(f);
+    Py_XDECREF(all);
+    return (PyObject *)f;
+}
+
+static PyObject *spyp_link_bind(PyObject *self, PyObject *arg) {
+    spyp_function *f = spyp_function_link(self);
+    if (f) spyp_set(&f->chain->self, arg);
+    return (PyObject *)f;
+}
+
+static PyObject *spyp_link_return_type(PyObject *self, PyObject *arg) {
+    spyp_function *f = spyp_function_link(self);
+    if (f) spyp_set(&f->chain->result, arg == Py_None ? NULL : arg);
+    return (PyObject *)f;
+}
+
+static PyObject *spyp_link_prelude(PyObject *self, PyObject *arg) {
+    if (!PyUnicode_Check(arg))
+        return PyErr_Format(PyExc_TypeError, "%U.prelude: expected Slang text, got %R", ((spyp_function *)self)->name, (PyObject *)Py_TYPE(arg));
+    if (!spyp_utf8(arg)) return spyp_error_behind("%U.prelude: ", ((spyp_function *)self)->name);
+    spyp_function *f = spyp_function_link(self);
+    PyObject *all = f && f->chain->prelude ? PyUnicode_FromFormat("%U\n%U", f->chain->prelude, arg) : Py_NewRef(arg);
+    if (!all) Py_CLEAR(f);
+    if (f) spyp_set(&f->chain->prelude, all);
+    Py_XDECREF(all);
+    return (PyObject *)f;
+}
+
+static PyObject *spyp_link_conformances(PyObject *self, PyObject *arg) {
+    PyObject *items = spyp_conformances_parse(arg, spyp_utf8(((spyp_function *)self)->name));
+    if (!items) return NULL;
+    spyp_function *f = spyp_function_link(self);
+    if (f) spyp_set(&f->chain->conformances, items);
+    Py_DECREF(items);
+    return (PyObject *)f;
+}
+
+// Returns the function for backward or forward calls. Each function keeps both, so that f.bwds(...) allocates nothing.
+static PyObject *spyp_function_get_mode(PyObject *self, void *which) {
+    spyp_function *f = (spyp_function *)self;
+    spy_call_mode mode = which ? SPY_CALL_MODE_FORWARD_DIFF : SPY_CALL_MODE_BACKWARD;
+    PyObject **kept = &f->modes[which != NULL];
+    if (f->chain && f->chain->mode == mode) return Py_NewRef(self);
+    if (!*kept) {
+        spyp_function *made = spyp_function_link(self);
+        if (!made) return NULL;
+        made->chain->mode = mode;
+        *kept = (PyObject *)made;
+    }
+    return Py_NewRef(*kept);
+}
+
+static PyObject *spyp_link_deterministic(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "enable", NULL };
+    int enable = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:deterministic", names, &enable)) return NULL;
+    spyp_function *f = spyp_function_link(self);
+    if (f) f->chain->deterministic = enable;
+    return (PyObject *)f;
+}
+
+static PyObject *spyp_link_stream(PyObject *self, PyObject *object) {
+    spyp_device *d = ((spyp_function *)self)->module->device;
+    void *stream = NULL;
+    if (spyp_stream_parse(object, &stream) < 0 || spyp_enter(d, "cuda_stream") < 0) return NULL;
+    spy_status status = spy_cuda_set_stream(d->device, d->stream); // only CUDA's devices have streams
+    if (status != SPY_OK) spyp_raise(d);
+    spyp_leave(d);
+    spyp_function *f = status == SPY_OK ? spyp_function_link(self) : NULL;
+    if (f) f->chain->stream = stream;
+    return (PyObject *)f;
+}
+
+static PyObject *spyp_link_writer(PyObject *self, PyObject *args) {
+    spyp_function *f = spyp_function_link(self);
+    if (f) spyp_set(&f->chain->writer, args); // (callable, further arguments...)
+    if (f && (PyTuple_Size(args) < 1 || !PyCallable_Check(PyTuple_GetItem(args, 0)))) {
+        PyErr_Format(PyExc_TypeError, "%U.write: expected a callable that takes a cursor", f->name);
+        Py_CLEAR(f);
+    }
+    return (PyObject *)f;
+}
+
+static PyObject *spyp_link_group_size(PyObject *self, PyObject *args) {
+    PyObject *size = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+    spyp_function *f = spyp_function_link(self);
+    if (f && spyp_uint3_parse(size, "thread_group_size", f->chain->group) < 0) Py_CLEAR(f);
+    return (PyObject *)f;
+}
+
+static PyObject *spyp_link_call_group(PyObject *self, PyObject *args) {
+    PyObject *shape = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+    spyp_function *f = spyp_function_link(self);
+    if (f && spyp_shape_parse(shape, "call_group_shape", &f->chain->call_group) < 0) Py_CLEAR(f);
+    return (PyObject *)f;
+}
+
+// >>what a chain adds to a call
+
+// >>the type
+
+PyObject *spyp_function_make(spyp_module *module, spy_function *function, PyObject *name) {
+    PyObject *f = spyp_function_new(module, function, name);
+    if (f) ((spyp_function *)f)->vectorcall = spyp_function_vectorcall;
+    return f;
+}
+
+static int spyp_function_traverse(PyObject *self, visitproc visit, void *arg) {
+    spyp_function *f = (spyp_function *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT((PyObject *)f->module);
+    if (f->chain && f->chain->references == 1) {
+        Py_VISIT(f->chain->self);
+        Py_VISIT(f->chain->map_args);
+        Py_VISIT(f->chain->map_kwargs);
+        Py_VISIT(f->chain->constants);
+        Py_VISIT(f->chain->globals);
+        Py_VISIT(f->chain->setters);
+        Py_VISIT(f->chain->writer);
+        Py_VISIT(f->chain->result);
+    }
+    for (int i = 0; i < SPYP_SEEN; i++) Py_VISIT((PyObject *)f->seen[i].type);
+    for (int i = 0; i < 2; i++) Py_VISIT(f->modes[i]);
+    return 0;
+}
+
+static int spyp_function_clear(PyObject *self) {
+    spyp_function *f = (spyp_function *)self;
+    spyp_chain *chain = f->chain;
+    f->chain = NULL;
+    spyp_chain_release(chain);
+    for (int i = 0; i < SPYP_SEEN; i++) Py_CLEAR(f->seen[i].type);
+    for (int i = 0; i < 2; i++) Py_CLEAR(f->modes[i]);
+    return 0;
+}
+
+static void spyp_function_dealloc(PyObject *self) {
+    spyp_function *f = (spyp_function *)self;
+    PyObject_GC_UnTrack(self);
+    spyp_function_clear(self);
+    Py_CLEAR(f->name);
+    Py_CLEAR(f->module);
+    spyp_free(self);
+}
+
+static PyObject *spyp_function_repr(PyObject *self) {
+    spyp_function *f = (spyp_function *)self;
+    spy_call_mode mode = f->chain ? f->chain->mode : SPY_CALL_MODE_DEFAULT;
+    const char *derivative = mode == SPY_CALL_MODE_BACKWARD ? ".bwds" : mode == SPY_CALL_MODE_FORWARD_DIFF ? ".fwds" : "";
+    return spyp_format("<slangpy.Function %U%s of module %U>", f->name, derivative, f->module->name);
+}
+
+static PyObject *spyp_function_call_method(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return PyObject_Call(self, args, kwargs);
+}
+
+// append_to(encoder, ...) does the same as f(..., _append_to=encoder).
+static PyObject *spyp_function_append_to(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (PyTuple_Size(args) < 1)
+        return PyErr_Format(PyExc_TypeError, "%U.append_to: expected a command encoder, got no argument", ((spyp_function *)self)->name);
+    PyObject *all = spyp_merged(kwargs, NULL), *rest = PyTuple_GetSlice(args, 1, PyTuple_Size(args)), *result = NULL;
+    if (all && rest && PyDict_SetItem(all, spyp.s_append_to, PyTuple_GetItem(args, 0)) == 0) result = PyObject_Call(self, rest, all);
+    Py_XDECREF(all);
+    Py_XDECREF(rest);
+    return result;
+}
+
+static PyObject *spyp_function_self(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(ignored);
+    return Py_NewRef(self);
+}
+
+static PyObject *spyp_function_as_struct(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(ignored);
+    return PyErr_Format(PyExc_ValueError, "'%U' is a function; expected a type", ((spyp_function *)self)->name);
+}
+
+static PyObject *spyp_function_get_name(PyObject *self, void *ignored) {
+    SPYP_UNUSED(ignored);
+    return Py_NewRef(((spyp_function *)self)->name);
+}
+
+static PyObject *spyp_function_get_module(PyObject *self, void *ignored) {
+    SPYP_UNUSED(ignored);
+    return Py_NewRef((PyObject *)((spyp_function *)self)->module);
+}
+
+static PyMethodDef spyp_function_methods[] = {
+    { "call", SPYP_FUNC(spyp_function_call_method), METH_VARARGS | METH_KEYWORDS, "call(*args, **kwargs): as the function itself." },
+    { "append_to", SPYP_FUNC(spyp_function_append_to), METH_VARARGS | METH_KEYWORDS,
+      "append_to(command_encoder, *args, **kwargs): record the call into a command encoder instead of making it." },
+    { "dispatch", SPYP_FUNC(spyp_function_dispatch), METH_VARARGS | METH_KEYWORDS,
+      "dispatch(thread_count, *args, vars={}, command_encoder=None, **kwargs): run over explicit threads; arguments go whole." },
+    { "dispatch_indirect", SPYP_FUNC(spyp_function_dispatch_indirect), METH_VARARGS | METH_KEYWORDS,
+      "dispatch_indirect(groups, *args, vars={}, command_encoder=None, **kwargs): run over as many groups as stand in GPU memory "
+      "when it runs: the first three numbers (x, y, z) of a contiguous Tensor of uint, or of a slice of one. No more than the "
+      "device's limits; nothing checks that. Arguments go whole." },
+    { "explain", SPYP_FUNC(spyp_function_explain), METH_VARARGS | METH_KEYWORDS,
+      "explain(*args, **kwargs): what the call would do: binding table, call shape, kernel text. Nothing runs." },
+    { "time", SPYP_FUNC(spyp_function_time), METH_VARARGS | METH_KEYWORDS,
+      "time(*args, **kwargs): make the call, wait for it, and give the GPU's time in seconds." },
+    { "map", SPYP_FUNC(spyp_link_map), METH_VARARGS | METH_KEYWORDS,
+      "map(*args, **kwargs): for each argument, by position or parameter name, a tuple of kernel dimensions (() for one value that is "
+      "passed whole) or the Slang type it is loaded as. A name that no overload has is a ValueError." },
+    { "set", SPYP_FUNC(spyp_link_set), METH_VARARGS | METH_KEYWORDS,
+      "set(*args, **kwargs): dicts, keywords, or callables that give a dict at each call: values for the module's global shader parameters." },
+    { "constants", spyp_link_constants, METH_O, "constants(values): a dict of values for `extern static const`, fixed when it is compiled." },
+    { "bind", spyp_link_bind, METH_O, "bind(this): the instance that a method is called on." },
+    { "return_type", spyp_link_return_type, METH_O, "return_type(return_type): what calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default." },
+    { "thread_group_size", spyp_link_group_size, METH_VARARGS, "thread_group_size(*size): threads of a group, as numbers or a tuple of at most three; missing ones are 1." },
+    { "call_group_shape", spyp_link_call_group, METH_VARARGS, "call_group_shape(*shape): elements that run next to each other." },
+    { "prelude", spyp_link_prelude, METH_O, "prelude(text): Slang text, added to an earlier one, at the head of the generated kernel." },
+    { "type_conformances", spyp_link_conformances, METH_O,
+      "type_conformances(conformances): types that interface values may have at run time: a list of 'Circle : IShape = 0' or "
+      "('IShape', 'Circle', 0)." },
+    { "deterministic", SPYP_FUNC(spyp_link_deterministic), METH_VARARGS | METH_KEYWORDS,
+      "deterministic(enable=True): .bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many "
+      "elements share. An error where the function itself adds to a gradient (DiffTensor)." },
+    { "cuda_stream", spyp_link_stream, METH_O,
+      "cuda_stream(stream): calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int, a "
+      "NativeHandle, or an object with cuda_stream or __cuda_stream__(), as torch's streams. ValueError where the device is not CUDA's, or the stream of another context." },
+    { "write", spyp_link_writer, METH_VARARGS, "write(function, *args): function(cursor, *args) sets globals at each call." },
+    { "as_func", spyp_function_self, METH_NOARGS, "as_func(): the function itself." },
+    { "as_struct", spyp_function_as_struct, METH_NOARGS, "as_struct(): ValueError, for this is a function." },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef spyp_function_getset[] = {
+    { "name", spyp_function_get_name, NULL, "Slang's name.", NULL },
+    { "module", spyp_function_get_module, NULL, "The module that it is looked up in.", NULL },
+    { "bwds", spyp_function_get_mode, NULL,
+      "The backward derivative, a Function: bwds(..., _result=tensor) takes the arguments of the call, reads the gradients of the "
+      "outputs (grad_in of tensors, .grad of a DiffPair) and adds, for each element, the product with the derivative to the gradients "
+      "of the inputs (grad_out, .grad). Outputs stay as they are, what has no gradient is a constant, and it gives None. An inout "
+      "parameter must hold the value that went in, and needs separate grad_in and grad_out. Slang must know a derivative "
+      "([Differentiable]); else slangpy.Error says why it does not.", NULL },
+    { "fwds", spyp_function_get_mode, NULL,
+      "The forward derivative, a Function: fwds(...) takes the arguments of the call and reads the gradients of the inputs as a "
+      "direction. It gives the result with its gradient, how fast it changes in that direction: a Tensor with gradients, or a "
+      "DiffPair of values or arrays. A _result that is given, and out parameters, get both as well.", (void *)1 },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+static PyMemberDef spyp_function_members[] = {
+    { "__vectorcalloffset__", Py_T_PYSSIZET, offsetof(spyp_function, vectorcall), Py_READONLY, NULL },
+    { NULL, 0, 0, 0, NULL },
+};
+
+static PyType_Slot spyp_function_slots[] = {
+    { Py_tp_doc, (void *)"A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; "
+                         "_result= says where the result goes, _append_to= records, _thread_count= adds threads. A pointer takes a tensor, a "
+                         "buffer, an address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension "
+                         "of structs." },
+    { Py_tp_dealloc, (void *)spyp_function_dealloc },
+    { Py_tp_traverse, (void *)spyp_function_traverse },
+    { Py_tp_clear, (void *)spyp_function_clear },
+    { Py_tp_repr, (void *)spyp_function_repr },
+    { Py_tp_str, (void *)spyp_function_str },
+    { Py_tp_call, (void *)PyVectorcall_Call },
+    { Py_tp_methods, spyp_function_methods },
+    { Py_tp_getset, spyp_function_getset },
+    { Py_tp_members, spyp_function_members },
+    { 0, NULL },
+};
+
+static PyType_Spec spyp_function_spec = {
+    "slangpy._slangpy.Function", sizeof(spyp_function), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_function_slots,
+};
+
+int spyp_function_ready(PyObject *module) {
+    spyp.function = spyp_type_add(module, &spyp_function_spec, NULL);
+    return spyp.function ? 0 : -1;
+}

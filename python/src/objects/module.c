@@ -1,0 +1,58 @@
+// The extension module: its types, in the order in which they need each other, and what it is told by Python code.
+#include "objects/objects.h"
+#include "values/math_view.h"
+
+static PyObject *spyp_after_fork(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(self);
+    SPYP_UNUSED(ignored);
+    spyp.fork_count++;
+    Py_RETURN_NONE;
+}
+
+static PyObject *spyp_at_exit(PyObject *self, PyObject *interrupted) {
+    SPYP_UNUSED(self);
+    spyp.exiting = true;
+    spyp.leaving = interrupted == Py_True;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef spyp_module_methods[] = {
+    { "_at_exit", spyp_at_exit, METH_O,
+      "Called when the interpreter ends; True: because of Ctrl-C. Work whose wait Ctrl-C has ended is not waited for again; then, none is." },
+    { "_after_fork", spyp_after_fork, METH_NOARGS, "Called in the child of a fork: its devices are the parent's." },
+    { NULL, NULL, 0, NULL },
+};
+
+static int spyp_module_exec(PyObject *module) {
+    if (spyp.module) {
+        PyErr_SetString(PyExc_ImportError, "slangpy: one interpreter of a process can import it");
+        return -1;
+    }
+    spyp.module = module;
+    if (spyp_state_ready() < 0 || spyp_errors_ready(module) < 0 || spyp_device_ready(module) < 0 ||
+        spyp_modules_ready(module) < 0 || spyp_function_ready(module) < 0 || spyp_shape_ready(module) < 0 || spyp_tensor_ready(module) < 0 ||
+        spyp_values_ready(module) < 0 || spyp_buffer_ready(module) < 0 || spyp_encoder_ready(module) < 0 ||
+        spyp_math_ready(module) < 0 || spyp_reflection_ready(module) < 0 || spyp_resolve_ready(module) < 0 ||
+        spyp_extension_ready(module) < 0 || spyp_names_ready() < 0 || spyp_describe_ready() < 0 || spyp_gradient_ready(module) < 0 ||
+        spyp_cuda_ready(module) < 0 || spyp_foreign_ready(module) < 0)
+        return -1;
+    return PyModule_AddIntConstant(module, "SPY_VERSION", SPY_VERSION);
+}
+
+static PyModuleDef_Slot spyp_module_slots[] = {
+    { Py_mod_exec, (void *)spyp_module_exec },
+#if PY_VERSION_HEX >= 0x030C0000
+    { Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED },
+#endif
+    { 0, NULL },
+};
+
+static struct PyModuleDef spyp_module_def = {
+    PyModuleDef_HEAD_INIT, "slangpy._slangpy", "Call Slang GPU functions from Python: slangpy.h as an extension.", 0,
+    spyp_module_methods, spyp_module_slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__slangpy(void);
+PyMODINIT_FUNC PyInit__slangpy(void) {
+    return PyModuleDef_Init(&spyp_module_def);
+}

@@ -1,0 +1,42 @@
+// The classes that Python's users see: what their files offer to each other.
+#ifndef SPYP_OBJECTS_H
+#define SPYP_OBJECTS_H
+
+#include "calls/calls.h"
+
+// >>function.c, describe.c
+PyObject *spyp_function_make(spyp_module *module, spy_function *function, PyObject *name);
+PyObject *spyp_function_str(PyObject *self); // Slang's declarations with their comments
+int spyp_describe_ready(void);
+int spyp_function_ready(PyObject *module);
+
+// >>modules.c, names.c
+// Returns type_conformances as a tuple of str, or NULL with an exception set.
+PyObject *spyp_conformances_parse(PyObject *items, const char *where);
+PyObject *spyp_module_find(spyp_module *module, PyObject *name); // new reference; NULL without an error: nothing of that name
+spyp_module *spyp_module_default(spyp_device *device); // an empty module of the device, for built-in types; new reference
+// Returns ", did you mean 'a', 'b'?" with the names in a declaration that are similar to `name`, or "", as a new reference. The declaration
+// may be NULL.
+PyObject *spyp_near_names(const spy_decl *decl, PyObject *name);
+// Returns the value of a constant or of an enum's case by its path. NULL without an exception: there is none. Call it inside the device.
+PyObject *spyp_module_constant(spyp_module *module, const char *path);
+int spyp_modules_ready(PyObject *module);
+int spyp_names_ready(void);
+
+// >>tensor.c, buffer.c, cursor.c
+// Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
+// with an error.
+spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);
+// Makes a BufferCursor over `count` elements of a tensor from element `first` on. It keeps `owner`. Returns NULL with an exception set.
+PyObject *spyp_cursor_make(spyp_device *device, spy_tensor *tensor, PyObject *owner, PyObject *module, int64_t first, int64_t count);
+int spyp_cursor_ready(PyObject *module);
+int spyp_tensor_ready(PyObject *module);
+int spyp_buffer_ready(PyObject *module);
+
+// >>device.c, cuda.c, encoder.c, reflection.c
+int spyp_device_ready(PyObject *module);
+int spyp_cuda_ready(PyObject *module);
+int spyp_encoder_ready(PyObject *module);
+int spyp_reflection_ready(PyObject *module);
+
+#endif // SPYP_OBJECTS_H

@@ -1,0 +1,467 @@
+// Reflection of types, their layouts, and the cursor that walks through a layout.
+#include "objects/reflection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// >>resources: what their names say
+
+typedef struct spyp_resource {
+    long shape, access; // ResourceShape, ResourceAccess
+} spyp_resource;
+
+static bool spyp_skip(const char **text, const char *word) {
+    size_t n = strlen(word);
+    if (strncmp(*text, word, n) != 0) return false;
+    *text += n;
+    return true;
+}
+
+static spyp_resource spyp_resource_of(const spy_type_info *info) {
+    static const struct {
+        const char *word;
+        long access;
+    } accesses[] = { { "RWTexture", 2 }, { "RWStructured", 2 }, { "RWByteAddress", 2 }, { "RWBuffer", 2 }, { "RasterizerOrdered", 3 },
+                     { "Append", 4 },    { "Consume", 5 },      { "WTexture", 6 },      { "Feedback", 7 } };
+    static const struct {
+        const char *word;
+        long shape;
+    } shapes[] = { { "Texture1D", 1 },        { "Texture2D", 2 },         { "Texture3D", 3 },    { "TextureCube", 4 },
+                   { "StructuredBuffer", 6 }, { "ByteAddressBuffer", 7 }, { "Buffer", 5 },       { "RaytracingAccelerationStructure", 9 },
+                   { "SubpassInput", 10 },    { "Sampler1D", 1 },         { "Sampler2D", 2 },    { "Sampler3D", 3 },
+                   { "SamplerCube", 4 } };
+    spyp_resource r = { 0, 0 };
+    const char *name = info->name;
+    if (info->kind != SPY_TYPE_KIND_RESOURCE) return r;
+    r.shape = 8;
+    r.access = 1;
+    for (size_t i = 0; i < sizeof accesses / sizeof *accesses; i++)
+        if (strncmp(name, accesses[i].word, strlen(accesses[i].word)) == 0) r.access = accesses[i].access;
+    if (!spyp_skip(&name, "RW") && !spyp_skip(&name, "RasterizerOrdered") && !spyp_skip(&name, "Append") &&
+        !spyp_skip(&name, "Consume") && !spyp_skip(&name, "Feedback") && strncmp(name, "WTexture", 8) == 0)
+        name++;
+    for (size_t i = 0; r.shape == 8 && i < sizeof shapes / sizeof *shapes; i++)
+        if (spyp_skip(&name, shapes[i].word)) r.shape = shapes[i].shape;
+    if (r.shape == 8) return r;
+    if (spyp_skip(&name, "MS")) r.shape |= 0x80;
+    if (spyp_skip(&name, "Array")) r.shape |= 0x40;
+    if (r.access == 7) r.shape |= 0x10;
+    return r;
+}
+
+// >>types
+
+#define SPYP_KIND(kind) ((size_t)1 << (kind))
+#define SPYP_NUMBERS                                                                                         \
+    (SPYP_KIND(SPY_TYPE_KIND_SCALAR) | SPYP_KIND(SPY_TYPE_KIND_VECTOR) | SPYP_KIND(SPY_TYPE_KIND_MATRIX))
+
+static PyObject *spyp_type_kind(spyp_reflection *r) {
+    static const uint8_t kinds[] = {
+        // TypeKind of each spy_type_kind
+        [SPY_TYPE_KIND_OTHER] = 0,           [SPY_TYPE_KIND_VOID] = 5,
+        [SPY_TYPE_KIND_SCALAR] = 5,          [SPY_TYPE_KIND_VECTOR] = 4,
+        [SPY_TYPE_KIND_MATRIX] = 3,          [SPY_TYPE_KIND_ARRAY] = 2,
+        [SPY_TYPE_KIND_STRUCT] = 1,          [SPY_TYPE_KIND_ENUM] = 20,
+        [SPY_TYPE_KIND_INTERFACE] = 13,      [SPY_TYPE_KIND_POINTER] = 18,
+        [SPY_TYPE_KIND_CONSTANT_BUFFER] = 6, [SPY_TYPE_KIND_PARAMETER_BLOCK] = 11,
+        [SPY_TYPE_KIND_RESOURCE] = 7,        [SPY_TYPE_KIND_SAMPLER] = 8,
+    };
+    return spyp_enum("TypeKind", r->type->kind < sizeof kinds ? kinds[r->type->kind] : 0);
+}
+
+// Returns a type's name without namespaces and generic arguments: "Grid" of "ns.Grid<float, 4>".
+static PyObject *spyp_type_name(spyp_reflection *r) {
+    const char *name = r->type->name, *end = name + strlen(name);
+    switch (r->type->kind) {
+    case SPY_TYPE_KIND_STRUCT:
+    case SPY_TYPE_KIND_ENUM:
+    case SPY_TYPE_KIND_INTERFACE:
+    case SPY_TYPE_KIND_RESOURCE:
+    case SPY_TYPE_KIND_CONSTANT_BUFFER:
+    case SPY_TYPE_KIND_PARAMETER_BLOCK:
+        end = name + strcspn(name, "<");
+        for (const char *c = name; c < end; c++)
+            if (*c == '.') name = c + 1;
+        break;
+    default: break;
+    }
+    return PyUnicode_FromStringAndSize(name, end - name);
+}
+
+static PyObject *spyp_type_scalar(spyp_reflection *r) {
+    static const uint8_t types[SPY_DTYPE_COUNT] = {
+        [SPY_DTYPE_BOOL] = 2,   [SPY_DTYPE_INT8] = 10,  [SPY_DTYPE_UINT8] = 11, [SPY_DTYPE_INT16] = 12,  [SPY_DTYPE_UINT16] = 13,  [SPY_DTYPE_INT32] = 3,
+        [SPY_DTYPE_UINT32] = 4, [SPY_DTYPE_INT64] = 5, [SPY_DTYPE_UINT64] = 6, [SPY_DTYPE_FLOAT16] = 7, [SPY_DTYPE_FLOAT32] = 8, [SPY_DTYPE_FLOAT64] = 9,
+    };
+    bool number = SPYP_NUMBERS >> r->type->kind & 1;
+    return spyp_enum("ScalarType", r->type->kind == SPY_TYPE_KIND_VOID ? 1
+                                   : number                            ? types[r->type->dtype]
+                                                                       : 0);
+}
+
+static PyObject *spyp_type_rows(spyp_reflection *r) {
+    return PyLong_FromUnsignedLong(SPYP_NUMBERS >> r->type->kind & 1 ? r->type->rows : 0);
+}
+
+static PyObject *spyp_type_columns(spyp_reflection *r) {
+    return PyLong_FromUnsignedLong(SPYP_NUMBERS >> r->type->kind & 1 ? r->type->columns : 0);
+}
+
+static PyObject *spyp_type_element(spyp_reflection *r) {
+    return spyp_reflect_type(SPYP_TYPE, r->module, r->type->element);
+}
+
+static PyObject *spyp_type_element_count(spyp_reflection *r) {
+    return PyLong_FromLongLong(r->type->kind == SPY_TYPE_KIND_VECTOR ? (long long)r->type->columns : (long long)r->type->count);
+}
+
+static PyObject *spyp_type_total_count(spyp_reflection *r) {
+    long long total = r->type->kind == SPY_TYPE_KIND_ARRAY;
+    for (const spy_type_info *t = r->type; t && t->kind == SPY_TYPE_KIND_ARRAY; t = t->element)
+        total *= t->count;
+    return PyLong_FromLongLong(total);
+}
+
+static PyObject *spyp_type_fields(spyp_reflection *r) {
+    return spyp_decl_list(SPYP_VARIABLE, r->module, r->type->fields, r->type->field_count, ~0u);
+}
+
+static PyObject *spyp_type_field_count(spyp_reflection *r) {
+    return PyLong_FromUnsignedLong(r->type->field_count);
+}
+
+static PyObject *spyp_type_resource_shape(spyp_reflection *r) {
+    return spyp_enum("ResourceShape", spyp_resource_of(r->type).shape);
+}
+
+static PyObject *spyp_type_resource_access(spyp_reflection *r) {
+    return spyp_enum("ResourceAccess", spyp_resource_of(r->type).access);
+}
+
+static PyObject *spyp_type_resource_result(spyp_reflection *r) {
+    return spyp_reflect_type(SPYP_TYPE, r->module, r->type->kind == SPY_TYPE_KIND_RESOURCE ? r->type->element : NULL);
+}
+
+static PyObject *spyp_type_shape(spyp_reflection *r) {
+    spy_shape shape = { 0, { 0 } };
+    for (const spy_type_info *t = r->type; t && shape.rank < SPY_MAX_RANK - 1; t = t->element) {
+        if (t->kind == SPY_TYPE_KIND_MATRIX) shape.dims[shape.rank++] = t->rows;
+        if (t->kind == SPY_TYPE_KIND_MATRIX || t->kind == SPY_TYPE_KIND_VECTOR)
+            shape.dims[shape.rank++] = t->columns;
+        if (t->kind != SPY_TYPE_KIND_ARRAY) break;
+        shape.dims[shape.rank++] = t->count;
+    }
+    return spyp_shape_make(&shape);
+}
+
+// Tells whether the type is a scalar, vector or matrix whose dtype is among `dtypes`.
+static bool spyp_type_within(spyp_reflection *r, uint32_t dtypes) {
+    return (SPYP_NUMBERS >> r->type->kind & 1) && (dtypes >> r->type->dtype & 1);
+}
+
+static PyObject *spyp_type_is_float(spyp_reflection *r) {
+    return PyBool_FromLong(
+        spyp_type_within(r, 1u << SPY_DTYPE_FLOAT16 | 1u << SPY_DTYPE_FLOAT32 | 1u << SPY_DTYPE_FLOAT64));
+}
+
+static PyObject *spyp_type_is_signed(spyp_reflection *r) {
+    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_DTYPE_INT8 | 1u << SPY_DTYPE_INT16 | 1u << SPY_DTYPE_INT32 | 1u << SPY_DTYPE_INT64));
+}
+
+static PyObject *spyp_type_is_integer(spyp_reflection *r) {
+    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_DTYPE_INT8 | 1u << SPY_DTYPE_INT16 |
+                                                   1u << SPY_DTYPE_INT32 | 1u << SPY_DTYPE_INT64 |
+                                                   1u << SPY_DTYPE_UINT8 | 1u << SPY_DTYPE_UINT16 |
+                                                   1u << SPY_DTYPE_UINT32 | 1u << SPY_DTYPE_UINT64));
+}
+
+static PyObject *spyp_type_is_bool(spyp_reflection *r) {
+    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_DTYPE_BOOL));
+}
+
+static PyObject *spyp_type_attributes(spyp_reflection *r) {
+    return spyp_attribute_list(r, r->type->decl);
+}
+
+static PyObject *spyp_type_decl(spyp_reflection *r) {
+    return spyp_reflect_decl(SPYP_DECL, r->module, r->type->decl);
+}
+
+static const spy_type_info *spyp_unwrapped(const spy_type_info *info) {
+    while (info->kind == SPY_TYPE_KIND_ARRAY && info->element) info = info->element;
+    return info;
+}
+
+static PyObject *spyp_type_unwrap(PyObject *self, PyObject *ignored) {
+    spyp_reflection *r = (spyp_reflection *)self;
+    SPYP_UNUSED(ignored);
+    if (spyp_reflection_open(r, "unwrap_array") < 0) return NULL;
+    return spyp_reflect_type(spyp_reflection_is(self, SPYP_TYPE) ? SPYP_TYPE : SPYP_TYPE_LAYOUT, r->module, spyp_unwrapped(r->type));
+}
+
+static PyObject *spyp_type_implements(PyObject *self, PyObject *super) {
+    spyp_reflection *r = (spyp_reflection *)self;
+    const spy_type_info *b = spyp_reflection_open(r, "implements") == 0 ? spyp_reflected_type(r->module, super, "implements: argument 'interface'") : NULL;
+    if (!b || spyp_enter(r->module->device, "implements") < 0) return NULL;
+    bool yes = spy_type_implements(r->module->module, r->type->name, b->name);
+    spy_error error = { SPY_OK, "" };
+    if (!yes) error = spy_take_error(r->module->device->device);
+    spyp_leave(r->module->device);
+    return error.code == SPY_OK ? PyBool_FromLong(yes) : spyp_raise_status(error.code, error.message, "implements");
+}
+
+static const spy_decl *spyp_field_of(const spy_type_info *info, const char *name, size_t size) {
+    for (uint32_t i = 0; i < info->field_count; i++)
+        if (strlen(info->fields[i].name) == size && strncmp(info->fields[i].name, name, size) == 0) return &info->fields[i];
+    return NULL;
+}
+
+// Returns a field as a variable of the type, or of its layout.
+static PyObject *spyp_type_find_field(PyObject *self, PyObject *name) {
+    spyp_reflection *r = (spyp_reflection *)self;
+    const char *text = PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
+    if (spyp_reflection_open(r, "find_field") < 0) return NULL;
+    if (!text) return PyErr_Format(PyExc_TypeError, "find_field: argument 'name': expected a str, got %R", (PyObject *)Py_TYPE(name));
+    return spyp_reflect_decl(spyp_reflection_is(self, SPYP_TYPE) ? SPYP_VARIABLE : SPYP_VARIABLE_LAYOUT, r->module,
+                             spyp_field_of(r->type, text, strlen(text)));
+}
+
+static PyMethodDef spyp_type_methods[] = {
+    { "unwrap_array", spyp_type_unwrap, METH_NOARGS, "unwrap_array(): the type of an array's innermost elements; others: itself." },
+    { "find_field", spyp_type_find_field, METH_O, "find_field(name): the VariableReflection of a field, or None." },
+    { "implements", spyp_type_implements, METH_O, "implements(interface): whether it implements an interface, a type or its name." },
+    { NULL, NULL, 0, NULL },
+};
+
+static const spyp_property spyp_type_properties[] = {
+    SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
+    SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'float3', 'Grid'."),
+    SPYP_OF_TYPE("full_name", SPYP_TYPE_TEXT, name, "The name in full: 'geometry.Grid<float, 4>'; arrays in C's order."),
+    SPYP_GET("scalar_type", spyp_type_scalar, "A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."),
+    SPYP_GET("row_count", spyp_type_rows, "Rows of a matrix; 1 for vectors and scalars; 0 for others."),
+    SPYP_GET("col_count", spyp_type_columns, "Columns of a matrix, components of a vector; 1 for scalars; 0 for others."),
+    SPYP_GET("element_type", spyp_type_element, "Of an array, vector, matrix, pointer, buffer or texture; an enum's integer; else None."),
+    SPYP_GET("element_count", spyp_type_element_count, "Of an array (0: unsized) or vector; 0 for others."),
+    SPYP_GET("total_array_element_count", spyp_type_total_count, "Elements of an array of arrays altogether; 0 for others."),
+    SPYP_GET("fields", spyp_type_fields, "A struct's fields, as VariableReflections."),
+    SPYP_GET("field_count", spyp_type_field_count, "How many fields it has."),
+    SPYP_GET("resource_shape", spyp_type_resource_shape, "A TypeReflection.ResourceShape; none when it is no resource."),
+    SPYP_GET("resource_access", spyp_type_resource_access, "A TypeReflection.ResourceAccess; none when it is no resource."),
+    SPYP_GET("resource_result_type", spyp_type_resource_result, "What a buffer or texture holds; None when it is no resource."),
+    SPYP_GET("shape", spyp_type_shape, "Sizes of arrays, matrices and vectors, outermost first; () for others."),
+    SPYP_IF("is_array", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_ARRAY), "Whether it is an array."),
+    SPYP_IF("is_scalar", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_SCALAR), "Whether it is a scalar."),
+    SPYP_IF("is_vector", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_VECTOR), "Whether it is a vector."),
+    SPYP_IF("is_matrix", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_MATRIX), "Whether it is a matrix."),
+    SPYP_IF("is_struct", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_STRUCT), "Whether it is a struct."),
+    SPYP_GET("is_float", spyp_type_is_float, "Whether its numbers are floats: half, float or double."),
+    SPYP_GET("is_integer", spyp_type_is_integer, "Whether its numbers are integers, signed or not."),
+    SPYP_GET("is_signed", spyp_type_is_signed, "Whether its numbers are signed integers."),
+    SPYP_GET("is_bool", spyp_type_is_bool, "Whether it is of bools."),
+    SPYP_GET("user_attributes", spyp_type_attributes, "Attributes of the declaration of a struct, enum or interface of this module."),
+    SPYP_GET("decl", spyp_type_decl, "The DeclReflection of a struct, enum or interface of this module; else None."),
+    { NULL, NULL, SPYP_COMPUTED, 0, NULL },
+};
+const spyp_reflection_class spyp_type_class = {
+    "TypeReflection", "A Slang type. It can be given as the dtype of tensors and in map().", spyp_type_properties, spyp_type_methods, NULL,
+};
+
+// >>layouts
+
+static PyObject *spyp_layout_type(spyp_reflection *r) {
+    return spyp_reflect_type(SPYP_TYPE, r->module, r->type);
+}
+
+static PyObject *spyp_layout_fields(spyp_reflection *r) {
+    return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->type->fields, r->type->field_count, ~0u);
+}
+
+static PyObject *spyp_layout_element(spyp_reflection *r) {
+    return spyp_reflect_type(SPYP_TYPE_LAYOUT, r->module, r->type->element);
+}
+
+static PyMethodDef spyp_type_layout_methods[] = {
+    { "unwrap_array", spyp_type_unwrap, METH_NOARGS, "unwrap_array(): the layout of an array's innermost elements; others: itself." },
+    { "find_field", spyp_type_find_field, METH_O, "find_field(name): the VariableLayoutReflection of a field, or None." },
+    { NULL, NULL, 0, NULL },
+};
+
+static const spyp_property spyp_type_layout_properties[] = {
+    SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
+    SPYP_GET("name", spyp_type_name, "The type's name."),
+    SPYP_GET("type", spyp_layout_type, "The TypeReflection."),
+    SPYP_OF_TYPE("size", SPYP_TYPE_SIZE, device_size_bytes, "Bytes on the device, as in a tensor; 0 for resources and what is open."),
+    SPYP_OF_TYPE("alignment", SPYP_TYPE_SIZE, device_align_bytes, "Its alignment in bytes on the device."),
+    SPYP_OF_TYPE("stride", SPYP_TYPE_SIZE, device_stride_bytes, "Bytes from one element of an array to the next on the device."),
+    SPYP_OF_TYPE("host_size", SPYP_TYPE_SIZE, size_bytes, "Bytes in C's layout, which host data has."),
+    SPYP_OF_TYPE("host_alignment", SPYP_TYPE_SIZE, align_bytes, "Its alignment in C's layout."),
+    SPYP_GET("fields", spyp_layout_fields, "A struct's fields, as VariableLayoutReflections."),
+    SPYP_GET("element_type_layout", spyp_layout_element, "Of an array, vector, matrix or buffer; else None."),
+    { NULL, NULL, SPYP_COMPUTED, 0, NULL },
+};
+const spyp_reflection_class spyp_type_layout_class = {
+    "TypeLayoutReflection", "How a type lies in memory.", spyp_type_layout_properties, spyp_type_layout_methods, NULL,
+};
+
+// >>the cursor
+
+static PyObject *spyp_reflection_cursor_make(spyp_reflection *from, const spy_type_info *type, size_t offset, size_t host_offset) {
+    spyp_reflection *c = spyp_reflection_make(SPYP_CURSOR, from->module);
+    if (!c) return NULL;
+    c->type = type;
+    c->offset = from->offset + offset;
+    c->host_offset = from->host_offset + host_offset;
+    return (PyObject *)c;
+}
+
+static PyObject *spyp_cursor_new(PyTypeObject *class, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "layout", NULL };
+    PyObject *layout;
+    spyp_reflection from;
+    SPYP_UNUSED(class);
+    memset(&from, 0, sizeof from);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:ReflectionCursor", names, &layout)) return NULL;
+    const spy_type_info *info = spyp_reflection_type(layout, &from.module);
+    if (spyp_reflection_is(layout, SPYP_VARIABLE_LAYOUT)) {
+        spyp_reflection *r = (spyp_reflection *)layout;
+        from.module = r->module;
+        info = spyp_reflection_open(r, "ReflectionCursor") == 0 ? r->decl->type : NULL;
+    }
+    if (info) return spyp_reflection_cursor_make(&from, info, 0, 0);
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "ReflectionCursor: argument 'layout': expected a type or layout, got %R", (PyObject *)Py_TYPE(layout));
+    return NULL;
+}
+
+// A cursor goes through a buffer of one struct: cursor.light.color finds a field of a ConstantBuffer<Light>.
+static const spy_type_info *spyp_cursor_inside(const spy_type_info *info) {
+    bool buffer = info->kind == SPY_TYPE_KIND_CONSTANT_BUFFER || info->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
+    return buffer && info->element ? info->element : info;
+}
+
+static PyObject *spyp_cursor_field(spyp_reflection *c, const char *name, size_t size) {
+    const spy_decl *field = spyp_field_of(spyp_cursor_inside(c->type), name, size);
+    return field && field->type ? spyp_reflection_cursor_make(c, field->type, field->device_offset_bytes, field->offset_bytes) : NULL;
+}
+
+static PyObject *spyp_cursor_element(spyp_reflection *c, long long index) {
+    const spy_type_info *t = c->type;
+    long long count = t->kind == SPY_TYPE_KIND_ARRAY ? (t->count ? (long long)t->count : INT64_MAX)
+                      : t->kind == SPY_TYPE_KIND_VECTOR ? (long long)t->columns
+                                                   : 0;
+    if (!t->element || index < 0 || index >= count) return NULL;
+    return spyp_reflection_cursor_make(c, t->element, t->element->device_stride_bytes * (size_t)index, t->element->size_bytes * (size_t)index);
+}
+
+// Follows one step of a path, "name" or "[3]", and moves *path behind it. NULL without an exception: there is no such part.
+static PyObject *spyp_cursor_step(spyp_reflection *c, const char **path) {
+    const char *at = *path;
+    if (*at == '[') {
+        char *end;
+        long long index = strtoll(at + 1, &end, 10);
+        if (end == at + 1 || *end != ']') return NULL;
+        *path = end + 1 + (end[1] == '.');
+        return spyp_cursor_element(c, index);
+    }
+    size_t size = strcspn(at, ".[");
+    *path = at + size + (at[size] == '.');
+    return spyp_cursor_field(c, at, size);
+}
+
+static PyObject *spyp_cursor_walk(PyObject *self, const char *path) {
+    PyObject *at = *path ? Py_NewRef(self) : NULL;
+    while (at && *path) {
+        PyObject *next = spyp_cursor_step((spyp_reflection *)at, &path);
+        spyp_replace(&at, next);
+    }
+    return at;
+}
+
+// Finds a part by its name, path or number. NULL without an exception: there is none.
+static PyObject *spyp_cursor_look(PyObject *self, PyObject *key) {
+    spyp_reflection *c = (spyp_reflection *)self;
+    if (spyp_reflection_open(c, "ReflectionCursor") < 0) return NULL;
+    if (PyUnicode_Check(key)) {
+        const char *path = spyp_utf8(key);
+        return path ? spyp_cursor_walk(self, path) : NULL;
+    }
+    if (PyLong_Check(key)) {
+        int overflow;
+        long long index = PyLong_AsLongLongAndOverflow(key, &overflow);
+        return spyp_cursor_element(c, overflow ? -1 : index);
+    }
+    return PyErr_Format(PyExc_TypeError, "ReflectionCursor: expected a name, a path or an index, got %R", (PyObject *)Py_TYPE(key));
+}
+
+static PyObject *spyp_cursor_missing(PyObject *self, PyObject *key, PyObject *exception) {
+    if (!PyErr_Occurred()) PyErr_Format(exception, "ReflectionCursor: '%s' has no field or element %R", ((spyp_reflection *)self)->type->name, key);
+    return NULL;
+}
+
+static PyObject *spyp_cursor_item(PyObject *self, PyObject *key) {
+    PyObject *found = spyp_cursor_look(self, key);
+    return found ? found : spyp_cursor_missing(self, key, PyUnicode_Check(key) ? PyExc_KeyError : PyExc_IndexError);
+}
+
+static PyObject *spyp_cursor_getattr(PyObject *self, PyObject *name) {
+    PyObject *value = PyObject_GenericGetAttr(self, name);
+    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+    const char *text = spyp_attribute_text(name);
+    if (!text || strncmp(text, "__", 2) == 0) return NULL;
+    PyErr_Clear();
+    value = spyp_cursor_look(self, name);
+    return value ? value : spyp_cursor_missing(self, name, PyExc_AttributeError);
+}
+
+static PyObject *spyp_cursor_find(PyObject *self, PyObject *key) {
+    PyObject *found = spyp_cursor_look(self, key);
+    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+}
+
+static PyObject *spyp_cursor_has(PyObject *self, PyObject *key) {
+    PyObject *found = spyp_cursor_look(self, key);
+    if (!found && PyErr_Occurred()) return NULL;
+    bool yes = found != NULL;
+    Py_XDECREF(found);
+    return PyBool_FromLong(yes);
+}
+
+static PyObject *spyp_cursor_offset(spyp_reflection *c) {
+    return PyLong_FromSize_t(c->offset);
+}
+
+static PyObject *spyp_cursor_host_offset(spyp_reflection *c) {
+    return PyLong_FromSize_t(c->host_offset);
+}
+
+static PyObject *spyp_cursor_layout(spyp_reflection *c) {
+    return spyp_reflect_type(SPYP_TYPE_LAYOUT, c->module, c->type);
+}
+
+static PyMethodDef spyp_cursor_methods[] = {
+    { "find_field", spyp_cursor_find, METH_O, "find_field(name): a cursor at a field, also by a path such as 'lights[2].color'; None: none." },
+    { "find_element", spyp_cursor_find, METH_O, "find_element(index): a cursor at an element of an array or vector; None: none." },
+    { "has_field", spyp_cursor_has, METH_O, "has_field(name): whether find_field() would find it." },
+    { "has_element", spyp_cursor_has, METH_O, "has_element(index): whether find_element() would find it." },
+    { NULL, NULL, 0, NULL },
+};
+
+static const PyType_Slot spyp_cursor_slots[] = {
+    { Py_tp_new, (void *)spyp_cursor_new },
+    { Py_tp_getattro, (void *)spyp_cursor_getattr },
+    { Py_mp_subscript, (void *)spyp_cursor_item },
+    { 0, NULL },
+};
+
+static const spyp_property spyp_cursor_properties[] = {
+    SPYP_GET("type", spyp_layout_type, "The TypeReflection of what is there."),
+    SPYP_GET("type_layout", spyp_cursor_layout, "The TypeLayoutReflection of what is there."),
+    SPYP_GET("offset", spyp_cursor_offset, "Bytes from where the first cursor was, on the device."),
+    SPYP_GET("host_offset", spyp_cursor_host_offset, "Bytes from where the first cursor was, in C's layout."),
+    { NULL, NULL, SPYP_COMPUTED, 0, NULL },
+};
+const spyp_reflection_class spyp_cursor_class = {
+    "ReflectionCursor",
+    "ReflectionCursor(layout): walks through a type or layout: cursor.light.color, cursor['lights[2].color'], cursor[2].",
+    spyp_cursor_properties, spyp_cursor_methods, spyp_cursor_slots,
+};

@@ -1,0 +1,65 @@
+// Reflection objects: what reflection.c, reflect_decls.c and reflect_types.c share.
+#ifndef SPYP_REFLECTION_H
+#define SPYP_REFLECTION_H
+
+#include "objects/objects.h"
+
+// Says where a property's value is found.
+typedef enum spyp_form {
+    SPYP_COMPUTED,  // by `get`
+    SPYP_DECL_TEXT, // a const char * of the declaration, at `at`
+    SPYP_DECL_SIZE,
+    SPYP_DECL_UINT,
+    SPYP_DECL_FLAG, // `at`: the bits
+    SPYP_TYPE_TEXT, // ... of the type
+    SPYP_TYPE_SIZE,
+    SPYP_TYPE_IS    // `at`: a bit for each spy_type_kind
+} spyp_form;
+
+typedef struct spyp_property {
+    const char *name, *doc;
+    spyp_form form;
+    size_t at;
+    PyObject *(*get)(spyp_reflection *r);
+} spyp_property;
+
+typedef struct spyp_reflection_class {
+    const char *name, *doc;
+    const spyp_property *properties; // ended by a name NULL
+    PyMethodDef *methods;            // or NULL
+    const PyType_Slot *more;         // further slots, ended by 0, or NULL
+} spyp_reflection_class;
+
+#define SPYP_GET(name, get, doc) { name, doc, SPYP_COMPUTED, 0, get }
+#define SPYP_OF_DECL(name, form, member, doc) { name, doc, form, offsetof(spy_decl, member), NULL }
+#define SPYP_OF_TYPE(name, form, member, doc) { name, doc, form, offsetof(spy_type_info, member), NULL }
+#define SPYP_IF(name, form, bits, doc) { name, doc, form, bits, NULL }
+
+extern const spyp_reflection_class spyp_program_class, spyp_decl_class, spyp_function_class, spyp_variable_class,
+    spyp_variable_layout_class, spyp_entry_point_class, spyp_attribute_class, spyp_type_class, spyp_type_layout_class,
+    spyp_cursor_class;
+
+spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module);
+PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl);      // NULL gives None
+PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type); // NULL gives None
+// Returns -1 with an exception set if the device was closed, because the declarations are gone then.
+int spyp_reflection_open(spyp_reflection *r, const char *what);
+PyObject *spyp_enum(const char *name, long value); // a member of an enum of slangpy.reflection
+// Returns a list of objects for the declarations whose kinds are among `kinds` (bits of 1 << kind).
+PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds);
+PyObject *spyp_constant_read(const spy_constant *constant); // None: none
+PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl may be NULL
+// Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an exception set. It takes over
+// no reference.
+const spy_type_info *spyp_reflected_type(spyp_module *module, PyObject *object, const char *what);
+const spy_type_info *spyp_find_type(spyp_module *module, const char *name, bool required); // NULL without an error: none
+
+#define SPYP_FUNCTION_KINDS                                                                                  \
+    (1u << SPY_DECL_KIND_FUNCTION | 1u << SPY_DECL_KIND_METHOD | 1u << SPY_DECL_KIND_CONSTRUCTOR)
+#define SPYP_VARIABLE_KINDS \
+    (1u << SPY_DECL_KIND_FIELD | 1u << SPY_DECL_KIND_PARAMETER | 1u << SPY_DECL_KIND_VARIABLE | 1u << SPY_DECL_KIND_SHADER_PARAMETER | \
+     1u << SPY_DECL_KIND_ENUM_CASE | 1u << SPY_DECL_KIND_PROPERTY | 1u << SPY_DECL_KIND_GENERIC_VALUE)
+#define SPYP_TYPE_KINDS \
+    (1u << SPY_DECL_KIND_STRUCT | 1u << SPY_DECL_KIND_INTERFACE | 1u << SPY_DECL_KIND_ENUM | 1u << SPY_DECL_KIND_ALIAS | 1u << SPY_DECL_KIND_EXTENSION)
+
+#endif // SPYP_REFLECTION_H

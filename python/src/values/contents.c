@@ -1,0 +1,156 @@
+// Tensors as values: making them, and their contents to and from host memory.
+#include "values/values.h"
+
+#include <string.h>
+
+PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *tensor, PyObject *module) {
+    spyp_tensor *t = (spyp_tensor *)spyp_alloc(type);
+    if (!t) {
+        spy_release_tensor(tensor);
+        return NULL;
+    }
+    t->device = (spyp_device *)Py_NewRef((PyObject *)device);
+    t->tensor = tensor;
+    t->module = Py_XNewRef(module);
+    return (PyObject *)t;
+}
+
+PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor *view, PyObject *module) {
+    PyObject *made = spyp_tensor_make(type, of->device, view, module);
+    if (made) ((spyp_tensor *)made)->owner = Py_XNewRef(of->owner);
+    return made;
+}
+
+// Classes that are written in Python (Buffer ...) need more than a view has, so a view is a Tensor or an NDBuffer.
+PyTypeObject *spyp_view_type(PyObject *self) {
+    return PyObject_TypeCheck(self, spyp.ndbuffer) ? spyp.ndbuffer : spyp.tensor;
+}
+
+PyObject *spyp_tensor_like(PyObject *type, PyObject *other, bool zeroed, const char *what) {
+    spy_tensor_desc desc;
+    if (!PyObject_TypeCheck(other, spyp.tensor))
+        return PyErr_Format(PyExc_TypeError, "%s: argument 'other': expected a Tensor, got %R", what, (PyObject *)Py_TYPE(other));
+    spyp_tensor *t = (spyp_tensor *)other;
+    memset(&desc, 0, sizeof desc);
+    desc.like = t->tensor;
+    desc.zeroed = zeroed;
+    if (spyp_enter(t->device, what) < 0) return NULL;
+    spy_tensor *tensor = spy_create_tensor(t->device->device, &desc);
+    if (!tensor) spyp_raise(t->device);
+    spyp_leave(t->device);
+    return tensor ? spyp_tensor_make((PyTypeObject *)type, t->device, tensor, t->module) : NULL;
+}
+
+PyObject *spyp_tensor_copy(spyp_tensor *t, const char *what) {
+    PyObject *made = spyp_tensor_like((PyObject *)spyp_view_type((PyObject *)t), (PyObject *)t, false, what);
+    if (!made || spyp_enter(t->device, what) < 0) {
+        Py_XDECREF(made);
+        return NULL;
+    }
+    spy_status status = spy_tensor_copy(((spyp_tensor *)made)->tensor, t->tensor);
+    if (status != SPY_OK) spyp_raise(t->device);
+    spyp_leave(t->device);
+    if (status != SPY_OK) Py_CLEAR(made);
+    return made;
+}
+
+// >>host data
+
+// Returns the element type. Returns NULL for scalars, or with an exception set. Call it inside the device.
+const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info) {
+    if (info->dtype != SPY_DTYPE_DEFAULT) return NULL;
+    spyp_module *module = t->module ? (spyp_module *)Py_NewRef(t->module) : t->device->above->default_module(t->device);
+    const spy_type_info *type = module ? spy_reflect_type(module->module, info->type) : NULL;
+    if (module && !type) spyp_raise(t->device);
+    SPYP_DECREF(module);
+    return type;
+}
+
+// Copies host data into the tensor. Numbers are converted, and fields of structs are found by their names. Call it inside the device.
+static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *object, const char *what) {
+    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+    const spy_type_info *type = spyp_element_info(t, &info);
+    if (PyErr_Occurred()) return -1;
+    if (type && info.element_count && info.host_size_bytes != (size_t)info.element_count * type->size_bytes) {
+        PyErr_Format(spyp.error, "%s: %s changed its layout since the tensor was made", what, info.type);
+        return -1;
+    }
+    spyp_host_array array;
+    size_t each;
+    spy_dtype scalar = type ? spyp_scalar_of(type, &each) : info.dtype;
+    const void *data = NULL;
+    if (scalar && PyObject_CheckBuffer(object)) { // numbers of the right type are copied from where they are
+        if (spyp_host_array_get(arena, object, what, &array) < 0) return -1;
+        if (array.dtype == scalar && array.size_bytes == info.host_size_bytes) data = array.data;
+    }
+    if (!data) {
+        char *packed = (char *)spyp_arena_take(arena, info.host_size_bytes);
+        if (!packed || spyp_pack_values(arena, type, info.dtype, object, info.element_count, packed, what) < 0) return -1;
+        data = packed;
+    }
+    if (spy_tensor_write(t->tensor, data, info.host_size_bytes) == SPY_OK) return 0;
+    spyp_raise(t->device);
+    return -1;
+}
+
+int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *what) {
+    spyp_arena arena;
+    int status = -1;
+    spyp_arena_begin(&arena);
+    if (spyp_enter(t->device, what) == 0) {
+        status = spyp_tensor_write_from(t, &arena, object, what);
+        spyp_leave(t->device);
+    }
+    spyp_arena_end(&arena);
+    return status;
+}
+
+int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shape *outer, const char *what) {
+    spy_shape inner;
+    size_t each;
+    const spy_type_info *base = spyp_inner_shape(info, &inner);
+    if (base && base->kind == SPY_TYPE_KIND_STRUCT && spyp_scalar_of(base, &each)) inner.dims[inner.rank++] = (int64_t)each;
+    *outer = *sizes;
+    bool same = sizes->rank >= inner.rank;
+    if (same) outer->rank = sizes->rank - inner.rank;
+    for (uint32_t i = 0; same && i < inner.rank; i++) same = sizes->dims[outer->rank + i] == inner.dims[i];
+    if (same) return 0;
+    PyObject *expected = spyp_shape_tuple(&inner), *given = spyp_shape_tuple(sizes);
+    if (expected && given)
+        PyErr_Format(PyExc_ValueError, "%s: Shape mismatch: expected an array that ends in %R for %s, got %R", what, expected, info->name, given);
+    Py_XDECREF(expected);
+    Py_XDECREF(given);
+    return -1;
+}
+
+PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
+    PyObject *numpy = spyp_numpy(), *array = NULL, *dtype = NULL;
+    spy_shape inner;
+    if (!numpy || spyp_enter(t->device, "to_numpy") < 0) {
+        Py_XDECREF(numpy);
+        return NULL;
+    }
+    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+    const spy_type_info *type = spyp_element_info(t, &info);
+    if (!PyErr_Occurred()) dtype = spyp_numpy_dtype(type, info.dtype, &inner);
+    if (dtype && info.shape.rank + inner.rank <= 32) {
+        PyObject *outer = spyp_shape_tuple(&info.shape), *more = spyp_shape_tuple(&inner);
+        PyObject *shape = outer && more ? PySequence_Concat(outer, more) : NULL;
+        if (shape) array = PyObject_CallMethod(numpy, PyUnicode_Check(dtype) ? "empty" : "zeros", "OO", shape, dtype); // gaps in structs
+        Py_XDECREF(outer);
+        Py_XDECREF(more);
+        Py_XDECREF(shape);
+    }
+    Py_buffer view;
+    if (array && info.host_size_bytes && PyObject_GetBuffer(array, &view, PyBUF_CONTIG) == 0) {
+        bool good = spyp_wait_to_read(t->device) == 0;
+        if (good && spy_tensor_read(t->tensor, view.buf, info.host_size_bytes) != SPY_OK) good = spyp_raise(t->device) != NULL;
+        PyBuffer_Release(&view);
+        if (!good) Py_CLEAR(array);
+    }
+    if (PyErr_Occurred()) Py_CLEAR(array);
+    spyp_leave(t->device);
+    Py_XDECREF(dtype);
+    Py_DECREF(numpy);
+    return array;
+}

@@ -1,0 +1,358 @@
+// Arithmetic, bitwise and comparison operators of the value types, by component. One function per class of
+// operator; a table says what each does to a pair of numbers.
+#include "values/math_value.h"
+#include <math.h>
+
+typedef enum spyp_math_operator {
+    SPYP_MATH_ADD,
+    SPYP_MATH_SUBTRACT,
+    SPYP_MATH_MULTIPLY,
+    SPYP_MATH_DIVIDE,
+    SPYP_MATH_FLOOR_DIVIDE,
+    SPYP_MATH_REMAINDER,
+    SPYP_MATH_AND,
+    SPYP_MATH_OR,
+    SPYP_MATH_XOR,
+    SPYP_MATH_LEFT,
+    SPYP_MATH_RIGHT
+} spyp_math_operator;
+
+static bool spyp_math_divides(spyp_math_operator op) {
+    return op == SPYP_MATH_DIVIDE || op == SPYP_MATH_FLOOR_DIVIDE || op == SPYP_MATH_REMAINDER;
+}
+
+// Python's: the sign of b.
+static double spyp_math_remainder(double a, double b) {
+    double rest = fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+static double spyp_math_arithmetic(spyp_math_operator op, bool integers, double a, double b) {
+    switch (op) {
+    case SPYP_MATH_ADD: return a + b;
+    case SPYP_MATH_SUBTRACT: return a - b;
+    case SPYP_MATH_MULTIPLY: return a * b;
+    case SPYP_MATH_DIVIDE: return integers ? trunc(a / b) : a / b;
+    case SPYP_MATH_FLOOR_DIVIDE: return floor(a / b);
+    default: return spyp_math_remainder(a, b);
+    }
+}
+
+// Bits of int and uint; those shifted out are lost, as in Slang.
+static double spyp_math_bits(spyp_math_operator op, spy_dtype dtype, double a, double b) {
+    int64_t x = (int64_t)a, y = (int64_t)b, bits;
+    switch (op) {
+    case SPYP_MATH_AND: bits = x & y; break;
+    case SPYP_MATH_OR: bits = x | y; break;
+    case SPYP_MATH_XOR: bits = x ^ y; break;
+    case SPYP_MATH_LEFT: bits = (int64_t)((uint64_t)x << y); break;
+    default: return floor(ldexp(a, -(int)y)); // arithmetic for int
+    }
+    return dtype == SPY_DTYPE_INT32    ? (double)(int32_t)(uint32_t)bits
+           : dtype == SPY_DTYPE_UINT32 ? (double)(uint32_t)bits
+                                 : (double)bits;
+}
+
+// >>operands
+
+// The kind of a result: that of the one value, or of both; of a vector when the other is a float16_t. NULL when
+// the two do not go together.
+static const spyp_math_kind *spyp_math_common_kind(PyObject *a, PyObject *b) {
+    const spyp_math_kind *left = spyp_math_kind_of(a), *right = spyp_math_kind_of(b);
+    if (!left || !right) return left ? left : right;
+    if (left == right || right->form == SPYP_MATH_SCALAR) return left;
+    return left->form == SPYP_MATH_SCALAR ? right : NULL;
+}
+
+// The components of an operand: its own, or one number for all. 1, 0 when it does not fit, -1 with an exception set.
+static int spyp_math_operand(const spyp_math_kind *kind, PyObject *object, double *components) {
+    int found;
+    if (spyp_math_kind_of(object) == kind) {
+        spyp_math_load_all(object, components);
+        return 1;
+    }
+    found = spyp_math_read_scalar(kind->dtype, object, components);
+    if (kind->dtype == SPY_DTYPE_BOOL) components[0] = components[0] != 0;
+    for (uint32_t i = 1; i < spyp_math_size(kind); i++) components[i] = components[0];
+    return found;
+}
+
+// Both operands; 0 when Python should try the other one or raise TypeError.
+static int spyp_math_operands(PyObject *a, PyObject *b, const spyp_math_kind **kind, double *x, double *y) {
+    int found;
+    *kind = spyp_math_common_kind(a, b);
+    if (!*kind) return 0;
+    x[0] = y[0] = 0;
+    found = spyp_math_operand(*kind, a, x);
+    return found > 0 ? spyp_math_operand(*kind, b, y) : found;
+}
+
+static PyObject *spyp_math_not_implemented(void) {
+    Py_INCREF(Py_NotImplemented);
+    return Py_NotImplemented;
+}
+
+// >>binary operators
+
+static bool spyp_math_shift_fits(const spyp_math_kind *kind, const double *y) {
+    for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
+        if (y[i] >= 0 && y[i] < 32) continue;
+        PyErr_Format(PyExc_ValueError, "%s: expected a shift from 0 to 31, got %lld", kind->name,
+                     (long long)y[i]);
+        return false;
+    }
+    return true;
+}
+
+// A Python int of any size may be the other operand of '&', '|' and '^'.
+static bool spyp_math_bits_fit(const spyp_math_kind *kind, const double *x, const double *y) {
+    for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
+        if (fabs(x[i]) < 0x1p62 && fabs(y[i]) < 0x1p62) continue;
+        PyErr_Format(PyExc_OverflowError, "%s: expected integers of at most 62 bits", kind->name);
+        return false;
+    }
+    return true;
+}
+
+static bool spyp_math_divisor_fits(const spyp_math_kind *kind, const double *y) {
+    for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
+        if (y[i] != 0) continue;
+        PyErr_Format(PyExc_ZeroDivisionError, "%s: division by zero in component %u", kind->name, i);
+        return false;
+    }
+    return true;
+}
+
+// '*' of two matrices could be by component (Slang) or the product (mathematics): neither is taken silently.
+static bool spyp_math_is_product(const spyp_math_kind *kind, PyObject *a, PyObject *b,
+                                 spyp_math_operator op) {
+    if (kind->rows == 0 || kind->form == SPYP_MATH_VECTOR || op < SPYP_MATH_MULTIPLY) return false;
+    return spyp_math_kind_of(a) == spyp_math_kind_of(b);
+}
+
+static PyObject *spyp_math_binary(PyObject *a, PyObject *b, spyp_math_operator op) {
+    const spyp_math_kind *kind;
+    double x[SPYP_MATH_MAX_SIZE], y[SPYP_MATH_MAX_SIZE];
+    bool bitwise = op >= SPYP_MATH_AND, integers;
+    int found = spyp_math_operands(a, b, &kind, x, y);
+    if (found <= 0) return found < 0 ? NULL : spyp_math_not_implemented();
+    if (spyp_math_is_product(kind, a, b, op)) {
+        PyErr_Format(PyExc_TypeError, "%s: use '@' or math.mul() for the product, math.inverse() to divide",
+                     kind->name);
+        return NULL;
+    }
+    integers = !spyp_math_is_float(kind->dtype);
+    if (integers && spyp_math_divides(op) && !spyp_math_divisor_fits(kind, y)) return NULL;
+    if (op >= SPYP_MATH_LEFT && !spyp_math_shift_fits(kind, y)) return NULL;
+    if (bitwise && !spyp_math_bits_fit(kind, x, y)) return NULL;
+    for (uint32_t i = 0; i < spyp_math_size(kind); i++)
+        x[i] = bitwise ? spyp_math_bits(op, kind->dtype, x[i], y[i])
+                       : spyp_math_arithmetic(op, integers, x[i], y[i]);
+    return spyp_math_make(kind, x);
+}
+
+#define SPYP_MATH_BINARY(name, op)                                                                           \
+    static PyObject *name(PyObject *a, PyObject *b) {                                                        \
+        return spyp_math_binary(a, b, op);                                                                   \
+    }
+SPYP_MATH_BINARY(spyp_math_add, SPYP_MATH_ADD)
+SPYP_MATH_BINARY(spyp_math_subtract, SPYP_MATH_SUBTRACT)
+SPYP_MATH_BINARY(spyp_math_multiply, SPYP_MATH_MULTIPLY)
+SPYP_MATH_BINARY(spyp_math_divide, SPYP_MATH_DIVIDE)
+SPYP_MATH_BINARY(spyp_math_floor_divide, SPYP_MATH_FLOOR_DIVIDE)
+SPYP_MATH_BINARY(spyp_math_modulo, SPYP_MATH_REMAINDER)
+SPYP_MATH_BINARY(spyp_math_and, SPYP_MATH_AND)
+SPYP_MATH_BINARY(spyp_math_or, SPYP_MATH_OR)
+SPYP_MATH_BINARY(spyp_math_xor, SPYP_MATH_XOR)
+SPYP_MATH_BINARY(spyp_math_left, SPYP_MATH_LEFT)
+SPYP_MATH_BINARY(spyp_math_right, SPYP_MATH_RIGHT)
+
+// a @ b for matrices, a matrix and a vector, quaternions: math.mul(), or NotImplemented where that has nothing.
+static PyObject *spyp_math_matmul(PyObject *a, PyObject *b) {
+    const spyp_math_kind *left = spyp_math_kind_of(a), *right = spyp_math_kind_of(b);
+    PyObject *args[] = { a, b };
+    const spyp_math_function *mul = spyp_math_algebra; // its first
+    if (!left || !right) return spyp_math_not_implemented();
+    return mul->call(mul, args);
+}
+
+// >>unary operators
+
+static PyObject *spyp_math_unary(PyObject *self, double (*map)(double)) {
+    const spyp_math_kind *kind = spyp_math_kind_of(self);
+    double components[SPYP_MATH_MAX_SIZE];
+    spyp_math_load_all(self, components);
+    for (uint32_t i = 0; i < spyp_math_size(kind); i++) components[i] = map(components[i]);
+    return spyp_math_make(kind, components);
+}
+
+static double spyp_math_minus(double x) {
+    return -x;
+}
+
+static double spyp_math_same(double x) {
+    return x;
+}
+
+static double spyp_math_not_bool(double x) {
+    return x == 0;
+}
+
+static double spyp_math_not_int(double x) {
+    return -1 - x;
+}
+
+static double spyp_math_not_uint(double x) {
+    return (double)UINT32_MAX - x;
+}
+
+static PyObject *spyp_math_negative(PyObject *self) {
+    return spyp_math_unary(self, spyp_math_minus);
+}
+
+static PyObject *spyp_math_positive(PyObject *self) {
+    return spyp_math_unary(self, spyp_math_same);
+}
+
+static PyObject *spyp_math_absolute(PyObject *self) {
+    return spyp_math_unary(self, fabs);
+}
+
+static PyObject *spyp_math_invert(PyObject *self) {
+    spy_dtype dtype = spyp_math_kind_of(self)->dtype;
+    return spyp_math_unary(self, dtype == SPY_DTYPE_BOOL    ? spyp_math_not_bool
+                                 : dtype == SPY_DTYPE_INT32 ? spyp_math_not_int
+                                                      : spyp_math_not_uint);
+}
+
+// A bool vector: all of it (of `!=`: any). float16_t: not zero. Others have no truth of their own.
+static int spyp_math_bool(PyObject *self) {
+    bool any = ((const spyp_math_value *)self)->true_when_any;
+    double components[SPYP_MATH_MAX_SIZE];
+    spyp_math_load_all(self, components);
+    for (uint32_t i = 0; i < spyp_math_size(spyp_math_kind_of(self)); i++) {
+        if ((components[i] != 0) == any) return any;
+    }
+    return !any;
+}
+
+// All have this, because float() and int() would take the bytes of others as text.
+static PyObject *spyp_math_number_float(PyObject *self) {
+    const spyp_math_kind *kind = spyp_math_kind_of(self);
+    double components[SPYP_MATH_MAX_SIZE];
+    if (spyp_math_size(kind) != 1) {
+        PyErr_Format(PyExc_TypeError, "%s: expected one component to make a number, got %u", kind->name,
+                     spyp_math_size(kind));
+        return NULL;
+    }
+    spyp_math_load_all(self, components);
+    return PyFloat_FromDouble(components[0]);
+}
+
+static PyObject *spyp_math_number_int(PyObject *self) {
+    PyObject *number = spyp_math_number_float(self);
+    PyObject *whole = number ? PyNumber_Long(number) : NULL;
+    Py_XDECREF(number);
+    return whole;
+}
+
+// Who has an operator.
+enum {
+    SPYP_MATH_OF_BOOL = 1,
+    SPYP_MATH_OF_INT = 2,
+    SPYP_MATH_OF_FLOAT = 4,
+    SPYP_MATH_OF_MATRIX = 8,
+    SPYP_MATH_OF_QUATERNION = 16,
+    SPYP_MATH_OF_HALF = 32,
+    SPYP_MATH_OF_REAL =
+        SPYP_MATH_OF_FLOAT | SPYP_MATH_OF_MATRIX | SPYP_MATH_OF_QUATERNION | SPYP_MATH_OF_HALF,
+    SPYP_MATH_OF_NUMBERS = SPYP_MATH_OF_REAL | SPYP_MATH_OF_INT,
+    SPYP_MATH_OF_BITS = SPYP_MATH_OF_INT | SPYP_MATH_OF_BOOL,
+    SPYP_MATH_OF_ALL = SPYP_MATH_OF_NUMBERS | SPYP_MATH_OF_BOOL
+};
+
+static const struct {
+    int slot;
+    int of;
+    void *function;
+} spyp_math_number_slots[] = {
+    { Py_nb_add, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_add },
+    { Py_nb_subtract, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_subtract },
+    { Py_nb_multiply, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_multiply },
+    { Py_nb_true_divide, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_divide },
+    { Py_nb_floor_divide, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_floor_divide },
+    { Py_nb_remainder, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_modulo },
+    { Py_nb_negative, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_negative },
+    { Py_nb_positive, SPYP_MATH_OF_NUMBERS, (void *)spyp_math_positive },
+    { Py_nb_absolute, SPYP_MATH_OF_NUMBERS & ~SPYP_MATH_OF_QUATERNION, (void *)spyp_math_absolute },
+    { Py_nb_matrix_multiply, SPYP_MATH_OF_FLOAT | SPYP_MATH_OF_MATRIX | SPYP_MATH_OF_QUATERNION,
+      (void *)spyp_math_matmul },
+    { Py_nb_and, SPYP_MATH_OF_BITS, (void *)spyp_math_and },
+    { Py_nb_or, SPYP_MATH_OF_BITS, (void *)spyp_math_or },
+    { Py_nb_xor, SPYP_MATH_OF_BITS, (void *)spyp_math_xor },
+    { Py_nb_invert, SPYP_MATH_OF_BITS, (void *)spyp_math_invert },
+    { Py_nb_lshift, SPYP_MATH_OF_INT, (void *)spyp_math_left },
+    { Py_nb_rshift, SPYP_MATH_OF_INT, (void *)spyp_math_right },
+    { Py_nb_bool, SPYP_MATH_OF_BOOL | SPYP_MATH_OF_HALF, (void *)spyp_math_bool },
+    { Py_nb_float, SPYP_MATH_OF_ALL, (void *)spyp_math_number_float },
+    { Py_nb_int, SPYP_MATH_OF_ALL, (void *)spyp_math_number_int },
+};
+
+static int spyp_math_class_of(const spyp_math_kind *kind) {
+    switch (kind->form) {
+    case SPYP_MATH_SCALAR: return SPYP_MATH_OF_HALF;
+    case SPYP_MATH_MATRIX: return SPYP_MATH_OF_MATRIX;
+    case SPYP_MATH_QUATERNION: return SPYP_MATH_OF_QUATERNION;
+    default: break;
+    }
+    if (kind->dtype == SPY_DTYPE_BOOL) return SPYP_MATH_OF_BOOL;
+    return spyp_math_is_float(kind->dtype) ? SPYP_MATH_OF_FLOAT : SPYP_MATH_OF_INT;
+}
+
+PyType_Slot *spyp_math_number_slots_of(const spyp_math_kind *kind, PyType_Slot *at) {
+    int class_of = spyp_math_class_of(kind);
+    for (size_t i = 0; i < sizeof spyp_math_number_slots / sizeof spyp_math_number_slots[0]; i++) {
+        if (!(spyp_math_number_slots[i].of & class_of)) continue;
+        at->slot = spyp_math_number_slots[i].slot;
+        at->pfunc = spyp_math_number_slots[i].function;
+        at++;
+    }
+    return at;
+}
+
+// >>comparison
+
+static bool spyp_math_holds(int operation, double a, double b) {
+    switch (operation) {
+    case Py_LT: return a < b;
+    case Py_LE: return a <= b;
+    case Py_GT: return a > b;
+    case Py_GE: return a >= b;
+    case Py_EQ: return a == b;
+    default: return a != b;
+    }
+}
+
+// Vectors give a bool vector; matrices, quaternions and float16_t a bool.
+PyObject *spyp_math_compare(PyObject *a, PyObject *b, int operation) {
+    const spyp_math_kind *kind;
+    double x[SPYP_MATH_MAX_SIZE], y[SPYP_MATH_MAX_SIZE];
+    bool equality = operation == Py_EQ || operation == Py_NE, holds = operation != Py_NE;
+    int found = spyp_math_operands(a, b, &kind, x, y);
+    PyObject *result;
+    if (found <= 0) return found < 0 ? NULL : spyp_math_not_implemented();
+    if (kind->form != SPYP_MATH_VECTOR) {
+        bool one = kind->form == SPYP_MATH_SCALAR;
+        if (!one && (!equality || spyp_math_kind_of(a) != spyp_math_kind_of(b)))
+            return spyp_math_not_implemented();
+        for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
+            bool here = spyp_math_holds(operation, x[i], y[i]);
+            holds = operation == Py_NE ? holds || here : holds && here;
+        }
+        return PyBool_FromLong(holds);
+    }
+    for (uint32_t i = 0; i < kind->columns; i++) x[i] = spyp_math_holds(operation, x[i], y[i]);
+    result = spyp_math_make(spyp_math_kind_find(SPY_DTYPE_BOOL, 1, kind->columns), x);
+    if (result) ((spyp_math_value *)result)->true_when_any = operation == Py_NE;
+    return result;
+}

@@ -1,0 +1,278 @@
+// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
+// each call runs for them.
+//
+// The key of a plan holds the kinds and types of all values, so the bound inputs of a kernel stay right for all calls of its plan.
+#include "kinds/kinds.h"
+#include "plan/plan.h"
+
+// >>making
+
+typedef struct spyi_feeding {
+    const spyi_plan *plan;
+    const spyi_inputs *inputs;
+    const spyi_values *values;
+    spyi_bound_inputs *bound_inputs;
+    uint32_t leaf_capacity, pack_capacity;
+    spyi_input_leaves leaves;              // of all that is given
+    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
+    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in bound_inputs->data
+    uint8_t *given;                        // by byte of that
+    bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
+    spyi_text *error;
+} spyi_feeding;
+
+static spy_status spyi_out_of_memory(spyi_text *error) {
+    spyi_text_add(error, "out of host memory");
+    return SPY_ERROR_OUT_OF_MEMORY;
+}
+
+// Room for one more item.
+static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity) return true;
+    uint32_t more = *capacity ? *capacity * 2 : 16;
+    void *moved = spyi_realloc(*items, more * size);
+    if (!moved) return false;
+    *items = moved;
+    *capacity = more;
+    return true;
+}
+
+// One more operation, for the last leaf.
+static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
+    void *packs = bound_inputs->packs;
+    bool good =
+        spyi_feed_room(&packs, bound_inputs->pack_count, &f->pack_capacity, sizeof *bound_inputs->packs);
+    bound_inputs->packs = (spyi_pack *)packs;
+    if (!good) return false;
+    spyi_pack *pack = &bound_inputs->packs[bound_inputs->pack_count++];
+    pack->op = (uint8_t)op;
+    pack->dim = 0;
+    pack->leaf = (uint16_t)(bound_inputs->count - 1);
+    pack->offset = offset;
+    return true;
+}
+
+// Where the leaf's bytes lie in bound_inputs->data.
+static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
+                                   uint32_t *at) {
+    const spyi_uniform *uniform = &f->bound_inputs->uniforms[found->input->slot];
+    uint32_t offset = found->offset + found->element * leaf->field_size;
+    if (offset + leaf->field_size > uniform->size && found->part) {
+        spyi_text_add(f->error, "'%s': the array is given with %u elements", leaf->path,
+                      uniform->size / leaf->field_size);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (offset + leaf->field_size > uniform->size) {
+        spyi_text_add(f->error, "'%s' does not lie in its uniform buffer of %u bytes", leaf->path,
+                      uniform->size);
+        return SPY_ERROR_INTERNAL;
+    }
+    *at = f->start[found->input->slot] + offset;
+    memset(f->given + *at, 1, leaf->field_size);
+    return SPY_OK;
+}
+
+// Takes over the leaf's path.
+static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
+    void *leaves = bound_inputs->leaves;
+    bool good = spyi_feed_room(&leaves, bound_inputs->count, &f->leaf_capacity, sizeof *bound_inputs->leaves),
+         sized = false;
+    bound_inputs->leaves = (spyi_leaf *)leaves;
+    if (!good) return spyi_out_of_memory(f->error);
+    if (bound_inputs->count == UINT16_MAX) {
+        spyi_text_add(f->error, "'%s' is one of more than %d values for shader parameters", leaf->path,
+                      UINT16_MAX);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    bound_inputs->leaves[bound_inputs->count++] = *leaf;
+    leaf->path = NULL;
+    leaf = &bound_inputs->leaves[bound_inputs->count - 1];
+    for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
+    if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
+    uint32_t at = (uint32_t)found->input->slot;
+    if (leaf->binds) {
+        f->bound[at] = true;
+        good = good && spyi_feed_pack(f, SPYI_PACK_BINDING, at);
+    } else {
+        spy_status status = spyi_feed_offset(f, leaf, found, &at);
+        if (status != SPY_OK) return status;
+        good = good && spyi_feed_pack(f, spyi_pack_op_of(leaf), at);
+    }
+    return good ? SPY_OK : spyi_out_of_memory(f->error);
+}
+
+// Each leaf where the kernel has it.
+static spy_status spyi_place_leaves(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; status == SPY_OK && i < f->leaves.count; i++) {
+        spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found)) {
+            spyi_text_add(f->error, "'%s' has no place of its own", spyi_text_str(&path));
+            status = SPY_ERROR_UNSUPPORTED;
+        } else if (found.input->slot >= 0) { // else the kernel does not use it
+            // What the device does not take is said by the parameter's name, before the driver sees the kernel.
+            if (leaf->binds) status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
+            if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
+        }
+    }
+    spyi_text_free(&path);
+    return status;
+}
+
+// Names the parts of an input's data that no value covers.
+static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, spyi_text *out) {
+    size_t size = type->device_size ? type->device_size : 1;
+    bool parts = type->kind == SPYI_TYPE_STRUCT || type->kind == SPYI_TYPE_ARRAY;
+    if (!memchr(given, 1, size)) {
+        spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
+        return;
+    }
+    if (!parts || !memchr(given, 0, size)) return; // padding may stay as it is
+    uint32_t count = type->kind == SPYI_TYPE_STRUCT ? type->field_count : (uint32_t)type->count;
+    for (uint32_t i = 0; i < count; i++) {
+        spyi_text name = { NULL, 0, 0 };
+        size_t offset;
+        const spyi_type *part;
+        if (type->kind == SPYI_TYPE_STRUCT) {
+            spyi_text_add(&name, "%s.%s", path, type->fields[i].name);
+            offset = type->fields[i].device_offset;
+            part = type->fields[i].type;
+        } else {
+            spyi_text_add(&name, "%s[%u]", path, i);
+            offset = i * spyi_type_device_stride(type->element);
+            part = type->element;
+        }
+        spyi_missing_data(spyi_text_str(&name), part, given + offset, out);
+        spyi_text_free(&name);
+    }
+}
+
+static spy_status spyi_check_given(spyi_feeding *f) {
+    spyi_text missing = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < f->inputs->count; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        if (input->parameter || !input->used || input->elements) continue;
+        if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
+            spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
+        if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
+            spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
+                              &missing);
+    }
+    if (!missing.size) return SPY_OK;
+    spyi_text_add(f->error,
+                  "the kernel uses global shader parameters that are not given (options.globals): %s",
+                  missing.data);
+    spyi_text_free(&missing);
+    return SPY_ERROR_NOT_FOUND;
+}
+
+static uint32_t spyi_uniform_bytes(const spyi_feeding *f, uint32_t uniform) {
+    return f->elements[uniform] ? f->elements[uniform] : f->inputs->uniform_size[uniform];
+}
+
+// Room for the uniform buffers' bytes.
+static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
+    spyi_bound_inputs *bound_inputs = f->bound_inputs;
+    size_t size = 0;
+    bound_inputs->binding_count = f->inputs->binding_count;
+    bound_inputs->uniform_count = f->inputs->uniform_count;
+    if (bound_inputs->binding_count + bound_inputs->uniform_count > limits->profile.max_bindings ||
+        bound_inputs->uniform_count > limits->profile.max_uniforms ||
+        bound_inputs->binding_count > SPYI_MOST_MEMORY_LEAVES) {
+        spyi_text_add(f->error,
+                      "the kernel has %u buffers and %u uniform buffers, the device takes %u together",
+                      bound_inputs->binding_count, bound_inputs->uniform_count, limits->profile.max_bindings);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
+        if (spyi_uniform_bytes(f, i) > limits->profile.max_uniform_bytes) {
+            spyi_text_add(f->error, "a uniform buffer of the kernel has %u bytes, the device takes %u",
+                          spyi_uniform_bytes(f, i), limits->profile.max_uniform_bytes);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        size += spyi_align(spyi_uniform_bytes(f, i), 16);
+    }
+    // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
+    bound_inputs->data = (uint8_t *)spyi_calloc(size + 64, 1);
+    f->given = (uint8_t *)spyi_calloc(size + 64, 1);
+    if (!bound_inputs->data || !f->given) return spyi_out_of_memory(f->error);
+    size = 0;
+    for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
+        f->start[i] = (uint32_t)size;
+        bound_inputs->uniforms[i].data = bound_inputs->data + size;
+        bound_inputs->uniforms[i].size = spyi_uniform_bytes(f, i);
+        size += spyi_align(spyi_uniform_bytes(f, i), 16);
+    }
+    return SPY_OK;
+}
+
+// The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
+static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+    uint32_t holder = 0;
+    spy_status status = SPY_OK;
+    const spyi_bound *b = &f->plan->bound;
+    spy_function *function = f->plan->function;
+    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
+         i++) { // these have the user's names
+        const spyi_leaf *leaf = &b->leaves[i];
+        if (leaf->binds)
+            status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, leaf->path,
+                                        leaf->path, &f->leaves, f->error);
+    }
+    for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
+        const spyi_leaf *leaf = &b->leaves[emitted->holders[holder++]];
+        status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, input->path,
+                                    leaf->path, &f->leaves, f->error);
+    }
+    return status;
+}
+
+// How large the elements of each unsized array are together.
+static void spyi_measure_elements(spyi_feeding *f) {
+    spyi_text path = { NULL, 0, 0 };
+    for (uint32_t i = 0; i < f->leaves.count; i++) {
+        const spyi_leaf *leaf = &f->leaves.items[i].leaf;
+        spyi_found found;
+        if (!leaf->kind->run->elements || !spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found))
+            continue;
+        const spyi_input *elements = found.input + 1;
+        if (elements->slot >= 0)
+            f->elements[elements->slot] = leaf->kind->run->elements(leaf, &f->values->items[leaf->value]);
+    }
+    spyi_text_free(&path);
+}
+
+SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *emitted,
+                                    const spyi_inputs *inputs, const spyi_values *values,
+                                    spyi_bound_inputs *bound_inputs, spyi_text *error) {
+    spyi_feeding f;
+    memset(&f, 0, sizeof f);
+    f.plan = plan;
+    f.inputs = inputs;
+    f.values = values;
+    f.bound_inputs = bound_inputs;
+    f.error = error;
+    spy_status status = spyi_bind_holders(&f, emitted);
+    if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
+    if (status == SPY_OK) spyi_measure_elements(&f);
+    if (status == SPY_OK) status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
+    if (status == SPY_OK) status = spyi_place_leaves(&f);
+    if (status == SPY_OK) status = spyi_check_given(&f);
+    spyi_input_leaves_free(&f.leaves);
+    free(f.given);
+    return status;
+}
+
+SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs) {
+    for (uint32_t i = 0; i < bound_inputs->count; i++) free(bound_inputs->leaves[i].path);
+    free(bound_inputs->leaves);
+    free(bound_inputs->packs);
+    free(bound_inputs->data);
+    memset(bound_inputs, 0, sizeof *bound_inputs);
+}
