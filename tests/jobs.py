@@ -282,7 +282,7 @@ class Queue:
         start = time.monotonic()
         for step in self.steps:
             open(os.path.join(LOGS, step + ".log"), "w", encoding="utf-8").close()
-        threads = [threading.Thread(target=self.work) for _ in range(WORKERS)]
+        threads = [threading.Thread(target=self.work, daemon=True) for _ in range(WORKERS)]
         for t in threads:
             t.start()
         for t in threads:
