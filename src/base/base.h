@@ -28,7 +28,7 @@
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
 #define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
-// for functions beside a hot path: inlined, they would take its registers
+// For functions beside a hot path: inlined, they would take its registers.
 #define SPYI_NOINLINE __attribute__((noinline))
 #define SPYI_THREAD_LOCAL __thread
 #else
@@ -157,7 +157,7 @@ typedef struct spyi_copy_team {
     bool ending;                              // no more pieces will be posted
     spyi_copy_piece pieces[SPYI_COPY_PIECES]; // ring buffer
     uint32_t posted;                          // number of pieces posted so far
-    // of the posted pieces, the first `taken` have nothing left to take, the first `copied` are done
+    // Of the posted pieces, the first `taken` have nothing left to take, and the first `copied` are done.
     uint32_t taken, copied;
     uint32_t started, to_start; // helpers that run, and helpers that are still to be started
     spyi_thread helpers[SPYI_COPY_THREADS];
@@ -277,7 +277,7 @@ struct spyi_retired_object; // guard.c
 // >>context: the part of a device that every room may use; first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
-    // functions that a backend may call on the device; set when the device is made
+    // Functions that a backend may call on the device; set when the device is made.
     const struct spyi_core *core;
     // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL: none
     const spyi_object_table *tables[SPYI_KIND_COUNT];
@@ -315,7 +315,7 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-// refuses a call in the child of a fork
+// Refuses a call in the child of a fork.
 SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);

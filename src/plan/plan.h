@@ -31,7 +31,8 @@ typedef struct spyi_shared_kernel {
 // How a variant uses the memory of one argument. Each call makes a spyi_use of it, from which barriers
 // follow.
 typedef struct spyi_memory_access {
-    // When `whole` is true, the number of the value whose tensor is used; else the number of the plan's leaf.
+    // When `whole` is true, the kernel gets the whole tensor of the value with this number. Otherwise it
+    // walks the elements of the plan's leaf with this number.
     uint32_t number;
     bool whole;
     bool reads, writes;
