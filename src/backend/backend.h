@@ -28,7 +28,7 @@ typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUN
 typedef struct spyi_profile {
     spyi_target target;
     uint32_t arch; // SPYI_TARGET_CUDA: compute capability, 90 for sm_90; else 0
-    // spy_float_mode and spy_debug_info of a program; 0 in a device's own profile. SPIR-V code has them in it.
+    // spy_float_mode and spy_debug_info of a program (SPIR-V has them in its code); 0 in a device's profile.
     uint8_t float_mode, debug_info;
     bool prefers_bindings;    // structured buffers are faster than pointers at any size (lavapipe)
     uint32_t features;        // SPY_FEATURE_*

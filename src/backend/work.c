@@ -1,4 +1,4 @@
-// The kinds of work that the library has, and how they are kept.
+// The kinds of work that the library has, and how their pieces are kept.
 #include "backend/work.h"
 
 // Work that points to nothing of its own.

@@ -1,4 +1,5 @@
-// Text: the growable string, the characters of identifiers, the hash of keys, and the edit distance behind "did you mean".
+// Text: the growable string, characters of identifiers, the hash of keys, and the edit distance for "did you
+// mean".
 #include "base/inner.h"
 
 bool spyi_text_reserve(spyi_text *t, size_t more) {

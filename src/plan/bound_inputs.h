@@ -7,8 +7,7 @@
 #include "kinds/kinds.h"
 
 // pack_leaf.c
-// Writes one value to `out` in the device's layout, as its kind packs it. `out` is NULL when the value is
-// bound: then it is only checked.
+// Writes a value to `out` in the device's layout. `out` NULL: the value is bound, and is only checked.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
 // Checks that the value of a shader parameter, which is not run over, has the sizes that its type takes.
 SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);

@@ -1,5 +1,5 @@
-// Launches: the shapes and memory of one call of a plan. A plan keeps its running call's launch and the last
-// few ones; call/ computes a launch before it records anything.
+// Launches: the shapes and memory of a plan's running call, and of its last few calls. call/ computes a
+// launch before it records anything.
 #ifndef SPYI_PLAN_LAUNCH_H
 #define SPYI_PLAN_LAUNCH_H
 
@@ -20,8 +20,7 @@ typedef struct spyi_launch_leaf {
     uint32_t memory_size;          // bytes of one memory element
     uint64_t binding_offset;       // bytes from the start of the chunk; used with bindings
     uint64_t storage_offset; // bytes from the chunk's start to the storage, when binding_offset was computed
-    // The tensor's members from `shape` up to `contiguous`. When `bound` is false, a repeated call
-    // updates none of them, and only shape and strides are still right.
+    // Of the tensor. When `bound` is false, a repeated call updates none of it: only shape and strides hold.
     uint8_t geometry[SPYI_GEOMETRY_BYTES];
     bool bound;           // memory is reached through a binding, placed for exactly this offset
     uint64_t base;        // memory elements from the binding's start to element 0
@@ -34,8 +33,8 @@ typedef struct spyi_launch_leaf {
 // One dispatch of a backward call, with the dispatch that finishes its sums.
 typedef struct spyi_pass {
     uint64_t adds;   // bit i: this pass adds to the gradient of leaf i
-    uint64_t sums;   // bit i: call elements share the gradient of leaf i, so the pass sums it
-    uint32_t shared; // bit d: elements along the call's dimension d share these gradients; 0: no sums
+    uint64_t sums;   // bit i: ... and sums it, as elements of the call share it
+    uint32_t shared; // bit d: elements along dimension d share these gradients
     bool together;   // some of the gradients lie in the same memory
 } spyi_pass;
 
@@ -46,8 +45,8 @@ typedef struct spyi_launch {
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
     spyi_launch_leaf *leaves;  // one for each leaf of the plan's bound call
-    uint32_t groups[3];        // as dispatched; a long row of groups is folded into two dimensions
-    uint32_t thread_groups[3]; // number of groups in x, y, z before folding
+    uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
+    uint32_t thread_groups[3]; // groups before folding
     uint8_t *block;            // the parameter block, as packed for the variant
     uint32_t block_capacity;
     // Backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes the other fields from
@@ -57,15 +56,14 @@ typedef struct spyi_launch {
     bool leaves_sums; // the pass leaves partial sums, which a second dispatch finishes
     spyi_pass passes[SPYI_MOST_PASSES];
     uint32_t kept; // leading collapsed dimensions that are not summed over
-    // Number of sums; elements of each sum (of a finishing dispatch: parts); elements that a team adds up;
-    // parts of a sum in the pass that leaves them; parts of a sum in this dispatch.
+    // Number of sums; elements of each (of a finishing dispatch: parts); elements that a team adds; parts of
+    // a sum, in the pass that leaves them and in this dispatch.
     uint32_t sums, each, length, parts, team_parts;
     uint64_t team_groups, sums_bytes;
     // Row-major strides of the call's elements along collapsed dimensions.
     int64_t element_strides[SPY_MAX_RANK];
-    spyi_storage *sums_storage; // partial sums of the running call
-    // The variant that the last call with this launch ran, if a call that differs only in base addresses and
-    // numbers may run it again; else NULL.
+    spyi_storage *sums_storage; // of the running call
+    // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
     spyi_graph *graph; // several dispatches that calls repeat; NULL: none
