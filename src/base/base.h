@@ -105,7 +105,7 @@ typedef struct spyi_turns {
     spyi_atomic state;   // 0: free, 1: a thread is inside, 2: free, but reserved for the first waiting thread
     spyi_atomic waiters; // number of threads that wait; written under the lock
     int32_t fork_count;  // spyi_fork_count() of the process that made the turns
-    bool alone;          // the user promised that one thread only uses the device: nobody waits
+    bool alone;          // the user promised to use the device from one thread only: nobody waits
     volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
     spyi_mutex lock;           // guards the members below
     spyi_signal changed;
@@ -169,8 +169,8 @@ SPYI_FN uint32_t spyi_copy_threads(size_t size);
 // team must not move in memory. `stream` says that the targets are not read soon: several threads then copy
 // past the cache.
 SPYI_FN void spyi_copy_begin(spyi_copy_team *team, uint32_t threads, bool stream);
-// Starts a memcpy() and returns before it is done. When SPYI_COPY_PIECES earlier copies are not done yet, the
-// caller copies first.
+// Starts a memcpy() and may return before it is done. The caller copies, too, while SPYI_COPY_PIECES copies
+// are not done.
 SPYI_FN void spyi_copy_post(spyi_copy_team *team, void *to, const void *from, size_t size);
 // Copies until the first `pieces` pieces that were posted are done.
 SPYI_FN void spyi_copy_wait(spyi_copy_team *team, uint32_t pieces);
@@ -217,8 +217,7 @@ SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
-// Returns a number that changes when the file is written or replaced; 0 when there is no file. Cost: about 1
-// us.
+// Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
 // Gives the folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
@@ -260,11 +259,10 @@ typedef struct spyi_object_table {
 // Work that a thread does for a call without holding the device, such as compiling; other threads use the
 // device meanwhile. Lies on that thread's stack, or in a compile thread's job.
 typedef struct spyi_outside {
-    // spyi_thread_id() of the working thread; a compile thread sets it when it starts
+    // spyi_thread_id() of the working thread; a compile thread sets it when it starts.
     volatile uintptr_t thread;
     spyi_object *kept; // retained until the work ends; NULL: nothing
-    // `work` and the bytes of `key` name what is being made; `work` NULL: nothing that other threads wait
-    // for.
+    // `work` and the bytes of `key` name what is being made; `work` NULL: no other thread waits for it.
     const void *work;
     const void *key;
     size_t key_size;
@@ -279,7 +277,7 @@ typedef struct spyi_context {
     spyi_object object;
     // Functions that a backend may call on the device; set when the device is made.
     const struct spyi_core *core;
-    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL: none
+    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL: none.
     const spyi_object_table *tables[SPYI_KIND_COUNT];
     spyi_outside *outside;   // work under way outside of the device
     spyi_mutex release_lock; // guards the next two
@@ -352,8 +350,8 @@ SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
 SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
 SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 
-// >>guard: which thread may use an object, and when the object is freed (guard.c). A spy_device begins with
-// its context.
+// >>guard: which thread may use an object, and when the object is freed (guard.c)
+// A spy_device begins with its context.
 #define SPYI_CONTEXT(device) ((spyi_context *)(void *)(device))
 // Every public function calls this first. It takes the device's turn, after the threads that came before.
 // When it cannot, it reports SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED,
@@ -361,7 +359,7 @@ SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
-// Reports on this thread what the object is, when it is not a living object of that kind.
+// Reports on this thread that the object is no living one of that kind, and what it is instead.
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
 // Reports `error` with the function's name before it ("spy_call: ..."), and frees the text.
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,

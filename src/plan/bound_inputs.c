@@ -237,7 +237,7 @@ static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted
     return status;
 }
 
-// Adds up the bytes of each unsized array's elements.
+// Finds the size in bytes of all elements of each unsized array.
 static void spyi_measure_elements(spyi_feeding *f) {
     spyi_text path = { NULL, 0, 0 };
     for (uint32_t i = 0; i < f->leaves.count; i++) {

@@ -35,7 +35,7 @@ typedef struct spyi_pass {
     uint64_t adds;   // bit i: this pass adds to the gradient of leaf i
     uint64_t sums;   // bit i: ... and sums it, as elements of the call share it
     uint32_t shared; // bit d: elements along dimension d share these gradients
-    bool together;   // some of the gradients lie in the same memory
+    bool together;   // some of them lie in the same memory
 } spyi_pass;
 
 typedef struct spyi_launch {
