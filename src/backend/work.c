@@ -7,8 +7,8 @@ static size_t spyi_keep_plain(const spyi_work *work, size_t size, void *bytes) {
     return size;
 }
 
-// Copies `size` bytes to the next 16-byte boundary after *used, and adds them to *used. Returns their address;
-// with `bytes` NULL only counts them, and returns NULL.
+// Copies `size` bytes to the next 16-byte boundary of `bytes` after *used, which then ends behind them.
+// Returns the address of the copy; with `bytes` NULL only counts, and returns NULL.
 static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t *used) {
     size_t at = spyi_align(*used, 16);
     void *place = bytes ? (char *)bytes + at : NULL;

@@ -22,10 +22,10 @@ typedef struct spyi_launch_leaf {
     uint64_t storage_offset; // bytes from the chunk's start to the storage, when binding_offset was computed
     // Of the tensor. When `bound` is false, a repeated call updates none of it: only shape and strides hold.
     uint8_t geometry[SPYI_GEOMETRY_BYTES];
-    bool bound;           // memory is reached through a binding, placed for exactly this offset
+    bool bound;           // memory is reached by a binding, placed for this very offset
     uint64_t base;        // memory elements from the binding's start to element 0
     uint64_t first;       // memory elements from the lowest element to element 0; used with pointers
-    uint64_t sums_offset; // bytes; where the partial sums of this gradient lie in sums_storage
+    uint64_t sums_offset; // byte in sums_storage of this gradient's partial sums
 } spyi_launch_leaf;
 
 #define SPYI_MOST_PASSES 16
@@ -44,7 +44,7 @@ typedef struct spyi_launch {
     uint32_t rank;   // collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    spyi_launch_leaf *leaves;  // one for each leaf of the plan's bound call
+    spyi_launch_leaf *leaves;  // one for each leaf of the plan
     uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
     uint32_t thread_groups[3]; // groups before folding
     uint8_t *block;            // the parameter block, as packed for the variant
@@ -66,7 +66,7 @@ typedef struct spyi_launch {
     // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
-    spyi_graph *graph; // several dispatches that calls repeat; NULL: none
+    spyi_graph *graph; // dispatches that calls repeat; NULL: none
     // How a call's arguments repeat the launch, in one block of memory; NULL: not learnt.
     struct spyi_again *again;
 } spyi_launch;
