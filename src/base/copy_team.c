@@ -14,7 +14,7 @@
 #include <emmintrin.h>
 #endif
 
-// bytes; below this, one memcpy() is done before other threads have begun
+// Bytes; below this, one memcpy() is done before other threads have begun.
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)
 #define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // bytes; less is not worth the start of a thread, about 20 us
 #define SPYI_COPY_BLOCK ((size_t)512 << 10)    // bytes that a thread takes at a time
@@ -52,8 +52,8 @@ static bool spyi_copy_some(spyi_copy_team *team) {
     to = piece->to + piece->taken;
     from = piece->from + piece->taken;
     size = piece->size - piece->taken;
-    if (team->threads >
-        1) { // a block ends at a boundary of the target, so that two threads share no page of it
+    // A block ends at a block boundary of the target, so that two threads share no page of it.
+    if (team->threads > 1) {
         size_t block = SPYI_COPY_BLOCK - (size_t)((uintptr_t)to % SPYI_COPY_BLOCK);
         if (size > block) size = block;
     }
@@ -65,7 +65,7 @@ static bool spyi_copy_some(spyi_copy_team *team) {
     spyi_mutex_lock(&team->lock);
     piece->copied += size;
     if (piece->copied < piece->size) return true;
-    while (team->copied < team->taken) { // pieces may be done in another order than they began
+    while (team->copied < team->taken) { // pieces may be done in another order than they were posted
         piece = &team->pieces[team->copied % SPYI_COPY_PIECES];
         if (piece->copied < piece->size) break;
         team->copied++;

@@ -182,7 +182,7 @@ static bool spyi_library_is_whole(const char *path) {
         memcpy(&count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof count);
         for (uint16_t i = 0; i < count && whole; i++) {
             uint32_t type;
-            whole = table < (uint64_t)info.st_size && // the sum below cannot wrap
+            whole = table < (uint64_t)info.st_size && // the sum below cannot overflow
                     fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) == 0 &&
                     fread(segment, 1, sizeof segment, file) == sizeof segment;
             if (!whole) break;

@@ -64,8 +64,8 @@ struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    // NULL in a plan that can run. Otherwise it only leads to plans: their keys also have the last redirect[i]
-    // sizes of value i.
+    // NULL in a plan that can run. Otherwise it only leads to plans, whose keys also have the last
+    // redirect[i] sizes of value i.
     uint8_t *redirect;
     int32_t references; // from the cache and from prepared calls
     spy_function *function;
