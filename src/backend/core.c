@@ -1,4 +1,4 @@
-// What a backend asks of the device that it serves.
+// The functions that a backend may call on its device.
 #include "backend/backend.h"
 
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {

@@ -1,4 +1,4 @@
-// Questions about a program's interface.
+// Counts and finds parameters of a kernel's interface.
 #include "backend/interface.h"
 
 SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface) {

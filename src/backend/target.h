@@ -1,5 +1,6 @@
-// Targets: what kernels are compiled to. What one target does otherwise than another is a column of one table, and what must read
-// or mend a target's own code is in compiler/target_*.c, behind a table of its own (compiler/target.h).
+// Targets: what kernels are compiled to. The differences between targets are members of spyi_rules, one row
+// for each target. Code that reads or repairs a target's own code is in compiler/target_*.c
+// (compiler/target.h).
 #ifndef SPYI_BACKEND_TARGET_H
 #define SPYI_BACKEND_TARGET_H
 
@@ -7,28 +8,30 @@
 
 typedef struct spyi_rules {
     // The code that Slang makes.
-    const char *suffix; // of files that it is written to
-    bool is_text;       // begins with the compiler's own prelude and ends with a NUL
+    const char *suffix; // of files with the code
+    bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
     // Types in memory.
-    const char *boolean; // what bare bools are
-    uint8_t bool_size;   // ... and their bytes
-    bool
-        aligns_vectors; // of two and of four lie on their whole size (16 at most); halves of three and four are two pairs
-    bool
-        pads_structs; // structs and elements of arrays fill whole multiples of their alignment, also the last one, and inside others
-    // What kernels load and store.
-    bool
-        block_is_global; // the block is a constant of the program (push constants); else an argument of the entry point
-    bool splits_vectors; // vectors of 3 and 4 64-bit scalars go scalar by scalar
-    bool packs_words;    // small scalars of wide variants go 16 bytes at a time, as uint4
-    uint8_t
-        wide_scalar; // bytes; larger scalars in a row go one by one, unrolled, rather than four to a thread
-    // Parameters.
-    bool
-        by_address; // no bindings: buffers are addresses and counts, uniform buffers addresses, in what is around them
-    bool typed_buffers;  // Buffer<T>
-    bool unsized_arrays; // T[]
-    bool tensor_views;   // TensorView<T>, and [CudaKernel] functions, which have them
+    const char *boolean; // type of a plain bool in memory
+    uint8_t bool_size;   // bytes of a bool in memory
+    // Vectors of two and four are aligned to their whole size, at most 16 bytes; half3 and half4 are laid
+    // out as two pairs.
+    bool aligns_vectors;
+    // Structs and array elements are padded to a multiple of their alignment, also the last element of an
+    // array and a struct inside another.
+    bool pads_structs;
+    // Loads and stores of kernels. block_is_global: the parameter block is a constant of the program (push
+    // constants); else it is an argument of the entry point.
+    bool block_is_global;
+    bool splits_vectors; // vectors of 3 and 4 64-bit scalars are loaded scalar by scalar
+    bool packs_words;    // wide variants move small scalars 16 bytes at a time, as uint4
+    // Bytes; larger scalars go one by one, unrolled, rather than four neighbours to a thread.
+    uint8_t wide_scalar;
+    // Parameters. by_address: there are no bindings; a buffer is an address and a count, a uniform buffer is
+    // an address, inside the block or buffer that holds it.
+    bool by_address;
+    bool typed_buffers;  // the target has Buffer<T>
+    bool unsized_arrays; // the target has T[]
+    bool tensor_views;   // the target has TensorView<T> and [CudaKernel] functions
     bool entry_arrays;   // an entry point takes arrays of buffers as its own parameters
 } spyi_rules;
 
@@ -36,9 +39,9 @@ SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target);
 
 // >>for backends
 
-// What a device's profile has of what the user sees.
+// Fills the members of a profile that equal those of the user's device info.
 SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info);
-// spyi_backend.compile where drivers take the code as it is.
+// spyi_backend.compile for drivers that take the code as it is.
 SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                       const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
 

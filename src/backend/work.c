@@ -1,13 +1,14 @@
-// The kinds of work that the library has, and how they are kept.
+// The kinds of work that the library has, and how their pieces are kept.
 #include "backend/work.h"
 
-// Work that points to nothing of its own.
+// Keeps work that points to nothing which must be kept with it.
 static size_t spyi_keep_plain(const spyi_work *work, size_t size, void *bytes) {
     if (bytes) memcpy(bytes, work, size);
     return size;
 }
 
-// Copies `size` bytes to where `used` says, behind which they stand from then on. Returns where; NULL: only counts.
+// Copies `size` bytes to the next 16-byte boundary of `bytes` after *used, which then ends behind them.
+// Returns the address of the copy; with `bytes` NULL only counts, and returns NULL.
 static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t *used) {
     size_t at = spyi_align(*used, 16);
     void *place = bytes ? (char *)bytes + at : NULL;
@@ -18,7 +19,7 @@ static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t 
 
 // >>dispatch
 
-// The uniform buffers' bytes stand one behind the other, each 16-byte aligned.
+// The uniform buffers' bytes come one behind the other, each 16-byte aligned.
 static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
     const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
     const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
@@ -41,7 +42,7 @@ static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
     return used;
 }
 
-// How many bindings and uniform buffers there are, the kernel says: it comes first.
+// Visits the kernel first, as it has the numbers of bindings and uniform buffers.
 static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
     spyi_dispatch *d = (spyi_dispatch *)(void *)work;
     v->kernel(v->user, &d->kernel);
@@ -94,7 +95,7 @@ SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
     return &kind;
 }
 
-// Host data are of one moment: a list copies from device memory.
+// Uploads cannot be kept, as host data are those of one moment: a list copies from device memory instead.
 SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
     static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL, NULL };
     return &kind;

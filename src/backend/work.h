@@ -1,11 +1,12 @@
-// Work: what a backend records. Each piece begins with spyi_work, which says what kind it is, and what must have happened
-// before it. A new kind is a struct that begins so, a spyi_work_kind, and a line in the table of each backend that does it.
+// Work: what a backend records. Each piece of work begins with spyi_work, which has its kind and what must
+// happen before it. A new kind needs a struct that begins with spyi_work, a spyi_work_kind, and an entry in
+// the table of each backend that supports it.
 #ifndef SPYI_WORK_H
 #define SPYI_WORK_H
 
 #include "backend/backend.h"
 
-// Where backends have the function for a kind in their tables.
+// Index of a kind's function in a backend's table.
 typedef enum spyi_work_number {
     SPYI_WORK_DISPATCH,
     SPYI_WORK_COPY,
@@ -19,50 +20,53 @@ typedef enum spyi_work_number {
 
 typedef char spyi_work_kinds_fit[SPYI_WORK_COUNT < SPYI_WORK_ROOM ? 1 : -1];
 
-// Visits what kept work points to, so that it can leave the process and come back. A visitor may change each pointer and handle
-// that it is shown, and the visit goes on with what it leaves there. Offsets count from the start of the chunk.
+// Visits the pointers of kept work, so that the work can leave the process and come back. A visitor may
+// change each pointer and handle, and the visit continues with the changed value. Offsets are bytes from the
+// start of the chunk.
 typedef struct spyi_work_visitor {
     void (*kernel)(void *user, spyi_kernel **kernel);
-    void (*inside)(void *user,
-                   void *pointer); // where a pointer of any type stands: to bytes behind the work, or NULL
+    // `pointer` is the address of a pointer of any type, which points to bytes behind the work or is NULL.
+    void (*inside)(void *user, void *pointer);
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
-    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // of a chunk
+    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
     void *user;
 } spyi_work_visitor;
 
-// What is true of all work of a kind, whoever does it.
+// What all work of one kind has in common, in every backend.
 typedef struct spyi_work_kind {
     uint32_t number; // spyi_work_number
     const char *name;
-    // Copies the work and all that it points to, but for chunks and kernels, into `bytes`, 16-byte aligned, and returns how
-    // many bytes that takes. `bytes` NULL: only that. The function NULL: the work cannot be kept, in a command list for one.
+    // Copies the work and what it points to, except chunks and kernels, to `bytes` (16-byte aligned), and
+    // returns the number of bytes. With `bytes` NULL only returns the number. A NULL function: the work
+    // cannot be kept, for example in a command list.
     size_t (*keep)(const spyi_work *work, void *bytes);
-    // Shows all pointers and handles of kept work to the visitor, but for those of spyi_work. NULL: it has none.
+    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL: there are
+    // none.
     void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
-// How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are
-// set besides.
+// How work uses a part of a resource. Textures have further bits, which decide their layouts; READS and
+// WRITES are set as well.
 enum {
     SPYI_USE_READS = 1,
     SPYI_USE_WRITES = 2,
     SPYI_USE_COUNTS = 4,  // group counts of an indirect dispatch
-    SPYI_USE_TEXTURE = 8, // from here on
+    SPYI_USE_TEXTURE = 8, // this value and higher ones are of textures
     SPYI_USE_SAMPLED = 8,
     SPYI_USE_STORED = 16, // loads and stores by coordinates
     SPYI_USE_ATTACHMENT = 32,
     SPYI_USE_COPIED = 64
 };
 
-// Layers of a texture's level change from how they were used last to how the work uses them.
+// Layers of one level of a texture change from their last use to the use that the work makes of them.
 typedef struct spyi_transition {
-    uint64_t texture; // its handle: VkImage
+    uint64_t texture; // the texture's handle: VkImage
     uint32_t level, first_layer, layer_count;
-    uint32_t from, to; // SPYI_USE_*; from 0: what is there is of no use
+    uint32_t from, to; // SPYI_USE_*; `from` 0: the old content is not needed
 } spyi_transition;
 
-// What must come before work: nothing; or a barrier, so that it sees all earlier work finished; or transitions, with or
-// without such a barrier. Work on buffers alone has no transitions.
+// What must come before work: nothing; a barrier, after which the work sees all earlier work finished; or
+// transitions, with or without a barrier. Work on buffers alone has no transitions.
 typedef struct spyi_before {
     bool barrier;
     uint32_t transition_count;
@@ -84,7 +88,8 @@ static inline spyi_work spyi_work_of(const spyi_work_kind *kind) {
     return work;
 }
 
-// Records work with whatever its backend has for its kind. SPY_ERROR_UNSUPPORTED: nothing; the error names the kind.
+// Records work with its backend's function. Without one returns SPY_ERROR_UNSUPPORTED; `error` names the
+// kind.
 SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, const spyi_work *work,
                                          spyi_text *error);
 static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gpu *gpu, const spyi_work *work,
@@ -96,20 +101,21 @@ static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gp
 
 // >>the kinds
 
-// The barrier of an indirect dispatch also covers the reading of its group counts, which other barriers need not.
+// A barrier before an indirect dispatch also covers the read of its group counts; other barriers need not.
 typedef struct spyi_dispatch {
     spyi_work work;
     spyi_kernel *kernel;
-    const void *block;            // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings; // binding_count of the kernel, by number
-    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
-    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
-    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
-    uint64_t indirect_offset; // where in the chunk: a multiple of 4; read when indirect
+    const void *block;            // the kernel's block_size bytes; copied during the call
+    const spyi_binding *bindings; // the kernel's binding_count bindings, by number
+    const spyi_uniform *uniforms; // the kernel's uniform_count uniform buffers; copied during the call
+    uint32_t groups[3];           // each > 0 and within the limits; unused when indirect
+    // Handle of a chunk with the three group counts (uint32_t); 0: use `groups`.
+    uint64_t indirect;
+    uint64_t indirect_offset; // bytes, a multiple of 4; used when indirect
 } spyi_dispatch;
 SPYI_FN const spyi_work_kind *spyi_work_dispatch(void);
 
-// Between two ranges that do not overlap.
+// Copies between two ranges that do not overlap.
 typedef struct spyi_copy_work {
     spyi_work work;
     const spyi_chunk *to, *from;
@@ -132,7 +138,7 @@ typedef struct spyi_fill_work {
     spyi_work work;
     const spyi_chunk *to;
     uint64_t offset, size; // bytes, multiples of limits.fill_alignment
-    uint32_t pattern;      // its first byte in memory stands at `offset`
+    uint32_t pattern;      // the byte at `offset` gets its first byte in memory
 } spyi_fill_work;
 SPYI_FN const spyi_work_kind *spyi_work_fill(void);
 static inline spyi_fill_work spyi_fill_of(const spyi_chunk *to, uint64_t offset, uint64_t size,
@@ -146,7 +152,7 @@ static inline spyi_fill_work spyi_fill_of(const spyi_chunk *to, uint64_t offset,
     return fill;
 }
 
-// Host to device in order of work.
+// Copies host memory to the device, in the order of recorded work.
 typedef struct spyi_upload_work {
     spyi_work work;
     const spyi_chunk *to;
@@ -165,7 +171,8 @@ static inline spyi_upload_work spyi_upload_of(const spyi_chunk *to, uint64_t off
     return upload;
 }
 
-// Names for debug tools: of the work between push and pop, or of a point. Does nothing where there are no debug tools.
+// Names for debug tools, of the work between push and pop, or of one point. Without debug tools they do
+// nothing.
 typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
 typedef struct spyi_label_work {
     spyi_work work;
@@ -181,9 +188,9 @@ static inline spyi_label_work spyi_label_of(spyi_label label, const char *name) 
     return work;
 }
 
-// GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot when all work recorded before
-// it is done; a store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in units of
-// limits.info.timestamp_period_ns.
+// GPU times in memory, on devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot once all work
+// recorded before it has finished. A store writes slots 0 to count - 1, which must all be noted, as uint64_t
+// in units of limits.info.timestamp_period_ns.
 typedef struct spyi_time_mark_work {
     spyi_work work;
     uint32_t slot; // below SPYI_TIME_SLOTS

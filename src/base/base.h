@@ -1,5 +1,5 @@
-// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files.
-// Types first, then the functions of base/*.c.
+// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
+// functions are in base/*.c.
 #ifndef SPYI_BASE_H
 #define SPYI_BASE_H
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// In the single header all internals are static; in the split build they link.
+// In the single header all internal functions are static; in the split build they have external linkage.
 #if defined(SPYI_SINGLE_HEADER)
 #if defined(__GNUC__) || defined(__clang__)
 #define SPYI_FN static __attribute__((unused))
@@ -28,7 +28,8 @@
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
 #define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
-#define SPYI_NOINLINE __attribute__((noinline)) // beside a hot path, whose registers it would take
+// For functions beside a hot path: inlined, they would take its registers.
+#define SPYI_NOINLINE __attribute__((noinline))
 #define SPYI_THREAD_LOCAL __thread
 #else
 #define SPYI_PRINTF(text, first)
@@ -37,7 +38,7 @@
 #define SPYI_THREAD_LOCAL __declspec(thread)
 #endif
 
-// For our own invariants only, never for input.
+// SPYI_ASSERT checks the library's own invariants, never what a caller passes.
 #ifndef SPYI_ASSERT
 #include <assert.h>
 #define SPYI_ASSERT(x) assert(x)
@@ -74,69 +75,73 @@ SPYI_FN bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns);
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang)
 SPYI_FN void spyi_global_unlock(void);
-SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
-                               void *arg); // false: no thread could be made
-// With a stack of `stack_bytes`, or less where the system has not that much. Only what is used of it takes memory.
+// Returns false when no thread could be made.
+SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg);
+// Starts a thread with a stack of `stack_bytes`, or a smaller one where the system refuses that size. Only
+// the pages of the stack that are used take memory.
 SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
 SPYI_FN void spyi_thread_detach(spyi_thread *t); // nobody will join it
-SPYI_FN uintptr_t spyi_thread_id(void);          // of the calling thread; never 0
-// A thread's number where other threads read it without a lock.
+SPYI_FN uintptr_t spyi_thread_id(void);          // the calling thread's id, never 0
+// Writes and reads a thread's id in a word that other threads read without a lock.
 SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
 SPYI_FN uintptr_t spyi_noted_thread(const volatile uintptr_t *at);
-SPYI_FN void spyi_thread_pause(void); // a moment, within a loop that waits for another thread
-// How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
-// the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.
+SPYI_FN void spyi_thread_pause(void); // pauses briefly, inside a loop that waits for another thread
+// Returns how many forks lie between the first process that used the library and this one. Objects made
+// before a fork belong to the parent: the child has neither its threads nor its GPU. The count is
+// process-wide, as fork() is.
 SPYI_FN int32_t spyi_fork_count(void);
-SPYI_FN void spyi_fork_watch(void);                // begins to count; may be called again
+SPYI_FN void spyi_fork_watch(void);                // starts the count of forks; may be called again
 SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
-SPYI_FN void spyi_library_stay(void); // the library that holds this code stays loaded until the process ends
+SPYI_FN void spyi_library_stay(void); // keeps the library that holds this code loaded until the process ends
 
-// >>turns: one thread at a time is inside, the others wait (turns.c)
+// >>turns: a lock that lets one thread at a time inside; the others wait (turns.c)
 typedef struct spyi_turns {
-    spyi_atomic state;         // 0: free, 1: a thread is inside, 2: free for the first of those that wait
-    spyi_atomic waiters;       // threads that wait; written under the lock
-    int32_t fork_count;        // of the process that made it
-    bool alone;                // one thread only, by the user's word: nobody waits
+    spyi_atomic state;   // 0: free, 1: a thread is inside, 2: free, but reserved for the first waiting thread
+    spyi_atomic waiters; // number of threads that wait; written under the lock
+    int32_t fork_count;  // spyi_fork_count() of the process that made the turns
+    bool alone;          // the user promised to use the device from one thread only: nobody waits
     volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
-    spyi_mutex lock;           // guards what follows
+    spyi_mutex lock;           // guards the members below
     spyi_signal changed;
-    uint32_t first, next; // numbers of the first thread that waits, and of the next one to come
-    bool urgent;          // the first one has waited so long that nobody may pass it
-    bool closed;          // nobody enters any more
-    spyi_atomic events;   // counts spyi_turns_notify(); written under the lock
+    uint32_t first, next; // ticket numbers: of the first waiting thread, and of the next thread to wait
+    bool urgent;          // the first waiting thread has waited so long that nobody may pass it
+    bool closed;          // no thread may enter any more
+    spyi_atomic events;   // how often spyi_turns_notify() was called; written under the lock
 } spyi_turns;
 
 typedef enum spyi_turn {
     SPYI_TURN_TAKEN,
     SPYI_TURN_MINE,   // the calling thread is inside already
     SPYI_TURN_CLOSED, // the turns are about to be destroyed
-    SPYI_TURN_FORKED  // they are the parent process's
+    SPYI_TURN_FORKED  // the turns belong to the parent process
 } spyi_turn;
 
 SPYI_FN void spyi_turns_init(spyi_turns *t, bool alone);
 SPYI_FN void spyi_turns_destroy(spyi_turns *t);
-// Nobody enters any more, and nobody waits when this returns. The caller is inside and stays there.
+// Closes the turns: no thread enters any more, and when this returns no thread waits. The caller is inside
+// and stays there.
 SPYI_FN void spyi_turns_close(spyi_turns *t);
 SPYI_FN bool spyi_turns_try(spyi_turns *t); // takes the turn if it is free
-// Waits for the turn. `block` is told before and after a wait that sleeps; it may be NULL.
+// Waits for the turn. `block`, which may be NULL, is called before and after a wait that sleeps.
 SPYI_FN spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user);
 SPYI_FN void spyi_turns_leave(spyi_turns *t);
-// A condition variable. The thread inside notes spyi_turns_events(), finds that it must wait for something, and calls
-// spyi_turns_await(): it leaves, sleeps until a notification after `seen`, and takes the turn again. Any thread notifies.
+// A condition variable: the thread inside reads spyi_turns_events(), finds that it must wait for something,
+// and calls spyi_turns_await(), which leaves, sleeps until a notification after `seen`, and takes the turn
+// again. Any thread may notify.
 SPYI_FN int32_t spyi_turns_events(spyi_turns *t);
 SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins),
                               void *user);
 SPYI_FN void spyi_turns_notify(spyi_turns *t);
 
-// >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
-#define SPYI_COPY_THREADS 12u // at most, the caller's with them
-#define SPYI_COPY_PIECES 16u  // that wait or are being copied
+// >>copy team: threads that copy one large transfer, and end with it (copy_team.c)
+#define SPYI_COPY_THREADS 12u // the most threads of a team, the caller's included
+#define SPYI_COPY_PIECES 16u  // the most pieces that wait or are being copied
 
 typedef struct spyi_copy_piece {
     char *to;
@@ -146,33 +151,36 @@ typedef struct spyi_copy_piece {
 
 typedef struct spyi_copy_team {
     spyi_mutex lock;                          // guards the pieces, their counts and `ending`
-    spyi_signal more, done;                   // to the helpers, to the caller
-    uint32_t threads;                         // wanted, the caller's with them
-    bool stream;                              // past the cache
-    bool ending;                              // nothing more is posted
-    spyi_copy_piece pieces[SPYI_COPY_PIECES]; // a ring
-    uint32_t posted;                          // pieces so far; of these, from the first on,
-    uint32_t taken, copied;                   // so many have nothing left to take, and are done
-    uint32_t started, to_start;               // helpers
+    spyi_signal more, done;                   // `more` wakes the helpers, `done` wakes the caller
+    uint32_t threads;                         // wanted threads, the caller's included
+    bool stream;                              // copies bypass the processor's cache
+    bool ending;                              // no more pieces will be posted
+    spyi_copy_piece pieces[SPYI_COPY_PIECES]; // ring buffer
+    uint32_t posted;                          // number of pieces posted so far
+    // Of the posted pieces, the first `taken` have nothing left to take, and the first `copied` are done.
+    uint32_t taken, copied;
+    uint32_t started, to_start; // helpers that run, and helpers that are still to be started
     spyi_thread helpers[SPYI_COPY_THREADS];
 } spyi_copy_team;
 
-// How many threads are worth their start for a transfer of `size` bytes.
+// Returns how many threads are worth their start for a transfer of `size` bytes.
 SPYI_FN uint32_t spyi_copy_threads(size_t size);
-// No thread is started yet. From here to the end one thread uses the team, which stays where it is. `stream`: the targets
-// are not read soon, so that copies by several threads go past the cache.
+// Prepares a team without starting a thread. Until spyi_copy_end() only one thread may use the team, and the
+// team must not move in memory. `stream` says that the targets are not read soon: several threads then copy
+// past the cache.
 SPYI_FN void spyi_copy_begin(spyi_copy_team *team, uint32_t threads, bool stream);
-// A memcpy() that has only been begun. Copies when SPYI_COPY_PIECES are not done yet.
+// Starts a memcpy() and may return before it is done. The caller copies, too, while SPYI_COPY_PIECES copies
+// are not done.
 SPYI_FN void spyi_copy_post(spyi_copy_team *team, void *to, const void *from, size_t size);
-// Copies until the first `pieces` that were posted are done.
+// Copies until the first `pieces` pieces that were posted are done.
 SPYI_FN void spyi_copy_wait(spyi_copy_team *team, uint32_t pieces);
-// Until all are; the threads have ended.
+// Copies until all pieces are done, and ends the team's threads.
 SPYI_FN void spyi_copy_end(spyi_copy_team *team);
 
 // >>text: a growable string on the process allocator, for cold paths. Zero is empty.
 typedef struct spyi_text {
-    char *data;  // NUL-terminated, or NULL when empty; read through spyi_text_str
-    size_t size; // without the NUL
+    char *data;  // NUL-terminated, or NULL when empty; read it through spyi_text_str()
+    size_t size; // bytes, without the NUL
     size_t capacity;
 } spyi_text;
 SPYI_FN void spyi_text_add(spyi_text *t, const char *format, ...) SPYI_PRINTF(2, 3);
@@ -180,35 +188,38 @@ SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
 SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
-SPYI_FN char *spyi_strdup(const char *s); // process allocator; NULL stays NULL
-SPYI_FN bool spyi_is_word(char c);        // of an identifier: a letter, a digit or '_'
+SPYI_FN char *spyi_strdup(const char *s); // a copy from the process allocator; NULL stays NULL
+SPYI_FN bool spyi_is_word(char c);        // true for the characters of identifiers: letters, digits and '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
-// Levenshtein distance with case ignored, for "did you mean".
+// Returns the Levenshtein distance, ignoring case, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 
 // >>memory that ran out
-// Allocations of this thread that have failed, by the functions below, of texts, names and objects; never goes down. Work that is made of many small
-// allocations (a kernel's text, a module's names) compares it before and after: with another number its result is
-// incomplete, and is thrown away as SPY_ERROR_OUT_OF_MEMORY, however well it looks.
+// Returns how many allocations of this thread have failed: those of the functions below, and of texts, names
+// and objects. The count never goes down. Work made of many small allocations (a kernel's text, a module's
+// names) compares the count before and after: when it has changed, the result is incomplete and is thrown
+// away as SPY_ERROR_OUT_OF_MEMORY.
 SPYI_FN uint32_t spyi_failed_allocations(void);
-SPYI_FN void spyi_note_failed_allocations(uint32_t count); // those of a thread that worked for this one
-// When another allocation has failed since `before`: replaces the text by "out of host memory" and gives that status.
+SPYI_FN void spyi_note_failed_allocations(uint32_t count); // adds a helper thread's count
+// When an allocation has failed since the count was `before`: replaces the text by "out of host memory" and
+// returns SPY_ERROR_OUT_OF_MEMORY. Otherwise returns `status`.
 SPYI_FN spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error);
-// The process allocator's, whose memory goes to free(); the library calls no other.
+// malloc() and its like, with failures counted; free() takes the memory back. The library calls no other
+// allocator directly.
 SPYI_FN void *spyi_malloc(size_t size);
 SPYI_FN void *spyi_calloc(size_t count, size_t size);
 SPYI_FN void *spyi_realloc(void *memory, size_t size);
 
 // >>files
-SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
-// Why the last of them failed on this thread, to be asked at once: "no such file".
+// Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
-// A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
+// Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
-// Folder of the program or library that holds this code, without a final slash; "" if unknown.
+// Gives the folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
 // >>objects
@@ -227,27 +238,32 @@ enum { SPYI_KIND_COUNT = SPYI_KIND_LIST - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
-    uint32_t kind; // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
+    // One spyi_kind; SPYI_KIND_DEAD after release (debug builds keep released headers until the device goes).
+    uint32_t kind;
     spyi_atomic references;
     spy_device *device;
     struct spyi_object *release_next; // in the device's release queue
-    uint32_t released_kind;           // what it was, while it waits there
+    uint32_t released_kind;           // the object's kind while it waits in the release queue
 } spyi_object;
 
-// What the guard asks of the room that defines a kind of objects. Given to the context once: context.tables.
+// The functions that a room defines for its kind of objects; the guard calls them. context.tables holds one
+// table for each kind.
 typedef struct spyi_object_table {
-    void (*free)(
-        spyi_object *object); // its last reference is gone, inside the device; it may be queued again
-    // The object that it lives and dies with; NULL: it has none.
+    // Frees the object after its last reference is gone. Called inside the device; may queue the object for
+    // release again.
+    void (*free)(spyi_object *object);
+    // Returns the object whose lifetime this one shares; NULL when it has none.
     spyi_object *(*owner)(const spyi_object *object);
 } spyi_object_table;
 
-// What a thread does for a call without holding the device, compiling above all: other threads use the device meanwhile.
-// Lies on that thread's stack, or in what a compile thread works on.
+// Work that a thread does for a call without holding the device, such as compiling; other threads use the
+// device meanwhile. Lies on that thread's stack, or in a compile thread's job.
 typedef struct spyi_outside {
-    volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
-    spyi_object *kept;         // retained until the end; NULL: nothing
-    const void *work; // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    // spyi_thread_id() of the working thread; a compile thread sets it when it starts.
+    volatile uintptr_t thread;
+    spyi_object *kept; // retained until the work ends; NULL: nothing
+    // `work` and the bytes of `key` name what is being made; `work` NULL: no other thread waits for it.
+    const void *work;
     const void *key;
     size_t key_size;
     struct spyi_outside *previous, *next; // in context.outside
@@ -259,108 +275,117 @@ struct spyi_retired_object; // guard.c
 // >>context: the part of a device that every room may use; first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
-    const struct spyi_core *core; // what a backend may ask of the device; set by who makes the device
-    const spyi_object_table *tables[SPYI_KIND_COUNT]; // of the kind SPYI_KIND_DEVICE + i; NULL: none
-    spyi_outside *outside;                            // work under way
-    spyi_mutex release_lock;                          // guards the next two
+    // Functions that a backend may call on the device; set when the device is made.
+    const struct spyi_core *core;
+    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL: none.
+    const spyi_object_table *tables[SPYI_KIND_COUNT];
+    spyi_outside *outside;   // work under way outside of the device
+    spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
-    spyi_atomic release_count;                   // entries of release_queue, read without the lock
+    spyi_atomic release_count;                   // entries of release_queue; read without the lock
     struct spyi_retired_object *retired_objects; // released objects, in debug builds
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
     spy_interrupt interrupt;
     double compile_timeout_s;  // 0: no limit
-    spy_allocator allocator;   // always filled
+    spy_allocator allocator;   // all functions set
     const char *label;         // never NULL
-    spyi_atomic told_compiler; // the log has heard which library of the backend's compiles kernels
-    spyi_mutex error_lock;     // guards the errors: compile threads may fail too
+    spyi_atomic told_compiler; // the log has named the backend's library that compiles kernels
+    spyi_mutex error_lock;     // guards the error members: compile threads may fail, too
     spy_status error_code;     // first error since the last take
-    spyi_text error;           // its text
-    spyi_text taken;           // what the last take handed out
-    spyi_turns turns;          // one thread at a time is inside
+    spyi_text error;           // text of error_code
+    spyi_text taken;           // text that the last take returned
+    spyi_turns turns;          // lets one thread at a time into the device
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
 SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
-// Structs that callers fill end with a member that must be 0. Why such a struct cannot be right, as a literal; NULL: it can.
-// The cast is for clang++, which warns of a literal that is asked whether it is NULL.
+// Structs that callers fill end with a member that must be 0. Gives the literal that says why such a struct
+// cannot be right, or NULL when it can. The cast is for clang++, which warns when a literal is compared with
+// NULL.
 #define SPYI_NOT_ZEROED(type)                                                                                \
     "the " #type " was not zeroed before its members were set: write `" #type                                \
     " desc = { 0 };` in C, `" #type " desc = {};` in C++, or memset() it"
 #define SPYI_DESC_PROBLEM(type, desc)                                                                        \
     ((desc) != NULL && (desc)->_end_canary != 0 ? (const char *)SPYI_NOT_ZEROED(type) : NULL)
 
-// Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
+// Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function); // refuses a call in a fork's child
+// Refuses a call in the child of a fork.
+SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
-SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
-                       bool finished);                   // tells desc.progress and desc.blocking
-SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
-// What this thread would tell the log is added to `lines` instead, for spyi_tell_log() on another thread; NULL: told again.
-// Returns what was given before.
+// Calls desc.progress and desc.blocking.
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished);
+SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // calls desc.blocking
+// From now on adds this thread's log messages to `lines`, for spyi_tell_log() on another thread; NULL: they
+// go to the log again. Returns the previous `lines`.
 SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
-SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // tells what was kept, and empties `lines`
-SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // desc.allocator, not malloc()
+SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // logs the kept messages and empties `lines`
+SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // true: desc.allocator is used, not malloc()
 
-// >>long waits: for work that may last, which the caller may leave (long_wait.c)
+// >>long waits: waits for slow work, which the caller may leave before the work is done (long_wait.c)
 typedef struct spyi_long_wait {
     spyi_context *ctx;
     const char *what, *who;    // for messages: "compile f", "the Slang compiler"
-    uint64_t began, next_line; // ns
-    bool quiet;                // nobody would hear why: desc.interrupt is not asked
+    uint64_t began, next_line; // nanoseconds: the start, and the time after it when the next log line is due
+    bool quiet;                // desc.interrupt is not asked, because nobody would hear why the wait ended
     bool blocked, interrupted, late;
 } spyi_long_wait;
 
 SPYI_FN void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const char *what, const char *who,
                                   bool quiet);
-// With the lock held, which is given away meanwhile: until the signal comes, or it is time to look round.
+// Waits until the signal comes or it is time to check the log, the interrupt and the limit. The caller holds
+// `lock`, which is released meanwhile.
 SPYI_FN void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock);
-SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // the caller is to leave
-// Why it has left: SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and their text.
+SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // true: the caller must stop waiting
+// Says why the caller stopped: returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and appends the text.
 SPYI_FN spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error);
 SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
 
-// desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
+// Memory from desc.allocator: zeroed, aligned to 16 bytes; NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
 SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
 SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 
-// >>guard: who may use an object, and when it goes (guard.c). A spy_device begins with its context.
+// >>guard: which thread may use an object, and when the object is freed (guard.c)
+// A spy_device begins with its context.
 #define SPYI_CONTEXT(device) ((spyi_context *)(void *)(device))
-// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
-// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
-// SPY_ERROR_DEVICE_LOST (in the child of a fork).
+// Every public function calls this first. It takes the device's turn, after the threads that came before.
+// When it cannot, it reports SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED,
+// SPY_ERROR_BUSY (from a callback) or SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
-// The object is not a living one of that kind: reports on this thread what it is instead.
+// Reports on this thread that the object is no living one of that kind, and what it is instead.
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
-// Reports `error` under a function's name and frees it: "spy_call: ...".
+// Reports `error` with the function's name before it ("spy_call: ..."), and frees the text.
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
                                   spyi_text *error);
-// A reference less, from any thread at any time; the last one queues the object for whoever enters the device next.
+// Drops a reference, from any thread at any time. The last drop queues the object for the next thread that
+// enters the device.
 SPYI_FN void spyi_object_release(spyi_object *object);
-SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
-                                const char *function); // likewise; reports a bad one
-SPYI_FN void spyi_queue_release(spyi_object *object);  // has its table's free() called by a later call
-SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
-// Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
+// Adds a reference, from any thread at any time; reports an invalid object.
+SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function);
+SPYI_FN void spyi_queue_release(spyi_object *object); // a later call runs its table's free()
+SPYI_FN void spyi_drain_releases(spy_device *device); // frees the queued objects
+// Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later
+// use is reported.
 SPYI_FN void spyi_retire_object(spy_device *device, spyi_object *object, size_t size);
 SPYI_FN void spyi_free_retired_objects(spyi_context *ctx);
-// Work outside of the device begins, and ends; both inside the device. `kept`, which may be NULL, stays until the end.
+// Registers work that begins outside of the device, and removes it. Both are called inside the device.
+// `kept`, which may be NULL, is retained until the removal.
 SPYI_FN void spyi_outside_add(spyi_context *ctx, spyi_outside *outside, spyi_object *kept);
 SPYI_FN void spyi_outside_remove(spyi_context *ctx, spyi_outside *outside);
-SPYI_FN void spyi_come_back(spyi_context *ctx); // takes the turn again after such work
-// Another thread is making the same thing.
+SPYI_FN void spyi_come_back(spyi_context *ctx); // takes the turn again after work outside
+// Returns true when another thread is making the thing that `work` and `key` name.
 SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size);
-// Leaves the device, sleeps until an event after `seen` (spyi_turns_events()), and comes back.
+// Leaves the device, sleeps until an event after `seen` (spyi_turns_events()), and enters again.
 SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
-SPYI_FN size_t spyi_align(size_t value, size_t alignment); // up; any alignment > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // host bytes
+SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up; any alignment > 0
+SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // bytes in host memory
 
 #endif // SPYI_BASE_H

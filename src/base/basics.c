@@ -1,4 +1,4 @@
-// The public functions of api/base.h: texts of statuses, names and sizes of scalars, the log to stderr.
+// The public functions of api/base.h: texts of statuses, names and sizes of scalar types, the log to stderr.
 #include "base/base.h"
 
 const char *spy_status_text(spy_status status) {
@@ -17,11 +17,11 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     if (level <= SPY_LOG_LEVEL_ERROR) word = "error";
     else if (level == SPY_LOG_LEVEL_WARNING) word = "warning";
     else if (level == SPY_LOG_LEVEL_INFO) word = "info";
-    // One call a message: stdio's lock then keeps the lines of several threads apart.
+    // One call for each message: stdio's lock then keeps the lines of several threads apart.
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
 
-// SPY_DTYPE_DEFAULT counts as what it stands for, float32.
+// SPY_DTYPE_DEFAULT stands for float32, and has its size.
 size_t spy_dtype_size_bytes(spy_dtype dtype) {
     switch (dtype) {
     case SPY_DTYPE_BOOL:

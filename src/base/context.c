@@ -1,5 +1,5 @@
-// What happens around the work: errors of a device and of a thread, log, progress, and the device's host
-// memory.
+// Errors of a device and of a thread, log, progress, the device's host memory, and the context that holds
+// them.
 #include "base/inner.h"
 
 // >>memory that ran out
@@ -40,7 +40,7 @@ void *spyi_realloc(void *memory, size_t size) {
 
 // >>allocator
 
-// The library asks for 16 bytes of alignment and no more, which malloc() gives on 64-bit systems.
+// The library asks for 16-byte alignment only, which malloc() gives on 64-bit systems.
 static void *spyi_default_allocate(size_t size_bytes, size_t alignment, void *user_data) {
     (void)alignment, (void)user_data;
     return malloc(size_bytes);
@@ -75,7 +75,7 @@ enum { SPYI_ALIGNMENT = 16 };
 void *spyi_allocate(spyi_context *ctx, size_t size) {
     spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
     void *memory;
-    if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() says the same size
+    if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() uses the same size
     memory = a.allocate(size, SPYI_ALIGNMENT, a.user_data);
     if (memory) memset(memory, 0, size);
     return spyi_noted(memory);
@@ -106,10 +106,12 @@ bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     return level <= least;
 }
 
-// The context whose log this thread is in: a log function that calls what fails must not be told of that, without end.
+// The context whose log function this thread is in. What that function reports to the same log is dropped, so
+// that a failing log function does not call itself without end.
 static SPYI_THREAD_LOCAL const spyi_context *spyi_logging;
 
-// NULL, or where this thread's messages are kept: of each a byte, its level, and its text with the NUL.
+// NULL, or the text that keeps this thread's messages. Each message is one byte with its level, then its text
+// with the NUL.
 static SPYI_THREAD_LOCAL spyi_text *spyi_kept_log;
 
 static void spyi_log_text(spyi_context *ctx, spy_log_level level, const spyi_text *text) {
@@ -164,16 +166,16 @@ void spyi_step(spyi_context *ctx, const char *step, bool finished) {
 
 // >>errors
 
-// A thread's error: fixed memory, so that nothing is left behind when the thread ends.
+// A thread's error is in fixed memory, so that nothing is left behind when the thread ends.
 enum { SPYI_THREAD_TEXT = 8192 };
 typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
-    char taken[SPYI_THREAD_TEXT]; // what the last take handed out
+    char taken[SPYI_THREAD_TEXT]; // text that the last take returned
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
 
-// Writes all of it or, cut between characters of UTF-8, its beginning and "...".
+// Formats into `text` of `size` bytes. A longer result is cut between UTF-8 characters and ends in "...".
 static void spyi_format_cut(char *text, size_t size, const char *format, va_list args) {
     int n = vsnprintf(text, size, format, args);
     size_t end = size - 4;
@@ -200,7 +202,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_text_add_args(&text, format, args);
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
-    // Outside the lock: the callback may ask for the error.
+    // The log is called without the lock: the callback may ask for the error.
     if (spyi_log_wants(ctx, SPY_LOG_LEVEL_ERROR)) spyi_log_text(ctx, SPY_LOG_LEVEL_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
@@ -214,7 +216,8 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     return status;
 }
 
-// Of a device that the parent process made. No lock is taken: a thread that is not there any more may hold it.
+// Reports a device that the parent process made. No lock is taken: a thread that does not exist in this
+// process may hold it.
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: device '%s' was made before this process was forked; make another one in the child";
@@ -222,7 +225,7 @@ spy_status spyi_forked(spyi_context *ctx, const char *function) {
     return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
 
-// Also when memory ran out for the text itself there is something to read.
+// Returns the message, or the status's text when memory ran out for the message.
 static const char *spyi_message_or_status(const char *message, spy_status status) {
     return message[0] ? message : spy_status_text(status);
 }
@@ -272,9 +275,9 @@ spy_error spy_take_error(spy_device *device) {
 // >>context
 
 static const char spyi_default_label[] = "device";
-enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // when the desc says none
+enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // used when the desc gives no limit
 
-// An allocator that lacks a function is reported as the context's first error: look at ctx->error_code
+// An allocator that lacks a function is reported as the context's first error: read ctx->error_code
 // afterwards.
 void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     memset(ctx, 0, sizeof *ctx);
@@ -294,7 +297,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     if (desc->compile_timeout_s > 0) ctx->compile_timeout_s = desc->compile_timeout_s;
     else if (!(desc->compile_timeout_s < 0)) ctx->compile_timeout_s = SPYI_COMPILE_TIMEOUT_S;
     if (desc->label) {
-        char *label = spyi_strdup(desc->label); // the caller's may go
+        char *label = spyi_strdup(desc->label); // a copy: the caller's text may be freed
         if (label) ctx->label = label;
     }
     if (desc->allocator.allocate && desc->allocator.reallocate && desc->allocator.free)

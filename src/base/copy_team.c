@@ -1,26 +1,29 @@
-// The CPU's part of a large transfer: pieces between the program's memory and pinned memory, copied by several threads.
-// They live as long as the transfer: starting them for each piece cost as much as the copies, and threads that outlive it
-// would have to survive fork() and every order of release. All take blocks of the oldest piece that has some left, so that
-// nobody waits for the end of a piece while another is there. The caller's thread copies whenever it waits: without any
-// helper the work is done all the same.
+// Copies the CPU's part of a large transfer, pieces between the program's memory and pinned memory, with
+// several threads. The threads live as long as the transfer: starting them for each piece cost as much as the
+// copies, and threads that outlive it would have to survive fork() and every order of release. Every thread
+// takes blocks of the oldest piece that has some left, so that no thread waits for the end of a piece while
+// another piece is there. The caller's thread copies whenever it waits, so the work gets done without any
+// helper, too.
 //
-// Eight threads or more with pieces of 8 to 16 MiB in four buffers come near the speed of pinned memory; copies past the
-// cache are faster with few threads, on the way down (docs/measurements.md, "Copies between host memory and a GPU").
+// Eight threads or more with pieces of 8 to 16 MiB in four buffers come near the speed of pinned memory.
+// Copies past the cache are faster with few threads, on the way down (docs/measurements.md, "Copies between
+// host memory and a GPU").
 #include "base/base.h"
 
 #if defined(__SSE2__) || defined(_M_X64)
 #include <emmintrin.h>
 #endif
 
-#define SPYI_COPY_PARALLEL ((size_t)4 << 20)   // below, one memcpy is done before other threads have begun
-#define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // less is not worth a thread's start, about 20 us
-#define SPYI_COPY_BLOCK ((size_t)512 << 10) // what a thread takes at a time
+// Bytes; below this, one memcpy() is done before other threads have begun.
+#define SPYI_COPY_PARALLEL ((size_t)4 << 20)
+#define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // bytes; less is not worth the start of a thread, about 20 us
+#define SPYI_COPY_BLOCK ((size_t)512 << 10)    // bytes that a thread takes at a time
 
-// memcpy() past the cache, where the processor can.
+// memcpy() past the cache where the processor can do that, else a plain memcpy().
 static void spyi_copy_stream(char *to, const char *from, size_t size) {
 #if defined(__SSE2__) || defined(_M_X64)
-    size_t head =
-        (size_t)(0u - (uintptr_t)to) % 64; // whole lines of the cache: a part of one would be read first
+    // Bytes before the first whole cache line: a line that is written in part would be read first.
+    size_t head = (size_t)(0u - (uintptr_t)to) % 64;
     if (head > size) head = size;
     memcpy(to, from, head);
     for (to += head, from += head, size -= head; size >= 64; to += 64, from += 64, size -= 64) {
@@ -33,12 +36,13 @@ static void spyi_copy_stream(char *to, const char *from, size_t size) {
         _mm_stream_si128(out + 2, c);
         _mm_stream_si128(out + 3, d);
     }
-    _mm_sfence(); // before the lock's release says that they are there
+    _mm_sfence(); // the copies are visible before the lock is released
 #endif
     memcpy(to, from, size);
 }
 
-// With the lock held: takes a block and copies it without the lock. false: nothing is left to take.
+// Takes a block and copies it. The caller holds the lock, which is released during the copy. Returns false
+// when nothing is left to take.
 static bool spyi_copy_some(spyi_copy_team *team) {
     spyi_copy_piece *piece = &team->pieces[team->taken % SPYI_COPY_PIECES];
     const char *from;
@@ -48,8 +52,8 @@ static bool spyi_copy_some(spyi_copy_team *team) {
     to = piece->to + piece->taken;
     from = piece->from + piece->taken;
     size = piece->size - piece->taken;
-    if (team->threads >
-        1) { // a block ends at a boundary of the target, so that two threads share no page of it
+    // A block ends at a block boundary of the target, so that two threads share no page of it.
+    if (team->threads > 1) {
         size_t block = SPYI_COPY_BLOCK - (size_t)((uintptr_t)to % SPYI_COPY_BLOCK);
         if (size > block) size = block;
     }
@@ -61,7 +65,7 @@ static bool spyi_copy_some(spyi_copy_team *team) {
     spyi_mutex_lock(&team->lock);
     piece->copied += size;
     if (piece->copied < piece->size) return true;
-    while (team->copied < team->taken) { // pieces may be done in another order than they began
+    while (team->copied < team->taken) { // pieces may be done in another order than they were posted
         piece = &team->pieces[team->copied % SPYI_COPY_PIECES];
         if (piece->copied < piece->size) break;
         team->copied++;
@@ -110,7 +114,7 @@ SPYI_FN void spyi_copy_post(spyi_copy_team *team, void *to, const void *from, si
     team->posted++;
     spyi_signal_all(&team->more);
     spyi_mutex_unlock(&team->lock);
-    for (; team->to_start > 0; team->to_start--) { // those that there are copy meanwhile
+    for (; team->to_start > 0; team->to_start--) { // helpers that run already copy meanwhile
         if (!spyi_thread_start(&team->helpers[team->started], spyi_copy_help, team)) {
             team->to_start = 0;
             break;

@@ -1,5 +1,4 @@
-// Files and shared libraries by path (UTF-8 everywhere, Windows included), and the folder this code was
-// loaded from.
+// Files and shared libraries by path (UTF-8, on Windows too), and the folder from which this code was loaded.
 #include "base/inner.h"
 
 #include <errno.h>
@@ -19,7 +18,7 @@
 #include <sys/stat.h>
 #endif
 
-// Text up to, not with, the last slash.
+// Adds the text before the last slash.
 static void spyi_add_folder(spyi_text *out, const char *path, size_t size) {
     while (size > 0 && path[size - 1] != '/' && path[size - 1] != '\\') size--;
     if (size > 1) spyi_text_add_n(out, path, size - 1);
@@ -90,7 +89,8 @@ const char *spyi_library_error(void) {
         FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, spyi_library_status,
                        0, spyi_library_text, (DWORD)sizeof spyi_library_text - 1, NULL);
     if (size == 0) return "no reason known";
-    while (size > 0 && (unsigned char)spyi_library_text[size - 1] <= ' ') size--; // it ends with a newline
+    // The system's text ends with a newline.
+    while (size > 0 && (unsigned char)spyi_library_text[size - 1] <= ' ') size--;
     spyi_library_text[size] = 0;
     return spyi_library_text;
 }
@@ -134,7 +134,7 @@ bool spyi_folder_exists(const char *path) {
     return path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Nanoseconds of the last write; where they are kept depends on the system and on what -std hides.
+// Nanoseconds of the last write. The member's name depends on the system and on what -std hides.
 #if defined(__APPLE__)
 #define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimespec.tv_nsec)
 #elif defined(st_mtime)
@@ -151,17 +151,19 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
-// Where a 64-bit ELF file keeps what spyi_library_is_whole() reads. Source: the System V ABI, chapter 4.
+// Offsets and sizes in bytes of what spyi_library_is_whole() reads in a 64-bit ELF file. Source: the System V
+// ABI, chapter 4.
 enum {
     SPYI_ELF_HEADER = 64,
-    SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segments' table
+    SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
     SPYI_ELF_SEGMENT_SIZE = 54, // bytes of one entry, then the number of entries
     SPYI_ELF_SEGMENT = 56,      // bytes of an entry that are read
     SPYI_ELF_LOAD = 1
 };
 
-// Whether every segment that the loader would map lies inside the file. dlopen() maps a file that was cut off all the same,
-// and reading what is missing is SIGBUS. A file that cannot be read, or is no ELF file of this machine, is dlopen()'s affair.
+// Returns true when every segment that the loader would map lies inside the file. dlopen() maps a truncated
+// file all the same, and reading a missing part raises SIGBUS. A file that cannot be read, or is no ELF file
+// of this machine, passes: dlopen() reports it.
 static bool spyi_library_is_whole(const char *path) {
     const uint16_t one = 1;
     unsigned char head[SPYI_ELF_HEADER], segment[SPYI_ELF_SEGMENT];
@@ -180,7 +182,7 @@ static bool spyi_library_is_whole(const char *path) {
         memcpy(&count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof count);
         for (uint16_t i = 0; i < count && whole; i++) {
             uint32_t type;
-            whole = table < (uint64_t)info.st_size && // the sum below cannot wrap
+            whole = table < (uint64_t)info.st_size && // the sum below cannot overflow
                     fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) == 0 &&
                     fread(segment, 1, sizeof segment, file) == sizeof segment;
             if (!whole) break;
@@ -217,7 +219,7 @@ const char *spyi_library_error(void) {
     return text ? text : "no reason known";
 }
 
-// As Dl_info, which -std=c11 hides.
+// The same struct as Dl_info, which -std=c11 hides.
 typedef struct spyi_dl_info {
     const char *file_name;
     void *file_base;
@@ -226,10 +228,10 @@ typedef struct spyi_dl_info {
 } spyi_dl_info;
 typedef int (*spyi_dladdr_func)(const void *address, spyi_dl_info *info);
 
-// Linux: the mapped file that holds `address`. dladdr() says argv[0] for the program itself, which may be no
-// path.
+// Linux: finds the mapped file that holds `address`. For the program itself dladdr() gives argv[0], which may
+// be no path.
 static bool spyi_find_in_maps(uintptr_t address, spyi_text *out) {
-    char line[4400]; // PATH_MAX and what stands before it
+    char line[4400]; // PATH_MAX and the text before the path
     bool found = false;
     FILE *maps = fopen("/proc/self/maps", "rb");
     if (!maps) return false;
@@ -249,7 +251,7 @@ static bool spyi_find_in_maps(uintptr_t address, spyi_text *out) {
     return found;
 }
 
-// The path by which the program or library that holds `address` was loaded; NULL: unknown.
+// Returns the path by which the program or library that holds `address` was loaded; NULL when it is unknown.
 static const char *spyi_loaded_file(uintptr_t address) {
     spyi_dladdr_func func;
     spyi_dl_info info;
@@ -259,14 +261,15 @@ static const char *spyi_loaded_file(uintptr_t address) {
     void *symbol = dlsym(NULL, "dladdr");
 #endif
     if (!symbol) return NULL;
-    memcpy(&func, &symbol, sizeof func); // C has no cast from an object's to a function's pointer
+    memcpy(&func, &symbol, sizeof func); // C has no cast from an object pointer to a function pointer
     return func((const void *)address, &info) ? info.file_name : NULL;
 }
 
 void spyi_library_stay(void) {
     const char *file = spyi_loaded_file((uintptr_t)&spyi_library_stay);
     if (file)
-        (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); // never closed; a program itself cannot go, and gives NULL
+        // Never closed; the program itself gives NULL, and cannot be unloaded.
+        (void)dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
 void spyi_own_folder(spyi_text *out) {
@@ -325,7 +328,7 @@ bool spyi_file_read(const char *path, spyi_text *out) {
         if (n == 0) break;
         out->size += n;
     }
-    if (ferror(file)) good = false; // a folder opens, but does not read
+    if (ferror(file)) good = false; // a folder can be opened, but not read
     reason = errno;
     fclose(file);
     errno = reason;

@@ -1,4 +1,5 @@
-// The guard that every public function passes: who may use an object, whose turn it is on the device, and when released objects go.
+// The guard that every public function passes: which thread may use an object, whose turn it is on the
+// device, and when released objects are freed.
 #include "base/base.h"
 
 struct spyi_retired_object {
@@ -27,7 +28,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
-// NULL: the kind is not a living one's, or has no table.
+// Returns NULL when the kind is not that of a living object, or has no table.
 static const spyi_object_table *spyi_table_of(const spyi_context *ctx, uint32_t kind) {
     uint32_t index = kind - (uint32_t)SPYI_KIND_DEVICE;
     return index < SPYI_KIND_COUNT ? ctx->tables[index] : NULL;
@@ -78,14 +79,16 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
     spyi_free_releases(ctx, spyi_take_releases(ctx));
 }
 
-// Frees what was released, inside the device. False: that was the object itself, or its owner.
+// Frees the queued releases, inside the device. Returns false when the object itself or its owner was among
+// them.
 static bool spyi_outlives_releases(spyi_context *ctx, const spyi_object *o) {
-    // The queue is taken before the object is looked at: what is released from now on is freed by a later call.
+    // Takes the queue before it reads the object: an object that is released after this is freed by a later
+    // call.
     spyi_object *queue = spyi_take_releases(ctx);
     const spyi_object_table *table = spyi_table_of(ctx, o->kind);
     spyi_object *owner = table && table->owner ? table->owner(o) : NULL;
     bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(owner && owner->kind == (uint32_t)SPYI_KIND_DEAD);
-    bool held = lives && owner; // what goes may be its last user
+    bool held = lives && owner; // a queued object may be the owner's last user
     if (held) spyi_atomic_add(&owner->references, 1);
     spyi_free_releases(ctx, queue);
     if (!held || spyi_atomic_add(&owner->references, -1) > 0) return lives;
@@ -118,7 +121,7 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     }
     if (spyi_atomic_add(&object->references, -1) != 0) return;
     object->released_kind = object->kind;
-    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
+    object->kind = (uint32_t)SPYI_KIND_DEAD; // from now on each use is an error
     spyi_queue_release(object);
 }
 
@@ -153,7 +156,8 @@ static void spyi_on_turn_blocks(void *user, bool begins) {
     spyi_block((spyi_context *)user, begins);
 }
 
-// Kept by the thread, which can ask without the device, and by the device, as all that is refused.
+// Reports the refusal to the thread, which can read it without the device, and to the device, like all
+// errors.
 static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: this thread is in a call of device '%s' already: a callback must not use the device";
@@ -161,7 +165,7 @@ static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) 
     return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
 }
 
-// The turn was not free.
+// Enters when the turn was not free at once.
 static spy_status spyi_enter_later(spyi_context *ctx, const char *function) {
     switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
     case SPYI_TURN_TAKEN: return SPY_OK;
@@ -171,7 +175,8 @@ static spy_status spyi_enter_later(spyi_context *ctx, const char *function) {
     }
 }
 
-// Whether this thread is in a call that works outside of the device: then it comes from a callback.
+// Returns true when this thread is in a call that works outside of the device: a callback then made this
+// call.
 static bool spyi_is_outside(const spyi_context *ctx) {
     const spyi_outside *o = ctx->outside;
     uintptr_t me = o ? spyi_thread_id() : 0;

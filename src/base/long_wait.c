@@ -1,10 +1,11 @@
-// Waiting for work that may last, such as a compile on another thread: the log hears of it after two seconds, and the caller
-// leaves when desc.interrupt says so or desc.compile_timeout_s has passed.
+// Waits for slow work, such as a compile on another thread. The log gets a line after two seconds, and the
+// caller stops waiting when desc.interrupt says so or desc.compile_timeout_s has passed.
 #include "base/base.h"
 
-#define SPYI_WAIT_QUICK_NS 2000000u   // desc.blocking hears of waits that are longer than this
-#define SPYI_WAIT_LOOK_NS 50000000u   // desc.interrupt is asked so often
-#define SPYI_WAIT_LINE_NS 2000000000u // until the first line in the log; the next after five times as long
+#define SPYI_WAIT_QUICK_NS 2000000u // desc.blocking is called for longer waits
+#define SPYI_WAIT_LOOK_NS 50000000u // time between two calls of desc.interrupt
+// Time to the first log line; each next line comes after five times as long.
+#define SPYI_WAIT_LINE_NS 2000000000u
 
 void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const char *what, const char *who,
                           bool quiet) {
@@ -25,7 +26,7 @@ static double spyi_long_wait_seconds(const spyi_long_wait *wait) {
     return (double)(spyi_time_ns() - wait->began) * 1e-9;
 }
 
-// Between two looks, without the lock: the log, the interrupt and the limit.
+// Checks the log, the interrupt and the limit, without the lock.
 static void spyi_long_wait_look(spyi_long_wait *wait) {
     spyi_context *ctx = wait->ctx;
     double s = spyi_long_wait_seconds(wait);

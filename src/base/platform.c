@@ -1,4 +1,4 @@
-// The machine: atomics, mutexes, signals, threads, processors and the clock, by POSIX or Win32.
+// The operating system: atomics, mutexes, signals, threads, processors and the clock, by POSIX or Win32.
 #include "base/base.h"
 
 #ifdef _WIN32
@@ -61,7 +61,8 @@ bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
            (LONG)expected;
 }
 
-void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) { // a volatile word is written and read whole
+// A volatile word is written and read as a whole.
+void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) {
     *at = thread;
 }
 
@@ -71,7 +72,7 @@ uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
 
 #endif
 
-// What a new thread runs; lives until it has begun.
+// The function that a new thread runs. The thread frees this struct when it starts.
 typedef struct spyi_thread_start_info {
     void (*func)(void *);
     void *arg;
@@ -169,7 +170,7 @@ void spyi_thread_detach(spyi_thread *t) {
     t->handle[0] = NULL;
 }
 
-// >>forks: there are none
+// >>forks: Windows has none
 int32_t spyi_fork_count(void) {
     return 0;
 }
@@ -212,9 +213,9 @@ uint64_t spyi_time_ns(void) {
 #else // POSIX
 
 // >>the clock that waits and spyi_time_ns() use
-// With -std=c11 the C library hides clock_gettime(), and we may come after the program's includes, too late
-// for a feature macro. The macro and the function are hidden together, and then a declaration of our own
-// meets no other.
+// With -std=c11 the C library hides clock_gettime(), and this file may be included after the program's
+// includes, too late for a feature macro. The macro and the function are hidden together, so this declaration
+// never meets another one.
 #ifdef CLOCK_MONOTONIC
 #define SPYI_CLOCK CLOCK_MONOTONIC
 #else
@@ -269,11 +270,12 @@ void spyi_signal_init(spyi_signal *s) {
     pthread_cond_init((pthread_cond_t *)(void *)s, NULL);
 }
 #else
-#ifndef __cplusplus // C may declare again what a feature macro may have hidden; C++ compilers hide nothing
+// C may repeat a declaration that a feature macro may have hidden; C++ compilers hide nothing.
+#ifndef __cplusplus
 int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
 #endif
 
-// Waits with a limit count by the monotonic clock, which nobody sets.
+// Waits with a limit use the monotonic clock, which nobody sets.
 void spyi_signal_init(spyi_signal *s) {
     pthread_condattr_t attributes;
     memset(s, 0, sizeof *s);
@@ -367,7 +369,8 @@ void spyi_thread_pause(void) {
 // >>forks
 static int32_t spyi_forks;
 
-// In the child, which has the forking thread alone. A lock that another thread held would stay locked for ever.
+// Runs in the child of a fork, which has only the forking thread. Makes a new global lock: another thread may
+// have held the old one.
 static void spyi_fork_child(void) {
     spyi_forks++;
     pthread_mutex_init(&spyi_global_mutex, NULL);

@@ -1,4 +1,5 @@
-// Text: the growable string, the characters of identifiers, the hash of keys, and the edit distance behind "did you mean".
+// Text: the growable string, characters of identifiers, the hash of keys, and the edit distance for "did you
+// mean".
 #include "base/inner.h"
 
 bool spyi_text_reserve(spyi_text *t, size_t more) {
@@ -78,8 +79,8 @@ bool spyi_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Source: MurmurHash64A by Austin Appleby (public domain). Words are read in the machine's order: hashes that
-// lie on disk are for this kind of machine only.
+// Source: MurmurHash64A by Austin Appleby (public domain). Words are read in the machine's byte order: hashes
+// on disk hold for machines with that order only.
 uint64_t spyi_hash(const void *data, size_t size, uint64_t seed) {
     const uint64_t m = 0xc6a4a7935bd1e995u;
     const unsigned char *p = (const unsigned char *)data;
@@ -110,7 +111,7 @@ static char spyi_lower(char c) {
 }
 
 unsigned spyi_edit_distance(const char *a, const char *b) {
-    enum { SPYI_ROW = 256 }; // names that still differ over so many characters resemble nothing
+    enum { SPYI_ROW = 256 }; // names that differ over more characters resemble nothing
     unsigned row[SPYI_ROW + 1];
     size_t size_a = strlen(a), size_b = strlen(b), i, j;
     while (size_a && size_b && spyi_lower(*a) == spyi_lower(*b)) {

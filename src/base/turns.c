@@ -1,13 +1,15 @@
-// Turns: a lock for calls that take a microsecond or, now and then, milliseconds. While nobody else wants it, it is taken by
-// one atomic operation and left by a plain store. Who finds it taken looks again for a moment and then sleeps. A thread that
-// comes by may take the turn before those that wake up, which is what keeps several busy threads fast; but once the first of
-// them has waited for SPYI_TURNS_PATIENCE_NS nobody passes it, so that a thread that calls once a frame is not starved.
-// A thread that begins to wait just while another one leaves may be missed, for the store is not ordered with the look at who
-// waits; so sleepers look for themselves, every SPYI_TURNS_NAP_US. (An ordered exchange instead of the store would cost each
-// call some nanoseconds: docs/measurements.md, "Small costs of a call".)
+// Turns: a lock for calls that take a microsecond or, now and then, milliseconds. While no other thread wants
+// it, one atomic operation takes it and a plain store leaves it. A thread that finds it taken looks again for
+// a moment and then sleeps. A thread that arrives may take the turn before threads that are waking up, which
+// keeps several busy threads fast; but once the first waiting thread has waited for SPYI_TURNS_PATIENCE_NS
+// nobody passes it, so that a thread that calls once a frame is not starved.
+// A leaving thread may miss a thread that begins to wait at that moment, because the store is not ordered
+// with its read of `waiters`; therefore sleeping threads look for themselves every SPYI_TURNS_NAP_US. (An
+// ordered exchange instead of the store would cost each call some nanoseconds: docs/measurements.md, "Small
+// costs of a call".)
 #include "base/base.h"
 
-#define SPYI_TURNS_LOOKS 200 // about 4 us
+#define SPYI_TURNS_LOOKS 200 // looks before a thread sleeps, about 4 us
 #define SPYI_TURNS_PATIENCE_NS 500000u
 #define SPYI_TURNS_NAP_US 300u
 
@@ -39,7 +41,8 @@ bool spyi_turns_try(spyi_turns *t) {
     return true;
 }
 
-// With the lock held: sleeps until the turn is this thread's, or the turns are closed. First come, first served.
+// Sleeps until this thread has the turn (returns true) or the turns are closed (false), in order of arrival.
+// The caller holds the lock.
 static bool spyi_turns_sleep(spyi_turns *t) {
     uint32_t mine = t->next++;
     uint64_t since = spyi_time_ns();

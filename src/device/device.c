@@ -13,13 +13,13 @@ typedef struct spyi_close_callback {
 
 // >>release
 
-// Callbacks may use the device, and add others.
+// Runs the close callbacks, which may use the device and add further callbacks.
 static void spyi_run_close_callbacks(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     while (device->close_callbacks) {
         spyi_close_callback *callback = device->close_callbacks;
         device->close_callbacks = callback->next;
-        spyi_leave(device); // it may still read results
+        spyi_leave(device); // the callback may still read results
         callback->func(device, callback->user_data);
         if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
         spyi_free(ctx, callback, sizeof *callback);
@@ -32,14 +32,14 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_reload_abandon(device);
     spyi_prepared_finish_all(device);
     for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))
-        spyi_await(ctx, seen);     // a module that another thread still loads
-    spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
+        spyi_await(ctx, seen);     // another thread still loads a module
+    spyi_turns_close(&ctx->turns); // threads that wait for a turn learn that the device has been released
     if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
-    if (device->gpu) { // a callback may have recorded more
+    if (device->gpu) { // a close callback may have recorded more work
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
-        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
+        (void)spyi_bounds_report(device, "spy_release_device"); // reported to the log
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
@@ -113,7 +113,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
     spyi_lists_attach(device);
 }
 
-// What the rooms have of a device that has its GPU.
+// Makes the members that other rooms need, once the device has its GPU.
 static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;
@@ -144,7 +144,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
-    spyi_context setup; // reports until the device exists
+    spyi_context setup; // its log reports until the device exists
     spy_device_desc plain = *desc;
     if (!a->allocate || !a->reallocate || !a->free) memset(&plain.allocator, 0, sizeof plain.allocator);
     spyi_context_init(&setup, &plain);
@@ -164,7 +164,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {
-        // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
+        // A device that was not made cannot be asked, so the error is stored for this thread; the log gets
+        // it, too.
         if (spyi_log_wants(&setup, SPY_LOG_LEVEL_ERROR))
             spyi_logf(&setup, SPY_LOG_LEVEL_ERROR, "%s: %s", function, spyi_text_str(&error));
         spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));

@@ -1,5 +1,5 @@
-// Where the parameters of a dispatch have addresses. Pack operations alone write them, so that work which was recorded can be
-// told of other memory.
+// Finds where the parameters of a dispatch have addresses. Only pack operations write addresses, so that
+// recorded work can be moved to other memory.
 #include "kinds/kinds.h"
 #include "plan/plan.h"
 

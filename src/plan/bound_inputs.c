@@ -1,7 +1,7 @@
-// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
-// each call runs for them.
-//
-// The key of a plan holds the kinds and types of all values, so the bound inputs of a kernel stay right for all calls of its plan.
+// Shader parameters: finds which of a call's values feed which of a kernel's inputs, checked once for each
+// kernel, and makes the pack program that each call runs for them.
+// A plan's key holds the kinds and types of all values, so a kernel's bound inputs stay right for all calls
+// of its plan.
 #include "kinds/kinds.h"
 #include "plan/plan.h"
 
@@ -13,11 +13,12 @@ typedef struct spyi_feeding {
     const spyi_values *values;
     spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
-    spyi_input_leaves leaves;              // of all that is given
-    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
-    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in bound_inputs->data
-    uint8_t *given;                        // by byte of that
-    bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
+    spyi_input_leaves leaves; // all leaves that the call gives
+    // Bytes of all elements of the unsized array in each uniform buffer; 0: none.
+    uint32_t elements[SPYI_MOST_UNIFORMS];
+    uint32_t start[SPYI_MOST_UNIFORMS];  // byte in bound_inputs->data where each uniform buffer starts
+    uint8_t *given;                      // one flag for each byte of bound_inputs->data
+    bool bound[SPYI_MOST_MEMORY_LEAVES]; // one flag for each binding
     spyi_text *error;
 } spyi_feeding;
 
@@ -26,7 +27,7 @@ static spy_status spyi_out_of_memory(spyi_text *error) {
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Room for one more item.
+// Makes room for one more item; returns false when out of memory.
 static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
     if (count < *capacity) return true;
     uint32_t more = *capacity ? *capacity * 2 : 16;
@@ -37,7 +38,7 @@ static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, siz
     return true;
 }
 
-// One more operation, for the last leaf.
+// Adds a pack operation for the last leaf.
 static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
     spyi_bound_inputs *bound_inputs = f->bound_inputs;
     void *packs = bound_inputs->packs;
@@ -53,7 +54,7 @@ static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
     return true;
 }
 
-// Where the leaf's bytes lie in bound_inputs->data.
+// Gives the byte of bound_inputs->data where the leaf's bytes start, and marks them as given.
 static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
                                    uint32_t *at) {
     const spyi_uniform *uniform = &f->bound_inputs->uniforms[found->input->slot];
@@ -73,7 +74,7 @@ static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const
     return SPY_OK;
 }
 
-// Takes over the leaf's path.
+// Adds a leaf with its pack operations; takes over the leaf's path.
 static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
     spyi_bound_inputs *bound_inputs = f->bound_inputs;
     void *leaves = bound_inputs->leaves;
@@ -103,7 +104,7 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     return good ? SPY_OK : spyi_out_of_memory(f->error);
 }
 
-// Each leaf where the kernel has it.
+// Finds the place of each leaf in the kernel, and adds it there.
 static spy_status spyi_place_leaves(spyi_feeding *f) {
     spyi_text path = { NULL, 0, 0 };
     spy_status status = SPY_OK;
@@ -113,8 +114,9 @@ static spy_status spyi_place_leaves(spyi_feeding *f) {
         if (!spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found)) {
             spyi_text_add(f->error, "'%s' has no place of its own", spyi_text_str(&path));
             status = SPY_ERROR_UNSUPPORTED;
-        } else if (found.input->slot >= 0) { // else the kernel does not use it
-            // What the device does not take is said by the parameter's name, before the driver sees the kernel.
+        } else if (found.input->slot >= 0) { // otherwise the kernel does not use the leaf
+            // A value that the device does not take is reported by the parameter's name, before the driver
+            // gets the kernel.
             if (leaf->binds) status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
             if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
         }
@@ -131,7 +133,7 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
         spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
         return;
     }
-    if (!parts || !memchr(given, 0, size)) return; // padding may stay as it is
+    if (!parts || !memchr(given, 0, size)) return; // padding needs no value
     uint32_t count = type->kind == SPYI_TYPE_STRUCT ? type->field_count : (uint32_t)type->count;
     for (uint32_t i = 0; i < count; i++) {
         spyi_text name = { NULL, 0, 0 };
@@ -174,7 +176,7 @@ static uint32_t spyi_uniform_bytes(const spyi_feeding *f, uint32_t uniform) {
     return f->elements[uniform] ? f->elements[uniform] : f->inputs->uniform_size[uniform];
 }
 
-// Room for the uniform buffers' bytes.
+// Allocates the uniform buffers' bytes.
 static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
     spyi_bound_inputs *bound_inputs = f->bound_inputs;
     size_t size = 0;
@@ -196,7 +198,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
+    // The 64 extra bytes: host values may be copied with their padding, and a pack program needs an address
+    // even without uniform buffers.
     bound_inputs->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!bound_inputs->data || !f->given) return spyi_out_of_memory(f->error);
@@ -210,14 +213,15 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     return SPY_OK;
 }
 
-// The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
+// Binds arguments to the kernel's own ConstantBuffers and arrays of buffers, in the kernel's order, and to
+// all bound parameters of a user's shader.
 static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
     const spyi_bound *b = &f->plan->bound;
     spy_function *function = f->plan->function;
-    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
-         i++) { // these have the user's names
+    // A shader's inputs have the user's names.
+    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (leaf->binds)
             status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, leaf->path,
@@ -233,7 +237,7 @@ static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted
     return status;
 }
 
-// How large the elements of each unsized array are together.
+// Finds the size in bytes of all elements of each unsized array.
 static void spyi_measure_elements(spyi_feeding *f) {
     spyi_text path = { NULL, 0, 0 };
     for (uint32_t i = 0; i < f->leaves.count; i++) {

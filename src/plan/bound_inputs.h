@@ -1,4 +1,4 @@
-// Values in the device's layout, and those that feed shader parameters.
+// Packs values in the device's layout, and decides which values feed a kernel's shader parameters.
 #ifndef SPYI_PLAN_FEEDS_H
 #define SPYI_PLAN_FEEDS_H
 
@@ -7,26 +7,28 @@
 #include "kinds/kinds.h"
 
 // pack_leaf.c
-// One value as its kind packs it; out is NULL where it is bound.
+// Writes a value to `out` in the device's layout. `out` NULL: the value is bound, and is only checked.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-// Whether a shader parameter, which is not run over, gets the sizes that its type takes.
+// Checks that the value of a shader parameter, which is not run over, has the sizes that its type takes.
 SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 // >>bound inputs
-// What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.
-// Their leaves are the variant's, not the plan's: bind/bind_input.c says why.
+// The values that feed a kernel's shader parameters, and the pack program that writes them. The parameter
+// block and the element-wise buffers are not part of it. The leaves belong to the variant, not to the plan:
+// bind/bind_input.c says why.
 typedef struct spyi_bound_inputs {
-    spyi_leaf *leaves; // their paths are ours
+    spyi_leaf *leaves; // this struct owns their paths
     uint32_t count;
-    spyi_pack *packs; // `leaf` is one of these, `offset` counts in data; bindings: the binding's number
+    spyi_pack *packs; // `leaf` indexes `leaves`; `offset` counts bytes in `data`, or is a binding's number
     uint32_t pack_count;
-    uint32_t binding_count; // of the kernel; the emitted ones come first
+    uint32_t binding_count; // of the kernel; the bindings that emit made come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
-    uint8_t *data; // of the uniforms, as packed for the running call
+    uint8_t *data; // bytes of the uniform buffers, as packed for the running call
 } spyi_bound_inputs;
 
-// bound_inputs.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
+// bound_inputs.c: finds the values that feed a kernel's inputs; fails for missing, unknown or unfitting
+// values.
 SPYI_FN spy_status spyi_bind_inputs(const struct spyi_plan *plan, const spyi_emitted *emitted,
                                     const spyi_inputs *inputs, const spyi_values *values,
                                     spyi_bound_inputs *bound_inputs, spyi_text *error);

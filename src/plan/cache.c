@@ -1,5 +1,5 @@
-// The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
-// byte by byte, so that steady loops neither hash nor search.
+// The call cache: plans by signature key. The least recently used plan leaves first. A function's last few
+// plans are compared first, byte by byte, so that steady loops neither hash nor search.
 #include "plan/cache.h"
 
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
@@ -18,8 +18,8 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     return NULL;
 }
 
-// The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
-// many plans it may hold, so that putting a plan in needs no memory and cannot fail.
+// Returns the first plan of the bucket for a hash. The number of buckets never changes: the cache knows from
+// the start how many plans it may hold, so that inserting a plan needs no memory and cannot fail.
 static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
     return &cache->buckets[hash & (cache->bucket_count - 1)];
 }
@@ -29,7 +29,7 @@ static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
 static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     for (uint32_t i = 0; i < SPYI_GEOMETRIES && plan->launches[i]; i++) {
         free(plan->launches[i]->block);
-        spyi_launch_forget(device, plan->launches[i]); // before the kernels
+        spyi_launch_forget(device, plan->launches[i]); // the graph is freed before the kernels
         free(plan->launches[i]);
     }
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
@@ -142,7 +142,7 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
     spyi_cache *cache = device->cache;
     spyi_plan *plan = spyi_cache_lookup(device, function, values);
     if (plan && plan->redirect) {
-        spyi_lru_touch(cache, plan); // stays as long as what it leads to
+        spyi_lru_touch(cache, plan); // stays in the cache as long as the plan that it leads to
         if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
         plan = spyi_cache_lookup(device, function, values);
     }
@@ -155,7 +155,7 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
     spyi_cache *cache = device->cache;
     spyi_cache_collect(device);
-    // A redirect and its plan arrive together: the plan must not push out its own redirect.
+    // A redirect and its plan are inserted together: the plan must not push out its own redirect.
     uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
     while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
     spyi_plan **bucket = spyi_cache_bucket(cache, plan->hash);

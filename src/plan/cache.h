@@ -1,4 +1,4 @@
-// The plans of a device by their keys, and what its calls reuse.
+// A device's plans by their keys, and the memory that its calls reuse.
 #ifndef SPYI_PLAN_CACHE_H
 #define SPYI_PLAN_CACHE_H
 
@@ -7,13 +7,13 @@
 enum { SPYI_LEAST_BUCKETS = 16, SPYI_MOST_BUCKETS = 65536 };
 
 struct spyi_cache {
-    spyi_plan **buckets;   // chains of plans by the last bits of their hashes
+    spyi_plan **buckets;   // chains of plans, by the last bits of their hashes
     uint32_t bucket_count; // a power of two
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values *values; // of the call that has the device
-    spyi_values *spare;  // for further calls, while some of them work outside of the device
+    spyi_values *values; // of the call that is inside the device
+    spyi_values *spare;  // for other calls, while some calls work outside of the device
     bool extended;       // the last look-up added sizes to the key
 };
 
@@ -21,12 +21,12 @@ typedef struct spyi_cache spyi_cache;
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
 SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
-SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
-                                   spyi_values *values); // NULL: not there
+// Returns NULL when the cache has no such plan.
+SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
 
-// Puts a plan that has been used before those that have not: among all, and among the last few of its function.
+// Makes a plan the most recently used one: of the cache, and of its function's last few plans.
 SPYI_FN void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan);
 SPYI_FN void spyi_make_recent(spy_function *function, spyi_plan *plan);
 

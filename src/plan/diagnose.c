@@ -1,8 +1,9 @@
-// Errors of the compiler about a generated kernel whose cause is the user's own code, told as what to write there. The kernel's
-// text would only distract from them.
+// Rewrites compiler errors about a generated kernel whose cause is the user's own code: the new text says
+// what to write there, without the kernel's text, which would distract from it.
 #include "plan/plan.h"
 
-// The first text between two quotes behind `from`, without Slang's mangling: "_SW4Impl1t1I" is Impl.
+// Gives the first text between two quotes behind `from`, without Slang's mangling: "_SW4Impl1t1I" becomes
+// Impl.
 static void spyi_quoted(const char *from, spyi_text *out) {
     const char *begin = strchr(from, '\''), *end = begin ? strchr(begin + 1, '\'') : NULL;
     const char *name = end ? begin + 1 : "", *digits;
@@ -17,7 +18,7 @@ static void spyi_quoted(const char *from, spyi_text *out) {
     spyi_text_add_n(out, name, length);
 }
 
-// The lines of the compiler's text behind the first one, which names the kernel.
+// Returns the lines of the compiler's text after the first one, which names the kernel.
 static const char *spyi_diagnostics(const char *text) {
     const char *line = strchr(text, '\n');
     return line ? line + 1 : text;

@@ -1,4 +1,5 @@
-// What a plan keeps of its running call, and of the last few ones: shapes and memory. call/ works it out before anything is recorded.
+// Launches: the shapes and memory of a plan's running call, and of its last few calls. call/ computes a
+// launch before it records anything.
 #ifndef SPYI_PLAN_LAUNCH_H
 #define SPYI_PLAN_LAUNCH_H
 
@@ -10,60 +11,64 @@ typedef struct spyi_variant spyi_variant;
 
 typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
-    uint64_t serial;       // of the tensor that the next ones tell of
+    uint64_t serial;       // of the tensor that the members below describe
     uint64_t offset;       // byte of element 0 in the storage
-    uint64_t begin, end;   // bytes of its elements
-    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
+    uint64_t begin, end;   // the elements' bytes in the storage, from `begin` up to `end`
+    uint64_t reach;        // end of the bytes that are read: the last vector of a wide variant may pass `end`
     int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
     int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
     uint32_t memory_size;          // bytes of one memory element
-    uint64_t binding_offset;       // in the chunk, when bindings are used
-    uint64_t storage_offset;       // of the storage in the chunk when that was worked out
-    uint8_t geometry
-        [SPYI_GEOMETRY_BYTES]; // of the tensor; where `bound` is false only shape and strides are of today
-    bool bound;     // memory is reached through a binding, whose place was worked out for this very offset
-    uint64_t base;  // memory elements from there to element 0
-    uint64_t first; // with pointers: from the lowest element to element 0
-    uint64_t sums_offset; // of what teams leave, in its temporary
+    uint64_t binding_offset;       // bytes from the start of the chunk; used with bindings
+    uint64_t storage_offset; // bytes from the chunk's start to the storage, when binding_offset was computed
+    // Of the tensor. When `bound` is false, a repeated call updates none of it: only shape and strides hold.
+    uint8_t geometry[SPYI_GEOMETRY_BYTES];
+    bool bound;           // memory is reached by a binding, placed for this very offset
+    uint64_t base;        // memory elements from the binding's start to element 0
+    uint64_t first;       // memory elements from the lowest element to element 0; used with pointers
+    uint64_t sums_offset; // byte in sums_storage of this gradient's partial sums
 } spyi_launch_leaf;
 
 #define SPYI_MOST_PASSES 16
 
-// A dispatch of a backward call, and the one that finishes its sums.
+// One dispatch of a backward call, with the dispatch that finishes its sums.
 typedef struct spyi_pass {
-    uint64_t adds;   // leaves: the gradients that it adds to
-    uint64_t sums;   // ... those that elements share
-    uint32_t shared; // the call's dimensions whose elements share them; 0: none
+    uint64_t adds;   // bit i: this pass adds to the gradient of leaf i
+    uint64_t sums;   // bit i: ... and sums it, as elements of the call share it
+    uint32_t shared; // bit d: elements along dimension d share these gradients
     bool together;   // some of them lie in the same memory
 } spyi_pass;
 
 typedef struct spyi_launch {
     spy_shape shape; // of the call
-    int64_t count;   // elements
-    uint32_t rank;   // collapsed
+    int64_t count;   // elements of the call
+    uint32_t rank;   // collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    spyi_launch_leaf *leaves;  // of the plan's bound call
-    uint32_t groups[3];        // as dispatched
-    uint32_t thread_groups[3]; // as a dispatch's caller counts them
-    uint8_t *block;            // parameters, as packed for the variant
+    spyi_launch_leaf *leaves;  // one for each leaf of the plan
+    uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
+    uint32_t thread_groups[3]; // groups before folding
+    uint8_t *block;            // the parameter block, as packed for the variant
     uint32_t block_capacity;
-    // Backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes the other fields from them.
+    // Backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes the other fields from
+    // them.
     uint32_t pass, pass_count;
     bool finishes;
-    bool leaves_sums; // the pass leaves sums for one that finishes
+    bool leaves_sums; // the pass leaves partial sums, which a second dispatch finishes
     spyi_pass passes[SPYI_MOST_PASSES];
-    uint32_t kept;                                  // collapsed dimensions whose elements do not share
-    uint32_t sums, each, length, parts, team_parts; // parts: as the pass that leaves them has
+    uint32_t kept; // leading collapsed dimensions that are not summed over
+    // Number of sums; elements of each (of a finishing dispatch: parts); elements that a team adds; parts of
+    // a sum, in the pass that leaves them and in this dispatch.
+    uint32_t sums, each, length, parts, team_parts;
     uint64_t team_groups, sums_bytes;
-    int64_t element_strides[SPY_MAX_RANK]; // of the call's own elements along collapsed dimensions
-    spyi_storage *sums_storage;            // of the running call
-    // What the last call with this launch ran, when a call that differs in base addresses and numbers alone may run it again;
-    // NULL: nothing is kept here.
+    // Row-major strides of the call's elements along collapsed dimensions.
+    int64_t element_strides[SPY_MAX_RANK];
+    spyi_storage *sums_storage; // of the running call
+    // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
     spyi_variant *repeatable;
-    bool several;             // ... and further ones, which `again` has
-    spyi_graph *graph;        // of several dispatches that come again; NULL: none
-    struct spyi_again *again; // how a call's arguments repeat it, in one block of memory; NULL: not learnt
+    bool several;      // the call ran further variants, too; `again` has them
+    spyi_graph *graph; // dispatches that calls repeat; NULL: none
+    // How a call's arguments repeat the launch, in one block of memory; NULL: not learnt.
+    struct spyi_again *again;
 } spyi_launch;
 
 #endif // SPYI_PLAN_LAUNCH_H

@@ -1,4 +1,5 @@
-// Which memory a variant's kernel reads and writes: said once, when the variant is made; each call adds where that memory lies.
+// Finds which memory a variant's kernel reads and writes, once when the variant is made. Each call adds where
+// that memory lies.
 #include "plan/plan.h"
 
 static void spyi_add_access(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
@@ -14,8 +15,8 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     uint32_t most = b->leaf_count + bound_inputs->count;
     variant->accesses = (spyi_memory_access *)spyi_calloc(most + 1, sizeof *variant->accesses);
-    variant->uses =
-        (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses); // sums, group counts, the print buffer
+    // The 3 extra uses: sums, group counts, the print buffer.
+    variant->uses = (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses);
     if (!variant->accesses || !variant->uses) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
@@ -24,7 +25,7 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
         if (((leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf)) && !skipped)
             spyi_add_access(variant, leaf, i);
     }
-    for (uint32_t i = 0; i < bound_inputs->count; i++) { // none is walked
+    for (uint32_t i = 0; i < bound_inputs->count; i++) { // shader parameters are not walked
         const spyi_leaf *leaf = &bound_inputs->leaves[i];
         variant->untracked = variant->untracked || leaf->untracked;
         if (spyi_leaf_is_whole(leaf)) spyi_add_access(variant, leaf, 0);

@@ -1,4 +1,4 @@
-// What packing asks of one leaf and its value: the value in the device's layout, and whether its sizes are right.
+// Packs one leaf's value in the device's layout, and checks its sizes.
 #include "plan/bound_inputs.h"
 
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,

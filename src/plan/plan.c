@@ -1,5 +1,5 @@
-// The plan of a call: found in the cache, or made (bind, and what feeds the module's globals) and put there. Making one leaves the
-// device, and other calls have it meanwhile.
+// Finds the plan of a call in the cache, or makes it (binds arguments and checks globals) and puts it there.
+// A call that makes a plan leaves the device, and other calls use the device meanwhile.
 #include "plan/cache.h"
 #include "plan/recipe.h"
 
@@ -14,7 +14,7 @@ static void spyi_hold_tensors(const spyi_values *values, bool hold) {
     }
 }
 
-// The call's values out of the way of the calls that come meanwhile. false: out of memory.
+// Sets the call's values aside, so that other calls can use the cache's. Returns false when out of memory.
 static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
     spyi_cache *cache = device->cache;
     spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
@@ -70,7 +70,7 @@ SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *erro
     return false;
 }
 
-// What a call of a [CudaKernel] needs besides arguments that fit.
+// Checks what a call of a [CudaKernel] needs besides fitting arguments.
 static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
                                          spyi_text *error) {
     if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
@@ -85,7 +85,7 @@ static spy_status spyi_cuda_kernel_check(const spy_function *function, const spy
 
 // >>launches
 
-// A launch and its leaves, in one block of memory; NULL: out of memory.
+// Makes a launch and its leaves in one block of memory; NULL when out of memory.
 static spyi_launch *spyi_launch_new(const spyi_bound *bound) {
     spyi_launch *launch =
         (spyi_launch *)spyi_calloc(1, sizeof *launch + (bound->leaf_count + 1) * sizeof *launch->leaves);
@@ -113,7 +113,7 @@ SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan) {
     uint32_t i = 0;
     while (i < SPYI_GEOMETRIES - 1 && plan->launches[i] && plan->launches[i]->repeatable) i++;
     if (!plan->launches[i]) plan->launches[i] = spyi_launch_new(&plan->bound);
-    if (!plan->launches[i]) i--; // out of memory: the one before does as well
+    if (!plan->launches[i]) i--; // out of memory: reuse the launch before it
     spyi_plan_use_launch(plan, i);
     plan->launch->repeatable = NULL;
     return plan->launch;
@@ -162,7 +162,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
-    // It finds its element by its thread's number, so that each element needs a thread of its own.
+    // A [CudaKernel] finds its element by its thread's number, so each element needs its own thread.
     uint32_t *group = plan->bound.options.threads;
     if (cuda_kernel && status == SPY_OK && !group[0])
         group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
@@ -190,8 +190,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
 
 // >>finding, or else making
 
-// Gives `made` the long key with the sizes that its types were chosen by, and puts a redirect under the short one, or
-// widens the one that is there.
+// Gives `made` the long key, which includes the sizes that its types were chosen by. Puts a redirect under
+// the short key, or widens the one that is there.
 static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values *values,
                                uint32_t short_size) {
     values->key_size = short_size;
@@ -241,7 +241,7 @@ SPYI_FN bool spyi_plan_insert(spy_device *device, spyi_plan *plan, spyi_values *
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error) {
     spy_device *device = function->object.device;
-    uint32_t short_size = values->key_size; // spyi_cache_find may extend the key
+    uint32_t short_size = values->key_size; // spyi_cache_find() may extend the key
     *plan = spyi_cache_find(device, function, values);
     if (SPYI_LIKELY(*plan != NULL)) {
         device->stats.plan_hits++;
@@ -257,7 +257,7 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
     spy_status status = spyi_plan_create(function, values, &made, error);
     if (left) spyi_call_step_in(function, &outside);
     if (status != SPY_OK) return status;
-    if (left && !made->bound.sizes) { // a prepared call may have brought it meanwhile
+    if (left && !made->bound.sizes) { // a prepared call may have added the plan meanwhile
         *plan = spyi_cache_find(device, function, values);
         if (*plan) {
             spyi_plan_release(device, made);

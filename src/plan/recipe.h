@@ -1,23 +1,27 @@
-// Recipes: a plan and its variants as bytes without pointers, which another process makes a plan of without compiling anything.
+// Recipes: a plan and its variants as bytes without pointers. Another process makes the plan from them
+// without compiling.
 //
-// A recipe says what a call has become for a device's profile: types, functions and kinds stand in it by names and layouts, kernels
-// as blobs of the backend's compile, and only pack operations write addresses. It does not say what the module's code was: who
-// keeps recipes finds them by that.
+// A recipe holds what a call became for a device's profile. Types, functions and kinds are stored by names
+// and layouts, kernels as blobs of the backend's compile; only pack operations write addresses. A recipe does
+// not identify the module's code: whoever stores recipes must find them by that code.
 #ifndef SPYI_PLAN_RECIPE_H
 #define SPYI_PLAN_RECIPE_H
 
 #include "plan/plan.h"
 
-// Rises with every change of what is written, of what a pack operation or a trait means, and of what kernels expect.
+// Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
+// of what kernels expect.
 #define SPYI_RECIPE_VERSION 1u
 
-// Of a call's function and of its described values, without the sizes that types are chosen by: the same in every process.
+// Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
+// is the same in every process.
 SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
-// Appends a plan of a device that keeps programs. On failure one sentence says what recipes cannot hold, and `bytes` is as before.
+// Appends the recipe of a plan to `bytes`; the device must keep programs. On failure `error` says in one
+// sentence what recipes cannot hold, and `bytes` is unchanged.
 SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, spyi_text *error);
-// A plan for the call that `values` describes, as new as spyi_plan_create() gives one, but with its variants; kernels are loaded,
-// and none is compiled. Any bytes can be given: what is damaged, or made for another library, profile, call or layout of a
-// struct, is refused with a sentence that says so.
+// Makes a plan for the call that `values` describes, as spyi_plan_create() does, but with its variants; loads
+// the kernels and compiles none. Any bytes are safe: damaged ones, and those made for another library,
+// profile, call or struct layout, are refused, and `error` says why.
 SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
                                     size_t size, spyi_plan **plan, spyi_text *error);
 

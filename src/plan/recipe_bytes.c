@@ -1,10 +1,11 @@
-// The bytes of a recipe, field by field. What is read is never believed: each count is below its limit and has its bytes.
+// Writes and reads the bytes of a recipe, field by field. Read bytes are not trusted: each count is checked
+// against its limit and the bytes that are left.
 #include "plan/recipe_bytes.h"
 
 SPYI_FN void spyi_recipe_fail(spyi_recipe *r, spy_status status, const char *format, ...) {
     char text[512];
     va_list list;
-    if (r->status != SPY_OK) return; // the first reason stays
+    if (r->status != SPY_OK) return; // only the first reason is kept
     r->status = status;
     r->left = 0;
     va_start(list, format);
@@ -42,13 +43,13 @@ SPYI_FN void spyi_recipe_u8(spyi_recipe *r, uint8_t *v) {
 }
 
 SPYI_FN void spyi_recipe_bool(spyi_recipe *r, bool *v) {
-    uint8_t byte = r->out && *v ? 1 : 0; // what is read into may hold anything
+    uint8_t byte = r->out && *v ? 1 : 0; // when reading, *v may be uninitialised
     spyi_recipe_u8(r, &byte);
     (void)spyi_recipe_expect(r, byte <= 1, "a bool is neither true nor false");
     *v = byte == 1;
 }
 
-// Numbers lie as in memory: all machines that the library runs on are little-endian.
+// Numbers are stored as in memory: all machines that the library runs on are little-endian.
 SPYI_FN void spyi_recipe_u16(spyi_recipe *r, uint16_t *v) {
     spyi_recipe_raw(r, v, sizeof *v);
 }
@@ -71,7 +72,7 @@ SPYI_FN uint32_t spyi_recipe_enum(spyi_recipe *r, uint32_t v, uint32_t count) {
 }
 
 SPYI_FN void spyi_recipe_text(spyi_recipe *r, char **v) {
-    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // with the NUL; 0: NULL
+    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0: NULL
     spyi_recipe_u32(r, &size);
     if (r->out) {
         if (size) spyi_recipe_raw(r, *v, size);

@@ -1,5 +1,5 @@
-// What a recipe holds, field by field: the same functions write it and read it. A new field of a plan, a leaf or a variant that a
-// later call looks at gets its line here, and SPYI_RECIPE_VERSION rises.
+// The fields of a recipe: the same functions write and read them. A new field of a plan, leaf or variant that
+// later calls read needs its line here and a higher SPYI_RECIPE_VERSION.
 #include "kinds/kinds.h"
 #include "plan/recipe_fields.h"
 
@@ -46,7 +46,8 @@ SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head) {
 
 static const spyi_value_kind *spyi_recipe_find_kind(const spyi_recipe *r, const char *name, uint32_t traits,
                                                     uint8_t field_op) {
-    for (uint32_t i = 0; i < spyi_values_all(r->values); i++) { // generators, and kinds from outside
+    // Generators, and kinds that the program defines.
+    for (uint32_t i = 0; i < spyi_values_all(r->values); i++) {
         const spyi_value_kind *kind = r->values->items[i].custom;
         if (kind && spyi_kind_is(kind, name, traits, field_op)) return kind;
     }
@@ -68,7 +69,8 @@ static void spyi_recipe_kind(spyi_recipe *r, spyi_leaf *leaf) {
     free(name);
 }
 
-// Of a plan, or of a variant's shader parameters, which have no leaves of gradients. `leaf_count`: how many there are of them.
+// A leaf of a plan, or of a variant's shader parameters (these have no gradients). `leaf_count` is the number
+// of leaves in that list.
 static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_count) {
     char *kind_type = (char *)(uintptr_t)leaf->kind_type;
     spyi_recipe_kind(r, leaf);
@@ -92,7 +94,7 @@ static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_coun
     spyi_recipe_bool(r, &leaf->texels);
     spyi_recipe_bool(r, &leaf->binds);
     spyi_recipe_text(r, &kind_type);
-    // No number of a site: spyi_recipe_write() refuses kernels that have them.
+    // `site` is not written: only kernels that check indices have it, and spyi_recipe_write() refuses them.
     leaf->role = (spyi_role)spyi_recipe_enum(r, (uint32_t)leaf->role, (uint32_t)SPYI_ROLE_INSIDE + 1);
     spyi_recipe_u32(r, &leaf->value_leaf);
     spyi_recipe_u32(r, &leaf->grads[0]);
@@ -180,7 +182,7 @@ static void spyi_recipe_options(spyi_recipe *r, spyi_options *o) {
 
 SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *b, uint32_t value_count) {
     void *leaves = b->leaves, *nodes = b->nodes, *sizes = b->sizes;
-    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than there are values; 0: NULL
+    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the values; 0: `sizes` is NULL
     spyi_recipe_function(r, &b->signature);
     spyi_recipe_list(r, &b->leaf_count, SPYI_MOST_MEMORY_LEAVES, &leaves, sizeof *b->leaves);
     b->leaves = (spyi_leaf *)leaves;
@@ -276,7 +278,7 @@ SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
                              "a kernel has no name or no code");
 }
 
-// Bytes that an operation writes.
+// Returns the number of bytes that a pack operation writes.
 static uint64_t spyi_recipe_pack_size(const spyi_pack *pack, const spyi_leaf *leaf, bool index64) {
     switch ((spyi_pack_op)pack->op) {
     case SPYI_PACK_BASE:
@@ -295,7 +297,8 @@ static uint64_t spyi_recipe_pack_size(const spyi_pack *pack, const spyi_leaf *le
     }
 }
 
-// `size`: bytes that the program fills; `bindings`: that it may set.
+// `size` is the number of bytes that the pack program fills, `bindings` the number of bindings that it may
+// set.
 static void spyi_recipe_packs(spyi_recipe *r, spyi_pack **packs, uint32_t *count, const spyi_leaf *leaves,
                               uint32_t leaf_count, uint64_t size, uint32_t bindings, bool index64) {
     void *items = *packs;
@@ -341,7 +344,7 @@ static void spyi_recipe_emitted(spyi_recipe *r, const spyi_bound *b, const spyi_
     spyi_recipe_packs(r, &e->packs, &e->pack_count, b->leaves, b->leaf_count, e->block_size, 0, key->index64);
 }
 
-// The uniform buffers' bytes are each call's: the recipe has their sizes.
+// Writes the sizes of the uniform buffers, not their bytes, which each call packs anew.
 static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
     void *leaves = bound_inputs->leaves;
     uint64_t size = 0;
@@ -351,7 +354,7 @@ static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
         size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
     if (!spyi_recipe_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
-    if (!r->out) { // as spyi_bind_inputs() lays them out
+    if (!r->out) { // the same layout as spyi_bind_inputs() makes
         uint64_t at = 0;
         bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
         if (!bound_inputs->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -373,7 +376,7 @@ static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
 SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_variant *v,
                                  spyi_program *program) {
     uint32_t steps = 1;
-    spyi_recipe_raw(r, &v->key, sizeof v->key); // bytes alone
+    spyi_recipe_raw(r, &v->key, sizeof v->key); // a struct of bytes only
     spyi_recipe_u32(r, &steps);
     (void)spyi_recipe_expect(r,
                              steps == 1 && v->key.walk_count == b->leaf_count && v->key.rank <= SPY_MAX_RANK,

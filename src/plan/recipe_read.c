@@ -1,10 +1,10 @@
-// Bytes become a plan, with its kernels loaded: nothing is bound, written or compiled.
+// Makes a plan from a recipe and loads its kernels, without binding or compiling.
 #include "plan/cache.h"
 #include "plan/recipe_fields.h"
 
 // >>the head
 
-// Whether these are the bytes of a recipe, as they were written; what is behind the start is left to read.
+// Checks that the bytes are an undamaged recipe of this format. The fields after the start are left to read.
 static void spyi_recipe_open(spyi_recipe *r, const void *bytes, size_t size) {
     spyi_recipe_head start;
     uint64_t hash;
@@ -31,7 +31,7 @@ static void spyi_recipe_open(spyi_recipe *r, const void *bytes, size_t size) {
     }
 }
 
-// Whether it was made for this compiler, device and call.
+// Checks that the recipe was made for this compiler, device and call.
 static void spyi_recipe_check(spyi_recipe *r, const spy_function *function) {
     spyi_recipe_head head, here;
     memset(&head, 0, sizeof head);
@@ -40,7 +40,7 @@ static void spyi_recipe_check(spyi_recipe *r, const spy_function *function) {
     if (r->status == SPY_OK && (!here.library || !here.device))
         spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     if (!spyi_recipe_expect(r, head.library && head.device && head.function, "its head has no names")) {
-        // the reason is known
+        // `r` has the reason
     } else if (strcmp(head.library, here.library) != 0) {
         spyi_recipe_fail(r, SPY_ERROR_NO_COMPILER, "the recipe was made with %s, and this device uses %s",
                          head.library, here.library[0] ? here.library : "no compiler yet");
@@ -63,7 +63,7 @@ static void spyi_recipe_check(spyi_recipe *r, const spy_function *function) {
     spyi_recipe_head_free(&here);
 }
 
-// Whether the values have the sizes that the recipe's types were chosen by.
+// Checks that the values have the sizes that the recipe's types were chosen by.
 static void spyi_recipe_check_sizes(spyi_recipe *r, const uint8_t *sizes) {
     const spyi_values *values = r->values;
     spyi_text wanted = { NULL, 0, 0 };
@@ -106,7 +106,7 @@ static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
     spyi_program_free(program);
     if (!variant) return;
     if (r->status != SPY_OK) spyi_variant_free(device, variant);
-    else r->status = spyi_plan_add_variant(plan, variant, &r->problem); // frees it when it fails
+    else r->status = spyi_plan_add_variant(plan, variant, &r->problem); // frees the variant when it fails
 }
 
 // >>the plan

@@ -1,5 +1,6 @@
-// What a recipe is found and checked by: a call's signature in words that mean the same in every process. The key of a plan says
-// the same with numbers of types and functions and with places of tables, which change from process to process.
+// The signature by which a recipe is found and checked: a hash of the call that is the same in every process.
+// A plan's key cannot serve, as its numbers of types and functions and its table addresses change from
+// process to process.
 #include "kinds/kind.h"
 #include "plan/recipe.h"
 
@@ -7,12 +8,12 @@ static void spyi_sign_number(uint64_t *hash, uint64_t number) {
     *hash = spyi_hash(&number, sizeof number, *hash);
 }
 
-static void spyi_sign_text(uint64_t *hash, const char *text) { // NULL is not ""
+static void spyi_sign_text(uint64_t *hash, const char *text) { // NULL and "" have different hashes
     if (text) *hash = spyi_hash(text, strlen(text) + 1, *hash);
     else spyi_sign_number(hash, 0);
 }
 
-// What its module says of the function: a recipe of one with other parameters is another's.
+// Adds the function as its module declares it: other parameters or options give another signature.
 static void spyi_sign_function(uint64_t *hash, const spy_function *function) {
     const spyi_overloads *overloads = &function->overloads;
     const spy_compile_options *options = spyi_unit_options(function->module->unit);
@@ -60,7 +61,7 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
         spyi_sign_number(&hash, (uint64_t)threads->guarded << 1 | (uint64_t)threads->shader);
         for (int i = 0; i < 3; i++) spyi_sign_number(&hash, threads->group[i]);
     }
-    if (values->options) { // what the key has of them stands there in plain bytes
+    if (values->options) { // the key has them as plain bytes
         spyi_values options;
         spyi_text ignored = { NULL, 0, 0 };
         memset(&options, 0, sizeof options);

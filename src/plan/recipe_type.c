@@ -1,5 +1,5 @@
-// Types in a recipe: a number each, and where one comes first its name, its layout, and what it is made of. When they are read
-// they are found in the device's table, or put there.
+// Types in a recipe: each is a number, and its first use also has its name, layout and parts. Reading finds
+// the type in the device's table, or adds it.
 #include "plan/recipe_bytes.h"
 
 enum { SPYI_RECIPE_DEEPEST_TYPE = 48, SPYI_RECIPE_MOST_FIELDS = 4096 };
@@ -20,13 +20,13 @@ static bool spyi_recipe_keep_type(spyi_recipe *r, const spyi_type *type) {
     return true;
 }
 
-// What is written of a type, and read before it is made again.
+// The fields of a type, which are written, or read before the type is made.
 typedef struct spyi_type_text {
     uint32_t kind, scalar, rows, columns, field_count;
     uint64_t count, device_size, device_align, host_size;
     char *name;
     const spyi_type *element;
-    spyi_field *fields; // names are ours when it is read
+    spyi_field *fields; // when reading, this struct owns the names
 } spyi_type_text;
 
 static void spyi_recipe_type_fields(spyi_recipe *r, spyi_type_text *t) {
@@ -84,7 +84,7 @@ static const spyi_type *spyi_recipe_make_struct(spyi_recipe *r, const spyi_type_
                             (size_t)t->device_align);
 }
 
-// NULL: there can be no such type.
+// Returns the type; NULL when there can be no such type.
 static const spyi_type *spyi_recipe_make_type(spyi_recipe *r, const spyi_type_text *t) {
     spy_dtype scalar = (spy_dtype)t->scalar;
     bool numbers = scalar != SPY_DTYPE_DEFAULT;
@@ -143,7 +143,7 @@ static const spyi_type *spyi_recipe_new_type(spyi_recipe *r, const spyi_type *ty
 }
 
 SPYI_FN void spyi_recipe_type(spyi_recipe *r, const spyi_type **type) {
-    uint32_t number = 0; // from 1; 0: NULL
+    uint32_t number = 0; // the first type is 1; 0: NULL
     if (r->out && *type) {
         while (number < r->type_count && r->types[number] != *type) number++;
         number = number < r->type_count ? number + 1 : SPYI_RECIPE_NEW_TYPE;

@@ -1,4 +1,5 @@
-// Kernel variants of a plan: emit, compile, pipeline. Slow, and only on a miss.
+// Kernel variants of a plan: writes the text, compiles it and makes the pipeline. Slow, and only done on a
+// miss.
 #include "data/gpu_print.h"
 #include "plan/cache.h"
 
@@ -11,7 +12,8 @@ SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_varian
 
 // >>names and text
 
-// Function name without what cannot stand in file names, and a hash of the text.
+// Gives the kernel's name: the function's name without characters that file names cannot have, and a hash of
+// the text.
 static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spyi_text *out) {
     for (const char *c = plan->function->name; *c && out->size < 48; c++) {
         bool word = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
@@ -21,7 +23,7 @@ static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spy
 }
 
 static void spyi_dump(spy_device *device, const char *name, const spyi_text *source, const spyi_code *code) {
-    spyi_mutex_lock(&device->dump_lock); // another thread may set it now
+    spyi_mutex_lock(&device->dump_lock); // another thread may change it now
     char *directory = spyi_strdup(device->dump_directory);
     spyi_mutex_unlock(&device->dump_lock);
     if (!directory) return;
@@ -31,7 +33,8 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     if (good && code->data) {
         spyi_text_clear(&path);
         const spyi_rules *rules = spyi_rules_of(device->base->limits.profile.target);
-        size_t text = rules->is_text ? code->prelude_size : 0; // without the compiler's prelude, and the NUL
+        // The file gets neither the compiler's prelude nor the NUL.
+        size_t text = rules->is_text ? code->prelude_size : 0;
         spyi_text_add(&path, "%s/%s.%s", directory, name, rules->suffix);
         good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
                                code->size - text - rules->is_text);
@@ -43,7 +46,7 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     free(directory);
 }
 
-// What is linked to a shader of the user's own: the prelude, with its constants.
+// Gives the text that is linked to a user's own shader: the prelude, with its constants.
 static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spyi_text *error) {
     const spyi_options *o = &plan->bound.options;
     memset(out, 0, sizeof *out);
@@ -73,8 +76,8 @@ static void spyi_add_parameter(spyi_parameters *p, spyi_parameter_kind kind, uin
     added->place.offset = offset;
 }
 
-// The kernel's group, its block, and its parameters: buffers as the compiler has numbered them, uniform buffers, and what
-// lies in the block. Of our own kernels the block is one parameter.
+// Gives the kernel's group, its block and its parameters: buffers by the compiler's numbers, uniform buffers,
+// and the values in the block. The block of a generated kernel is one parameter.
 static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
                                   const spyi_inputs *inputs, spyi_parameters *p, spyi_interface *out) {
     const uint32_t *threads = plan->bound.options.threads;
@@ -95,7 +98,7 @@ static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry
     out->block_by_address = e->block_by_address;
 }
 
-// The variant without a kernel: its text, and what packs its block but for a shader's.
+// Makes a variant without a kernel: its text, and its pack program unless it is a shader.
 static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
                                      spyi_text *error) {
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
@@ -111,7 +114,7 @@ static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_k
     return spyi_shader_text(plan, &variant->emitted, error);
 }
 
-// What packs a shader's block and feeds the inputs of the kernel, once these are known.
+// Makes the pack program of a shader's block and binds the kernel's inputs, once these are known.
 static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *entry, spyi_variant *variant,
                                     const spyi_inputs *inputs, const spyi_values *values, spyi_text *error) {
     spy_status status = SPY_OK;
@@ -127,7 +130,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
 
 // >>kernels that several plans run
 
-// For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
+// Makes the variant's kernel shareable by plans that differ only in the lengths of unsized arrays. Takes over
+// the inputs; copies the text.
 static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
                                     spyi_text *error) {
     spyi_shared_kernel *shared_kernel = (spyi_shared_kernel *)spyi_calloc(1, sizeof *shared_kernel);
@@ -155,7 +159,8 @@ static bool spyi_same_conformances(const spyi_options *a, const spyi_options *b)
     return same;
 }
 
-// The kernel of another plan of the same function that has the very text; NULL: any.
+// Returns the shared kernel of another plan of the same function with the same text; with `text` NULL, any
+// shared kernel.
 static spyi_shared_kernel *spyi_find_twins(const spyi_plan *plan, const char *text) {
     const spyi_plan *other = plan->function->object.device->cache->newest;
     for (; other; other = other->older) {
@@ -169,7 +174,8 @@ static spyi_shared_kernel *spyi_find_twins(const spyi_plan *plan, const char *te
     return NULL;
 }
 
-// With the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *out is NULL.
+// Makes a variant with another plan's kernel, if that plan differs only in the lengths of unsized arrays;
+// else *out is NULL.
 static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                      spyi_variant **out, spyi_text *error) {
     spyi_variant *variant;
@@ -261,7 +267,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_variant *variant;
     spyi_code code;
     uint32_t failed = spyi_failed_allocations();
-    spyi_entry own = function->entry; // with the places of this compilation
+    spyi_entry own = function->entry; // a copy, which gets the parameters' places of this compilation
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
@@ -269,7 +275,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
-        status = spyi_check_allocations(failed, status, error); // half a text must not reach the compiler
+        // An incomplete text must not reach the compiler.
+        status = spyi_check_allocations(failed, status, error);
     }
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
@@ -363,7 +370,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
                                     spyi_variant **variant, bool *left, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
-    spyi_variant_key key = plan->launch->key; // the launch is the running call's
+    spyi_variant_key key = plan->launch->key; // the launch belongs to the running call
     size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
     spyi_call_outside outside;
     *variant = spyi_variant_find(plan, &key);
@@ -372,7 +379,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     spy_status status = spyi_variant_share(plan, &key, values, variant, error);
     if (status != SPY_OK) return status;
     if (*variant) return spyi_plan_add_variant(plan, *variant, error);
-    if (!stay) { // other calls find the launch as they expect it, and this one does not find theirs
+    if (!stay) { // other calls then find the launch as they expect it, and this call does not find theirs
         plan->launch->pass = 0;
         plan->launch->finishes = false;
     }
@@ -385,7 +392,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     if (leaves) spyi_call_step_in(function, &outside);
     *left = *left || leaves;
     if (status != SPY_OK) return status;
-    if (spyi_variant_find(plan, &key)) { // a prepared call has brought it meanwhile
+    if (spyi_variant_find(plan, &key)) { // a prepared call has added it meanwhile
         spyi_variant_free(device, *variant);
         *variant = spyi_variant_find(plan, &key);
         return SPY_OK;

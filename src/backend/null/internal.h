@@ -1,5 +1,6 @@
-// The null backend's own types, and what its files share. null.c makes the device, objects.c its chunks and kernels, record.c
-// writes work down and carries it out in order, works.c knows the kinds of work, report.c says what went wrong.
+// The null backend's own types and shared functions. null.c makes the device, objects.c its chunks and
+// kernels, record.c logs work and executes it in order, works.c has the kinds of work, report.c writes the
+// report.
 #ifndef SPYI_BACKEND_NULL_INTERNAL_H
 #define SPYI_BACKEND_NULL_INTERNAL_H
 
@@ -10,7 +11,7 @@ typedef struct spyi_null_chunk {
     uint64_t handle;
     unsigned char *data; // 256-byte aligned
     size_t size;
-    void *block; // what malloc() gave; NULL: imported
+    void *block; // memory from malloc(); NULL: imported
     struct spyi_null_chunk *next;
 } spyi_null_chunk;
 
@@ -18,29 +19,29 @@ typedef struct spyi_null_kernel {
     spyi_kernel_base base; // first
     char *label;
     spyi_interface iface;
-    spyi_parameter *parameters; // the interface's
-    spyi_atomic pending;        // recorded dispatches that are not done
+    spyi_parameter *parameters; // the parameters that iface points to
+    spyi_atomic pending;        // recorded dispatches that have not finished
 } spyi_null_kernel;
 
 typedef struct spyi_null_gpu {
     spyi_gpu_base base;
     spyi_null_chunk *chunks;
     uint64_t last_handle;
-    spyi_null_counts counts; // kernels: under lock
+    spyi_null_counts counts; // `kernels` is guarded by `lock`
     uint64_t memory_bytes;
 
-    // The list lies on the process allocator: tests that count desc.allocator's calls see the library's
-    // alone.
+    // The list is on the process allocator: tests that count the calls of desc.allocator then see only the
+    // library's.
     spyi_null_op **ops;
     size_t op_count, op_capacity;
-    size_t done_count; // ops before this one are done
+    size_t done_count; // ops before this one have finished
     bool no_log;
 
-    uint64_t finished; // submit number
+    uint64_t finished; // number of the last finished submit
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // ticks
-    uint32_t label_depth;            // pushed and not popped
+    uint32_t label_depth;            // labels pushed and not yet popped
     int time_state;                  // 0: never begun, 1: begun, 2: ended
 
     spyi_null_func func;
@@ -48,7 +49,7 @@ typedef struct spyi_null_gpu {
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
 
-    spyi_mutex lock; // the rest is also used by compile threads
+    spyi_mutex lock; // guards the members below, which compile threads also use
     spyi_text own_report, *report;
     spy_status fail_status[SPYI_NULL_STEP_COUNT];
     uint32_t fail_skip[SPYI_NULL_STEP_COUNT];
@@ -60,25 +61,25 @@ static inline spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
 
 // >>works.c
 
-// What the backend does for a kind of work beyond writing it down.
+// How the backend handles one kind of work, besides logging it.
 typedef struct spyi_null_rule {
     spyi_null_op_kind kind;
-    bool at_once; // `check` does the work: there is nothing to write down
-    // The rules of backend.h. NULL: there are none.
+    bool at_once; // `check` also executes the work, which is not logged
+    // Checks the rules of backend.h. NULL: there are none.
     spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
-    size_t (*keep)(const spyi_work *work, void *bytes); // NULL: the kind's own
-    size_t (*extra)(const spyi_work *work);             // bytes for what the op keeps besides; NULL: 0
-    // Fills the op, whose `work` is the copy. NULL: there is nothing.
+    size_t (*keep)(const spyi_work *work, void *bytes); // NULL: use the kind's own
+    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL: 0
+    // Fills the op, whose `work` is already the copy. NULL: nothing to fill.
     void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
-    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL: it changes nothing
+    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL: the work changes no memory
 } spyi_null_rule;
 
-// Of work that the backend does not know: it is written down, and changes nothing.
+// Returns the rule for the work. Work that the backend does not know is logged and changes nothing.
 SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work);
 
 // >>objects.c
 SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle);
-// Host address of a range; NULL, and the rule's text, when there is no such range.
+// Returns the host address of a range; NULL, with the broken rule in `error`, when there is no such range.
 SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
                                        uint64_t size, spyi_text *error);
 SPYI_FN spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data, size_t size);
@@ -96,7 +97,7 @@ SPYI_FN bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, u
                                uint64_t b_size);
 SPYI_FN void spyi_null_forget_done(spyi_null_gpu *n);
 SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit);
-// After the loss of a device nothing is carried out, and nothing is waited for.
+// Marks the device as lost: work is no longer executed, and nothing is waited for.
 SPYI_FN void spyi_null_lose(spyi_null_gpu *n);
 SPYI_FN spy_status spyi_null_lost(spyi_text *error);
 SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu);
@@ -109,10 +110,11 @@ SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
 // >>report.c
-// A rule of backend.h is broken: into the report, and to the caller, or to the log where the caller takes no error.
+// A rule of backend.h is broken: appends a line to the report, and to `error`, or to the log when `error` is
+// NULL.
 SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...)
     SPYI_PRINTF(3, 4);
-// Whether the test has ordered this step to fail.
+// Returns the status with which a test has ordered this step to fail, else SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error);
 
 #endif // SPYI_BACKEND_NULL_INTERNAL_H

@@ -1,4 +1,4 @@
-// The null backend's device, and what a test asks of it.
+// The null backend's device, and the functions that tests call.
 #include "backend/null/internal.h"
 
 static uint32_t spyi_null_u32(uint32_t value, uint32_t if_zero) {
@@ -82,7 +82,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     n->base.ctx = ctx;
     spyi_null_limits(&n->base.limits, &d);
     n->memory_bytes = n->base.limits.info.memory_bytes;
-    n->last_handle = 1000; // small numbers would pass for an index or an offset
+    n->last_handle = 1000; // large numbers, which no test mistakes for an index or an offset
     n->base.open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
@@ -100,7 +100,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     size_t i;
     if (!n) return;
     if (!n->lost) spyi_null_wait(gpu, n->base.open, UINT64_MAX, &error);
-    if (!n->lost && n->open_has_work) spyi_null_lose(n); // a submit that was told to fail
+    if (!n->lost && n->open_has_work) spyi_null_lose(n); // a test ordered a submit to fail
     if (n->counts.chunks > 0)
         spyi_null_broken(n, NULL, "destroy: %llu chunks were not freed",
                          (unsigned long long)n->counts.chunks);
@@ -121,7 +121,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     spyi_free(n->base.ctx, n, sizeof *n);
 }
 
-// Work of whatever kind is written down.
+// Work of every kind is logged by one function.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
 
 static const struct spyi_backend spyi_null_table = { "null",

@@ -9,7 +9,7 @@ SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle) {
     return c;
 }
 
-// Host address of a range; NULL, and the rule's text, when there is no such range.
+// Returns the host address of a range; NULL, with the broken rule in `error`, when there is no such range.
 SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
                                        uint64_t size, spyi_text *error) {
     spyi_null_chunk *c = spyi_null_find(n, handle);
@@ -75,7 +75,7 @@ SPYI_FN spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, s
         spyi_text_add(error, "no host memory for a chunk of %llu bytes", (unsigned long long)size);
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    memset(c->data, 0xcd, size); // what reads uninitialised memory shall see that it does
+    memset(c->data, 0xcd, size); // so that a read of uninitialised memory shows
     n->counts.chunks++;
     n->counts.chunk_bytes += size;
     n->base.stats.driver_allocations++;
@@ -108,7 +108,7 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
         if (spyi_null_op_uses(n->ops[i], c->handle)) {
             spyi_null_broken(n, NULL, "free_chunk: submit %llu still uses the chunk",
                              (unsigned long long)n->ops[i]->submit);
-            return; // kept, so that the work has somewhere to go
+            return; // the chunk is kept, so that the work can still use it
         }
     }
     *link = c->next;
@@ -122,7 +122,7 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 
 // >>kernels
 
-// Numbers without gaps, within the limits.
+// Checks that the parameters' numbers have no gaps and that they are within the limits.
 static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface,
                                              spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
@@ -141,8 +141,7 @@ static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interf
     return SPY_OK;
 }
 
-static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *iface,
-                                            spyi_text *error) {
+static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *iface, spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
     const spyi_kernel_base has = spyi_interface_counts(iface);
     const uint32_t threads = spyi_interface_threads(iface);
@@ -181,8 +180,7 @@ SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, s
     }
     k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
-    if (k)
-        k->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *k->parameters);
+    if (k) k->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *k->parameters);
     if (!k || !k->label || !k->parameters) {
         if (k) free(k->label);
         if (k) free(k->parameters);

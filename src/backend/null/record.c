@@ -1,5 +1,5 @@
-// The null backend writes work down, whatever its kind: checked against backend.h, in the order of its barriers, and carried out
-// when its batch is done.
+// Logs work of any kind: checks it against backend.h and the order of its barriers, and executes it when its
+// batch finishes.
 #include "backend/null/internal.h"
 
 // >>order
@@ -9,7 +9,8 @@ SPYI_FN bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, u
     return a && a == b && a_offset < b_offset + b_size && b_offset < a_offset + a_size;
 }
 
-// Whether `op` is known to touch the range. Handles are never 0, and 0 stands in a transfer's unused side.
+// Returns true when `op` is known to touch the range. Handles are never 0; the unused side of a transfer has
+// the handle 0.
 static bool spyi_null_touches(const spyi_null_op *op, uint64_t handle, uint64_t offset, uint64_t size) {
     uint32_t i;
     if (spyi_null_overlap(op->to, op->to_offset, op->size, handle, offset, size)) return true;
@@ -21,16 +22,16 @@ static bool spyi_null_touches(const spyi_null_op *op, uint64_t handle, uint64_t 
     return false;
 }
 
-// Two pieces of work need an order when a transfer of one writes what the other touches. (What a kernel
-// writes is not known here: two dispatches, or a dispatch and a copy from what it has bound, may be right
-// without a barrier.)
+// Returns true when a transfer of one of the two ops writes what the other touches. (What a kernel writes is
+// not known here: two dispatches, or a dispatch and a copy from its bindings, may be right without a
+// barrier.)
 static bool spyi_null_need_order(const spyi_null_op *a, const spyi_null_op *b) {
     return (a->to && spyi_null_touches(b, a->to, a->to_offset, a->size)) ||
            (b->to && spyi_null_touches(a, b->to, b->to_offset, b->size));
 }
 
-// A barrier before a piece of work orders all earlier work before it and before all later work, but not
-// itself before what follows.
+// Checks that a barrier separates the op from earlier work that it must follow. A barrier before an op orders
+// all earlier work before the op and all later work, but does not order the op itself before later work.
 static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op, spyi_text *error) {
     size_t i;
     if (op->barrier) return SPY_OK;
@@ -47,7 +48,7 @@ static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op
 
 // >>recording
 
-// An operation with a copy of the work and of its transitions behind it.
+// Makes an op, with a copy of the work and of its transitions behind it.
 static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
     const spyi_null_rule *rule = spyi_null_rule_of(work);
     size_t (*keep)(const spyi_work *, void *) = rule->keep ? rule->keep : work->kind->keep;
@@ -86,7 +87,7 @@ static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, const spyi_work *work, s
     return op;
 }
 
-// Checks the order and adds the operation to the list, or frees it.
+// Checks the order and adds the op to the list, or frees it.
 static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text *error) {
     spy_status status = spyi_null_check_order(n, op, error);
     if (status != SPY_OK) {
@@ -141,7 +142,7 @@ SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit) {
     if (n->no_log) spyi_null_forget_done(n);
 }
 
-// After the loss of a device nothing is carried out, and nothing is waited for.
+// Drops all work that has not finished; nothing is executed or waited for afterwards.
 SPYI_FN void spyi_null_lose(spyi_null_gpu *n) {
     n->lost = true;
     while (n->op_count > n->done_count) {

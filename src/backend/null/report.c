@@ -1,8 +1,7 @@
-// What the null backend has to say: broken rules, failures that a test has asked for, and its work as text.
+// What the null backend reports: broken rules, failures that a test has ordered, and its work as text.
 #include "backend/null/internal.h"
 
-// A rule of backend.h is broken: into the report, and to the caller, or to the log where the caller takes no
-// error.
+// Reports a broken rule of backend.h to the report, and to the caller, or to the log when `error` is NULL.
 SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...) {
     spyi_text text = { NULL, 0, 0 };
     char line[512];
@@ -20,7 +19,7 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
     return SPY_ERROR_INTERNAL;
 }
 
-// Whether the test has ordered this step to fail.
+// Returns the status with which the test has ordered this step to fail, else SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error) {
     spy_status status;
     spyi_mutex_lock(&n->lock);

@@ -1,7 +1,8 @@
-// The kinds of work that the null backend carries out: the rules of backend.h for each, and what it does to memory.
+// The kinds of work that the null backend executes: each kind's rules of backend.h, and what it does to
+// memory.
 #include "backend/null/internal.h"
 
-// Where the op writes and reads: ranges that have been checked.
+// Sets the range that the op writes or reads; the range has been checked.
 static void spyi_null_set_to(spyi_null_gpu *n, spyi_null_op *op, const spyi_chunk *to, uint64_t offset,
                              uint64_t size) {
     op->to = to->handle;
@@ -87,7 +88,7 @@ static void spyi_null_describe_dispatch(spyi_null_gpu *n, spyi_null_op *op, cons
     op->iface = &k->iface;
     op->uniform_count = k->base.uniform_count;
     op->uniforms = d->uniforms;
-    memcpy(extra, k->label, strlen(k->label) + 1); // the kernel may go before its work is looked at
+    memcpy(extra, k->label, strlen(k->label) + 1); // the kernel may be destroyed before a test reads the op
     op->label = (const char *)extra;
 }
 
@@ -100,7 +101,7 @@ static void spyi_null_run_dispatch(spyi_null_gpu *n, spyi_null_op *op) {
     if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
     if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
     spyi_atomic_add(&op->kernel->pending, -1);
-    op->kernel = NULL; // may be destroyed from now on
+    op->kernel = NULL; // the kernel may be destroyed from now on
 }
 
 // >>transfers
@@ -143,7 +144,7 @@ static void spyi_null_describe_fill(spyi_null_gpu *n, spyi_null_op *op, const sp
     op->pattern = f->pattern;
 }
 
-// The pattern's first byte in memory stands at `to_offset`.
+// The byte at `to_offset` gets the pattern's first byte in memory.
 static void spyi_null_run_fill(spyi_null_gpu *n, spyi_null_op *op) {
     (void)n;
     for (uint64_t i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
@@ -167,7 +168,7 @@ static size_t spyi_null_upload_extra(const spyi_work *work) {
 static void spyi_null_describe_upload(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
                                       void *extra) {
     const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
-    memcpy(extra, u->data, (size_t)u->size); // it may change after the return
+    memcpy(extra, u->data, (size_t)u->size); // the caller's bytes may change after the return
     op->data = extra;
     spyi_null_set_to(n, op, u->to, u->offset, u->size);
 }
@@ -179,7 +180,7 @@ static void spyi_null_run_upload(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>timestamps
 
-// The clock stands at 1000 ticks for each dispatch recorded so far.
+// The clock advances by 1000 ticks with each recorded dispatch.
 static spy_status spyi_null_time_mark(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
     uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     if (slot >= SPYI_TIME_SLOTS)
@@ -232,7 +233,7 @@ static void spyi_null_describe_label(spyi_null_gpu *n, spyi_null_op *op, const s
 // >>the rules
 
 SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
-    // By spyi_work_number. Of a kind that is not here, work is written down, and changes nothing.
+    // The rules by spyi_work_number. Work of a kind without a rule is logged, and changes nothing.
     static const spyi_null_rule rules[SPYI_WORK_ROOM] = {
         { SPYI_NULL_DISPATCH, false, spyi_null_check_dispatch, NULL, spyi_null_dispatch_extra,
           spyi_null_describe_dispatch, spyi_null_run_dispatch },
