@@ -4415,15 +4415,15 @@ static const char *const spyi_slang_print[] = {
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
-// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files.
-// Types first, then the functions of base/*.c.
+// What every room uses: linkage, atomics, threads, memory, text, errors, objects, hashes, files. The
+// functions are in base/*.c.
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// In the single header all internals are static; in the split build they link.
+// In the single header all internal functions are static; in the split build they have external linkage.
 #if defined(SPYI_SINGLE_HEADER)
 #if defined(__GNUC__) || defined(__clang__)
 #define SPYI_FN static __attribute__((unused))
@@ -4441,7 +4441,8 @@ static const char *const spyi_slang_print[] = {
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
 #define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
-#define SPYI_NOINLINE __attribute__((noinline)) // beside a hot path, whose registers it would take
+// For functions beside a hot path: inlined, they would take its registers.
+#define SPYI_NOINLINE __attribute__((noinline))
 #define SPYI_THREAD_LOCAL __thread
 #else
 #define SPYI_PRINTF(text, first)
@@ -4450,7 +4451,7 @@ static const char *const spyi_slang_print[] = {
 #define SPYI_THREAD_LOCAL __declspec(thread)
 #endif
 
-// For our own invariants only, never for input.
+// SPYI_ASSERT checks the library's own invariants, never what a caller passes.
 #ifndef SPYI_ASSERT
 #include <assert.h>
 #define SPYI_ASSERT(x) assert(x)
@@ -4487,69 +4488,73 @@ SPYI_FN bool spyi_signal_wait_ns(spyi_signal *s, spyi_mutex *m, uint64_t ns);
 SPYI_FN void spyi_signal_all(spyi_signal *s);
 SPYI_FN void spyi_global_lock(void); // the one lock for process-wide state (libslang)
 SPYI_FN void spyi_global_unlock(void);
-SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *),
-                               void *arg); // false: no thread could be made
-// With a stack of `stack_bytes`, or less where the system has not that much. Only what is used of it takes memory.
+// Returns false when no thread could be made.
+SPYI_FN bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg);
+// Starts a thread with a stack of `stack_bytes`, or a smaller one where the system refuses that size. Only
+// the pages of the stack that are used take memory.
 SPYI_FN bool spyi_thread_start_deep(spyi_thread *t, void (*func)(void *), void *arg, size_t stack_bytes);
 SPYI_FN void spyi_thread_join(spyi_thread *t);
 SPYI_FN void spyi_thread_detach(spyi_thread *t); // nobody will join it
-SPYI_FN uintptr_t spyi_thread_id(void);          // of the calling thread; never 0
-// A thread's number where other threads read it without a lock.
+SPYI_FN uintptr_t spyi_thread_id(void);          // the calling thread's id, never 0
+// Writes and reads a thread's id in a word that other threads read without a lock.
 SPYI_FN void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread);
 SPYI_FN uintptr_t spyi_noted_thread(const volatile uintptr_t *at);
-SPYI_FN void spyi_thread_pause(void); // a moment, within a loop that waits for another thread
-// How many forks lie between the first process that used the library and this one. What was made before a fork belongs to
-// the parent: the child has neither its threads nor its GPU. Process-wide, as fork() is.
+SPYI_FN void spyi_thread_pause(void); // pauses briefly, inside a loop that waits for another thread
+// Returns how many forks lie between the first process that used the library and this one. Objects made
+// before a fork belong to the parent: the child has neither its threads nor its GPU. The count is
+// process-wide, as fork() is.
 SPYI_FN int32_t spyi_fork_count(void);
-SPYI_FN void spyi_fork_watch(void);                // begins to count; may be called again
+SPYI_FN void spyi_fork_watch(void);                // starts the count of forks; may be called again
 SPYI_FN uint32_t spyi_processor_count(void);       // at least 1
 SPYI_FN uint64_t spyi_time_ns(void);               // monotonic
 SPYI_FN void *spyi_library_open(const char *path); // dlopen / LoadLibrary, local symbols
 SPYI_FN void spyi_library_close(void *library);
 SPYI_FN void *spyi_library_symbol(void *library, const char *name);
 SPYI_FN const char *spyi_library_error(void); // why the last open failed
-SPYI_FN void spyi_library_stay(void); // the library that holds this code stays loaded until the process ends
+SPYI_FN void spyi_library_stay(void); // keeps the library that holds this code loaded until the process ends
 
-// >>turns: one thread at a time is inside, the others wait (turns.c)
+// >>turns: a lock that lets one thread at a time inside; the others wait (turns.c)
 typedef struct spyi_turns {
-    spyi_atomic state;         // 0: free, 1: a thread is inside, 2: free for the first of those that wait
-    spyi_atomic waiters;       // threads that wait; written under the lock
-    int32_t fork_count;        // of the process that made it
-    bool alone;                // one thread only, by the user's word: nobody waits
+    spyi_atomic state;   // 0: free, 1: a thread is inside, 2: free, but reserved for the first waiting thread
+    spyi_atomic waiters; // number of threads that wait; written under the lock
+    int32_t fork_count;  // spyi_fork_count() of the process that made the turns
+    bool alone;          // the user promised to use the device from one thread only: nobody waits
     volatile uintptr_t inside; // spyi_thread_id() of the thread inside; 0: none
-    spyi_mutex lock;           // guards what follows
+    spyi_mutex lock;           // guards the members below
     spyi_signal changed;
-    uint32_t first, next; // numbers of the first thread that waits, and of the next one to come
-    bool urgent;          // the first one has waited so long that nobody may pass it
-    bool closed;          // nobody enters any more
-    spyi_atomic events;   // counts spyi_turns_notify(); written under the lock
+    uint32_t first, next; // ticket numbers: of the first waiting thread, and of the next thread to wait
+    bool urgent;          // the first waiting thread has waited so long that nobody may pass it
+    bool closed;          // no thread may enter any more
+    spyi_atomic events;   // how often spyi_turns_notify() was called; written under the lock
 } spyi_turns;
 
 typedef enum spyi_turn {
     SPYI_TURN_TAKEN,
     SPYI_TURN_MINE,   // the calling thread is inside already
     SPYI_TURN_CLOSED, // the turns are about to be destroyed
-    SPYI_TURN_FORKED  // they are the parent process's
+    SPYI_TURN_FORKED  // the turns belong to the parent process
 } spyi_turn;
 
 SPYI_FN void spyi_turns_init(spyi_turns *t, bool alone);
 SPYI_FN void spyi_turns_destroy(spyi_turns *t);
-// Nobody enters any more, and nobody waits when this returns. The caller is inside and stays there.
+// Closes the turns: no thread enters any more, and when this returns no thread waits. The caller is inside
+// and stays there.
 SPYI_FN void spyi_turns_close(spyi_turns *t);
 SPYI_FN bool spyi_turns_try(spyi_turns *t); // takes the turn if it is free
-// Waits for the turn. `block` is told before and after a wait that sleeps; it may be NULL.
+// Waits for the turn. `block`, which may be NULL, is called before and after a wait that sleeps.
 SPYI_FN spyi_turn spyi_turns_wait(spyi_turns *t, void (*block)(void *user, bool begins), void *user);
 SPYI_FN void spyi_turns_leave(spyi_turns *t);
-// A condition variable. The thread inside notes spyi_turns_events(), finds that it must wait for something, and calls
-// spyi_turns_await(): it leaves, sleeps until a notification after `seen`, and takes the turn again. Any thread notifies.
+// A condition variable: the thread inside reads spyi_turns_events(), finds that it must wait for something,
+// and calls spyi_turns_await(), which leaves, sleeps until a notification after `seen`, and takes the turn
+// again. Any thread may notify.
 SPYI_FN int32_t spyi_turns_events(spyi_turns *t);
 SPYI_FN void spyi_turns_await(spyi_turns *t, int32_t seen, void (*block)(void *user, bool begins),
                               void *user);
 SPYI_FN void spyi_turns_notify(spyi_turns *t);
 
-// >>copy team: the copies of one large transfer, by several threads that live as long as it (copy_team.c)
-#define SPYI_COPY_THREADS 12u // at most, the caller's with them
-#define SPYI_COPY_PIECES 16u  // that wait or are being copied
+// >>copy team: threads that copy one large transfer, and end with it (copy_team.c)
+#define SPYI_COPY_THREADS 12u // the most threads of a team, the caller's included
+#define SPYI_COPY_PIECES 16u  // the most pieces that wait or are being copied
 
 typedef struct spyi_copy_piece {
     char *to;
@@ -4559,33 +4564,36 @@ typedef struct spyi_copy_piece {
 
 typedef struct spyi_copy_team {
     spyi_mutex lock;                          // guards the pieces, their counts and `ending`
-    spyi_signal more, done;                   // to the helpers, to the caller
-    uint32_t threads;                         // wanted, the caller's with them
-    bool stream;                              // past the cache
-    bool ending;                              // nothing more is posted
-    spyi_copy_piece pieces[SPYI_COPY_PIECES]; // a ring
-    uint32_t posted;                          // pieces so far; of these, from the first on,
-    uint32_t taken, copied;                   // so many have nothing left to take, and are done
-    uint32_t started, to_start;               // helpers
+    spyi_signal more, done;                   // `more` wakes the helpers, `done` wakes the caller
+    uint32_t threads;                         // wanted threads, the caller's included
+    bool stream;                              // copies bypass the processor's cache
+    bool ending;                              // no more pieces will be posted
+    spyi_copy_piece pieces[SPYI_COPY_PIECES]; // ring buffer
+    uint32_t posted;                          // number of pieces posted so far
+    // Of the posted pieces, the first `taken` have nothing left to take, and the first `copied` are done.
+    uint32_t taken, copied;
+    uint32_t started, to_start; // helpers that run, and helpers that are still to be started
     spyi_thread helpers[SPYI_COPY_THREADS];
 } spyi_copy_team;
 
-// How many threads are worth their start for a transfer of `size` bytes.
+// Returns how many threads are worth their start for a transfer of `size` bytes.
 SPYI_FN uint32_t spyi_copy_threads(size_t size);
-// No thread is started yet. From here to the end one thread uses the team, which stays where it is. `stream`: the targets
-// are not read soon, so that copies by several threads go past the cache.
+// Prepares a team without starting a thread. Until spyi_copy_end() only one thread may use the team, and the
+// team must not move in memory. `stream` says that the targets are not read soon: several threads then copy
+// past the cache.
 SPYI_FN void spyi_copy_begin(spyi_copy_team *team, uint32_t threads, bool stream);
-// A memcpy() that has only been begun. Copies when SPYI_COPY_PIECES are not done yet.
+// Starts a memcpy() and may return before it is done. The caller copies, too, while SPYI_COPY_PIECES copies
+// are not done.
 SPYI_FN void spyi_copy_post(spyi_copy_team *team, void *to, const void *from, size_t size);
-// Copies until the first `pieces` that were posted are done.
+// Copies until the first `pieces` pieces that were posted are done.
 SPYI_FN void spyi_copy_wait(spyi_copy_team *team, uint32_t pieces);
-// Until all are; the threads have ended.
+// Copies until all pieces are done, and ends the team's threads.
 SPYI_FN void spyi_copy_end(spyi_copy_team *team);
 
 // >>text: a growable string on the process allocator, for cold paths. Zero is empty.
 typedef struct spyi_text {
-    char *data;  // NUL-terminated, or NULL when empty; read through spyi_text_str
-    size_t size; // without the NUL
+    char *data;  // NUL-terminated, or NULL when empty; read it through spyi_text_str()
+    size_t size; // bytes, without the NUL
     size_t capacity;
 } spyi_text;
 SPYI_FN void spyi_text_add(spyi_text *t, const char *format, ...) SPYI_PRINTF(2, 3);
@@ -4593,35 +4601,38 @@ SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
 SPYI_FN const char *spyi_text_str(const spyi_text *t); // never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // empty, keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
-SPYI_FN char *spyi_strdup(const char *s); // process allocator; NULL stays NULL
-SPYI_FN bool spyi_is_word(char c);        // of an identifier: a letter, a digit or '_'
+SPYI_FN char *spyi_strdup(const char *s); // a copy from the process allocator; NULL stays NULL
+SPYI_FN bool spyi_is_word(char c);        // true for the characters of identifiers: letters, digits and '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
-// Levenshtein distance with case ignored, for "did you mean".
+// Returns the Levenshtein distance, ignoring case, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
 
 // >>memory that ran out
-// Allocations of this thread that have failed, by the functions below, of texts, names and objects; never goes down. Work that is made of many small
-// allocations (a kernel's text, a module's names) compares it before and after: with another number its result is
-// incomplete, and is thrown away as SPY_ERROR_OUT_OF_MEMORY, however well it looks.
+// Returns how many allocations of this thread have failed: those of the functions below, and of texts, names
+// and objects. The count never goes down. Work made of many small allocations (a kernel's text, a module's
+// names) compares the count before and after: when it has changed, the result is incomplete and is thrown
+// away as SPY_ERROR_OUT_OF_MEMORY.
 SPYI_FN uint32_t spyi_failed_allocations(void);
-SPYI_FN void spyi_note_failed_allocations(uint32_t count); // those of a thread that worked for this one
-// When another allocation has failed since `before`: replaces the text by "out of host memory" and gives that status.
+SPYI_FN void spyi_note_failed_allocations(uint32_t count); // adds a helper thread's count
+// When an allocation has failed since the count was `before`: replaces the text by "out of host memory" and
+// returns SPY_ERROR_OUT_OF_MEMORY. Otherwise returns `status`.
 SPYI_FN spy_status spyi_check_allocations(uint32_t before, spy_status status, spyi_text *error);
-// The process allocator's, whose memory goes to free(); the library calls no other.
+// malloc() and its like, with failures counted; free() takes the memory back. The library calls no other
+// allocator directly.
 SPYI_FN void *spyi_malloc(size_t size);
 SPYI_FN void *spyi_calloc(size_t count, size_t size);
 SPYI_FN void *spyi_realloc(void *memory, size_t size);
 
 // >>files
-SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: cannot be read
+SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
-// Why the last of them failed on this thread, to be asked at once: "no such file".
+// Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
-// A number that is another one once the file was written or replaced; 0: there is no file. Cost: about 1 us.
+// Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
-// Folder of the program or library that holds this code, without a final slash; "" if unknown.
+// Gives the folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
 // >>objects
@@ -4640,27 +4651,32 @@ enum { SPYI_KIND_COUNT = SPYI_KIND_LIST - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
-    uint32_t kind; // spyi_kind; SPYI_KIND_DEAD after release (kept until the device goes, in debug builds)
+    // One spyi_kind; SPYI_KIND_DEAD after release (debug builds keep released headers until the device goes).
+    uint32_t kind;
     spyi_atomic references;
     spy_device *device;
     struct spyi_object *release_next; // in the device's release queue
-    uint32_t released_kind;           // what it was, while it waits there
+    uint32_t released_kind;           // the object's kind while it waits in the release queue
 } spyi_object;
 
-// What the guard asks of the room that defines a kind of objects. Given to the context once: context.tables.
+// The functions that a room defines for its kind of objects; the guard calls them. context.tables holds one
+// table for each kind.
 typedef struct spyi_object_table {
-    void (*free)(
-        spyi_object *object); // its last reference is gone, inside the device; it may be queued again
-    // The object that it lives and dies with; NULL: it has none.
+    // Frees the object after its last reference is gone. Called inside the device; may queue the object for
+    // release again.
+    void (*free)(spyi_object *object);
+    // Returns the object whose lifetime this one shares; NULL when it has none.
     spyi_object *(*owner)(const spyi_object *object);
 } spyi_object_table;
 
-// What a thread does for a call without holding the device, compiling above all: other threads use the device meanwhile.
-// Lies on that thread's stack, or in what a compile thread works on.
+// Work that a thread does for a call without holding the device, such as compiling; other threads use the
+// device meanwhile. Lies on that thread's stack, or in a compile thread's job.
 typedef struct spyi_outside {
-    volatile uintptr_t thread; // spyi_thread_id(); of a compile thread: once it runs
-    spyi_object *kept;         // retained until the end; NULL: nothing
-    const void *work; // with the bytes of the key: what is being made; NULL: nothing that others wait for
+    // spyi_thread_id() of the working thread; a compile thread sets it when it starts.
+    volatile uintptr_t thread;
+    spyi_object *kept; // retained until the work ends; NULL: nothing
+    // `work` and the bytes of `key` name what is being made; `work` NULL: no other thread waits for it.
+    const void *work;
     const void *key;
     size_t key_size;
     struct spyi_outside *previous, *next; // in context.outside
@@ -4672,121 +4688,131 @@ struct spyi_retired_object; // guard.c
 // >>context: the part of a device that every room may use; first member of spy_device
 typedef struct spyi_context {
     spyi_object object;
-    const struct spyi_core *core; // what a backend may ask of the device; set by who makes the device
-    const spyi_object_table *tables[SPYI_KIND_COUNT]; // of the kind SPYI_KIND_DEVICE + i; NULL: none
-    spyi_outside *outside;                            // work under way
-    spyi_mutex release_lock;                          // guards the next two
+    // Functions that a backend may call on the device; set when the device is made.
+    const struct spyi_core *core;
+    // tables[i] is of the kind SPYI_KIND_DEVICE + i; NULL: none.
+    const spyi_object_table *tables[SPYI_KIND_COUNT];
+    spyi_outside *outside;   // work under way outside of the device
+    spyi_mutex release_lock; // guards the next two
     spyi_object *release_queue;
-    spyi_atomic release_count;                   // entries of release_queue, read without the lock
+    spyi_atomic release_count;                   // entries of release_queue; read without the lock
     struct spyi_retired_object *retired_objects; // released objects, in debug builds
     spy_log log;
     spy_progress progress;
     spy_blocking blocking;
     spy_interrupt interrupt;
     double compile_timeout_s;  // 0: no limit
-    spy_allocator allocator;   // always filled
+    spy_allocator allocator;   // all functions set
     const char *label;         // never NULL
-    spyi_atomic told_compiler; // the log has heard which library of the backend's compiles kernels
-    spyi_mutex error_lock;     // guards the errors: compile threads may fail too
+    spyi_atomic told_compiler; // the log has named the backend's library that compiles kernels
+    spyi_mutex error_lock;     // guards the error members: compile threads may fail, too
     spy_status error_code;     // first error since the last take
-    spyi_text error;           // its text
-    spyi_text taken;           // what the last take handed out
-    spyi_turns turns;          // one thread at a time is inside
+    spyi_text error;           // text of error_code
+    spyi_text taken;           // text that the last take returned
+    spyi_turns turns;          // lets one thread at a time into the device
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
 SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
-// Structs that callers fill end with a member that must be 0. Why such a struct cannot be right, as a literal; NULL: it can.
-// The cast is for clang++, which warns of a literal that is asked whether it is NULL.
+// Structs that callers fill end with a member that must be 0. Gives the literal that says why such a struct
+// cannot be right, or NULL when it can. The cast is for clang++, which warns when a literal is compared with
+// NULL.
 #define SPYI_NOT_ZEROED(type)                                                                                \
     "the " #type " was not zeroed before its members were set: write `" #type                                \
     " desc = { 0 };` in C, `" #type " desc = {};` in C++, or memset() it"
 #define SPYI_DESC_PROBLEM(type, desc)                                                                        \
     ((desc) != NULL && (desc)->_end_canary != 0 ? (const char *)SPYI_NOT_ZEROED(type) : NULL)
 
-// Report an error: to the log, and to the device (ctx NULL: to this thread). Returns `status`.
+// Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function); // refuses a call in a fork's child
+// Refuses a call in the child of a fork.
+SPYI_FN spy_status spyi_forked(spyi_context *ctx, const char *function);
 SPYI_FN void spyi_logf(spyi_context *ctx, spy_log_level level, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN bool spyi_log_wants(const spyi_context *ctx, spy_log_level level);
-SPYI_FN void spyi_step(spyi_context *ctx, const char *step,
-                       bool finished);                   // tells desc.progress and desc.blocking
-SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // tells desc.blocking
-// What this thread would tell the log is added to `lines` instead, for spyi_tell_log() on another thread; NULL: told again.
-// Returns what was given before.
+// Calls desc.progress and desc.blocking.
+SPYI_FN void spyi_step(spyi_context *ctx, const char *step, bool finished);
+SPYI_FN void spyi_block(spyi_context *ctx, bool begins); // calls desc.blocking
+// From now on adds this thread's log messages to `lines`, for spyi_tell_log() on another thread; NULL: they
+// go to the log again. Returns the previous `lines`.
 SPYI_FN spyi_text *spyi_keep_log(spyi_text *lines);
-SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // tells what was kept, and empties `lines`
-SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // desc.allocator, not malloc()
+SPYI_FN void spyi_tell_log(spyi_context *ctx, spyi_text *lines); // logs the kept messages and empties `lines`
+SPYI_FN bool spyi_allocator_is_given(const spyi_context *ctx);   // true: desc.allocator is used, not malloc()
 
-// >>long waits: for work that may last, which the caller may leave (long_wait.c)
+// >>long waits: waits for slow work, which the caller may leave before the work is done (long_wait.c)
 typedef struct spyi_long_wait {
     spyi_context *ctx;
     const char *what, *who;    // for messages: "compile f", "the Slang compiler"
-    uint64_t began, next_line; // ns
-    bool quiet;                // nobody would hear why: desc.interrupt is not asked
+    uint64_t began, next_line; // nanoseconds: the start, and the time after it when the next log line is due
+    bool quiet;                // desc.interrupt is not asked, because nobody would hear why the wait ended
     bool blocked, interrupted, late;
 } spyi_long_wait;
 
 SPYI_FN void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const char *what, const char *who,
                                   bool quiet);
-// With the lock held, which is given away meanwhile: until the signal comes, or it is time to look round.
+// Waits until the signal comes or it is time to check the log, the interrupt and the limit. The caller holds
+// `lock`, which is released meanwhile.
 SPYI_FN void spyi_long_wait_once(spyi_long_wait *wait, spyi_signal *signal, spyi_mutex *lock);
-SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // the caller is to leave
-// Why it has left: SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and their text.
+SPYI_FN bool spyi_long_wait_left(const spyi_long_wait *wait); // true: the caller must stop waiting
+// Says why the caller stopped: returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT, and appends the text.
 SPYI_FN spy_status spyi_long_wait_say(const spyi_long_wait *wait, spyi_text *error);
 SPYI_FN void spyi_long_wait_end(spyi_long_wait *wait);
 
-// desc.allocator. Zeroed memory, aligned to 16. NULL when out of memory.
+// Memory from desc.allocator: zeroed, aligned to 16 bytes; NULL when out of memory.
 SPYI_FN void *spyi_allocate(spyi_context *ctx, size_t size);
 SPYI_FN void *spyi_reallocate(spyi_context *ctx, void *memory, size_t old_size, size_t new_size);
 SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 
-// >>guard: who may use an object, and when it goes (guard.c). A spy_device begins with its context.
+// >>guard: which thread may use an object, and when the object is freed (guard.c)
+// A spy_device begins with its context.
 #define SPYI_CONTEXT(device) ((spyi_context *)(void *)(device))
-// All public functions call this first: takes the device's turn, after those who were there before. Else an error has been
-// reported: SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED, SPY_ERROR_BUSY (from a callback) or
-// SPY_ERROR_DEVICE_LOST (in the child of a fork).
+// Every public function calls this first. It takes the device's turn, after the threads that came before.
+// When it cannot, it reports SPY_ERROR_INVALID_ARGUMENT (NULL, another object), SPY_ERROR_RELEASED,
+// SPY_ERROR_BUSY (from a callback) or SPY_ERROR_DEVICE_LOST (in the child of a fork).
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
-// The object is not a living one of that kind: reports on this thread what it is instead.
+// Reports on this thread that the object is no living one of that kind, and what it is instead.
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
-// Reports `error` under a function's name and frees it: "spy_call: ...".
+// Reports `error` with the function's name before it ("spy_call: ..."), and frees the text.
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
                                   spyi_text *error);
-// A reference less, from any thread at any time; the last one queues the object for whoever enters the device next.
+// Drops a reference, from any thread at any time. The last drop queues the object for the next thread that
+// enters the device.
 SPYI_FN void spyi_object_release(spyi_object *object);
-SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind,
-                                const char *function); // likewise; reports a bad one
-SPYI_FN void spyi_queue_release(spyi_object *object);  // has its table's free() called by a later call
-SPYI_FN void spyi_drain_releases(spy_device *device);  // frees what any thread released
-// Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later use is told.
+// Adds a reference, from any thread at any time; reports an invalid object.
+SPYI_FN void spyi_object_retain(const void *object, spyi_kind kind, const char *function);
+SPYI_FN void spyi_queue_release(spyi_object *object); // a later call runs its table's free()
+SPYI_FN void spyi_drain_releases(spy_device *device); // frees the queued objects
+// Frees a released object. Debug builds keep its header, tagged dead, until the device goes, so that a later
+// use is reported.
 SPYI_FN void spyi_retire_object(spy_device *device, spyi_object *object, size_t size);
 SPYI_FN void spyi_free_retired_objects(spyi_context *ctx);
-// Work outside of the device begins, and ends; both inside the device. `kept`, which may be NULL, stays until the end.
+// Registers work that begins outside of the device, and removes it. Both are called inside the device.
+// `kept`, which may be NULL, is retained until the removal.
 SPYI_FN void spyi_outside_add(spyi_context *ctx, spyi_outside *outside, spyi_object *kept);
 SPYI_FN void spyi_outside_remove(spyi_context *ctx, spyi_outside *outside);
-SPYI_FN void spyi_come_back(spyi_context *ctx); // takes the turn again after such work
-// Another thread is making the same thing.
+SPYI_FN void spyi_come_back(spyi_context *ctx); // takes the turn again after work outside
+// Returns true when another thread is making the thing that `work` and `key` name.
 SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const void *key, size_t key_size);
-// Leaves the device, sleeps until an event after `seen` (spyi_turns_events()), and comes back.
+// Leaves the device, sleeps until an event after `seen` (spyi_turns_events()), and enters again.
 SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
-SPYI_FN size_t spyi_align(size_t value, size_t alignment); // up; any alignment > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // host bytes
+SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up; any alignment > 0
+SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // bytes in host memory
 
 // >>base/inner.h --------------------------------------------------------------------------------------------
 
-// What base's own files share among themselves and show to no other room.
+// Functions that the files of base/ share and no other room sees.
 
-// Room for `more` bytes and the NUL behind the text; false when out of memory, and the text is unchanged.
+// Makes room for `more` bytes and the NUL behind the text. Returns false when out of memory; the text is then
+// unchanged.
 SPYI_FN bool spyi_text_reserve(spyi_text *t, size_t more);
 SPYI_FN void spyi_text_add_args(spyi_text *t, const char *format, va_list args);
 
 // >>base/basics.c -------------------------------------------------------------------------------------------
 
-// The public functions of api/base.h: texts of statuses, names and sizes of scalars, the log to stderr.
+// The public functions of api/base.h: texts of statuses, names and sizes of scalar types, the log to stderr.
 
 const char *spy_status_text(spy_status status) {
     switch (status) {
@@ -4804,11 +4830,11 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     if (level <= SPY_LOG_LEVEL_ERROR) word = "error";
     else if (level == SPY_LOG_LEVEL_WARNING) word = "warning";
     else if (level == SPY_LOG_LEVEL_INFO) word = "info";
-    // One call a message: stdio's lock then keeps the lines of several threads apart.
+    // One call for each message: stdio's lock then keeps the lines of several threads apart.
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
 
-// SPY_DTYPE_DEFAULT counts as what it stands for, float32.
+// SPY_DTYPE_DEFAULT stands for float32, and has its size.
 size_t spy_dtype_size_bytes(spy_dtype dtype) {
     switch (dtype) {
     case SPY_DTYPE_BOOL:
@@ -4858,7 +4884,8 @@ size_t spyi_align(size_t value, size_t alignment) {
 
 // >>base/text.c ---------------------------------------------------------------------------------------------
 
-// Text: the growable string, the characters of identifiers, the hash of keys, and the edit distance behind "did you mean".
+// Text: the growable string, characters of identifiers, the hash of keys, and the edit distance for "did you
+// mean".
 
 bool spyi_text_reserve(spyi_text *t, size_t more) {
     size_t capacity = t->capacity ? t->capacity : 64;
@@ -4937,8 +4964,8 @@ bool spyi_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Source: MurmurHash64A by Austin Appleby (public domain). Words are read in the machine's order: hashes that
-// lie on disk are for this kind of machine only.
+// Source: MurmurHash64A by Austin Appleby (public domain). Words are read in the machine's byte order: hashes
+// on disk hold for machines with that order only.
 uint64_t spyi_hash(const void *data, size_t size, uint64_t seed) {
     const uint64_t m = 0xc6a4a7935bd1e995u;
     const unsigned char *p = (const unsigned char *)data;
@@ -4969,7 +4996,7 @@ static char spyi_lower(char c) {
 }
 
 unsigned spyi_edit_distance(const char *a, const char *b) {
-    enum { SPYI_ROW = 256 }; // names that still differ over so many characters resemble nothing
+    enum { SPYI_ROW = 256 }; // names that differ over more characters resemble nothing
     unsigned row[SPYI_ROW + 1];
     size_t size_a = strlen(a), size_b = strlen(b), i, j;
     while (size_a && size_b && spyi_lower(*a) == spyi_lower(*b)) {
@@ -4997,7 +5024,7 @@ unsigned spyi_edit_distance(const char *a, const char *b) {
 
 // >>base/platform.c -----------------------------------------------------------------------------------------
 
-// The machine: atomics, mutexes, signals, threads, processors and the clock, by POSIX or Win32.
+// The operating system: atomics, mutexes, signals, threads, processors and the clock, by POSIX or Win32.
 
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN
@@ -5059,7 +5086,8 @@ bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
            (LONG)expected;
 }
 
-void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) { // a volatile word is written and read whole
+// A volatile word is written and read as a whole.
+void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) {
     *at = thread;
 }
 
@@ -5069,7 +5097,7 @@ uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
 
 #endif
 
-// What a new thread runs; lives until it has begun.
+// The function that a new thread runs. The thread frees this struct when it starts.
 typedef struct spyi_thread_start_info {
     void (*func)(void *);
     void *arg;
@@ -5167,7 +5195,7 @@ void spyi_thread_detach(spyi_thread *t) {
     t->handle[0] = NULL;
 }
 
-// >>forks: there are none
+// >>forks: Windows has none
 int32_t spyi_fork_count(void) {
     return 0;
 }
@@ -5210,9 +5238,9 @@ uint64_t spyi_time_ns(void) {
 #else // POSIX
 
 // >>the clock that waits and spyi_time_ns() use
-// With -std=c11 the C library hides clock_gettime(), and we may come after the program's includes, too late
-// for a feature macro. The macro and the function are hidden together, and then a declaration of our own
-// meets no other.
+// With -std=c11 the C library hides clock_gettime(), and this file may be included after the program's
+// includes, too late for a feature macro. The macro and the function are hidden together, so this declaration
+// never meets another one.
 #ifdef CLOCK_MONOTONIC
 #define SPYI_CLOCK CLOCK_MONOTONIC
 #else
@@ -5267,11 +5295,12 @@ void spyi_signal_init(spyi_signal *s) {
     pthread_cond_init((pthread_cond_t *)(void *)s, NULL);
 }
 #else
-#ifndef __cplusplus // C may declare again what a feature macro may have hidden; C++ compilers hide nothing
+// C may repeat a declaration that a feature macro may have hidden; C++ compilers hide nothing.
+#ifndef __cplusplus
 int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
 #endif
 
-// Waits with a limit count by the monotonic clock, which nobody sets.
+// Waits with a limit use the monotonic clock, which nobody sets.
 void spyi_signal_init(spyi_signal *s) {
     pthread_condattr_t attributes;
     memset(s, 0, sizeof *s);
@@ -5365,7 +5394,8 @@ void spyi_thread_pause(void) {
 // >>forks
 static int32_t spyi_forks;
 
-// In the child, which has the forking thread alone. A lock that another thread held would stay locked for ever.
+// Runs in the child of a fork, which has only the forking thread. Makes a new global lock: another thread may
+// have held the old one.
 static void spyi_fork_child(void) {
     spyi_forks++;
     pthread_mutex_init(&spyi_global_mutex, NULL);
@@ -5402,15 +5432,17 @@ bool spyi_thread_start(spyi_thread *t, void (*func)(void *), void *arg) {
 
 // >>base/turns.c --------------------------------------------------------------------------------------------
 
-// Turns: a lock for calls that take a microsecond or, now and then, milliseconds. While nobody else wants it, it is taken by
-// one atomic operation and left by a plain store. Who finds it taken looks again for a moment and then sleeps. A thread that
-// comes by may take the turn before those that wake up, which is what keeps several busy threads fast; but once the first of
-// them has waited for SPYI_TURNS_PATIENCE_NS nobody passes it, so that a thread that calls once a frame is not starved.
-// A thread that begins to wait just while another one leaves may be missed, for the store is not ordered with the look at who
-// waits; so sleepers look for themselves, every SPYI_TURNS_NAP_US. (An ordered exchange instead of the store would cost each
-// call some nanoseconds: docs/measurements.md, "Small costs of a call".)
+// Turns: a lock for calls that take a microsecond or, now and then, milliseconds. While no other thread wants
+// it, one atomic operation takes it and a plain store leaves it. A thread that finds it taken looks again for
+// a moment and then sleeps. A thread that arrives may take the turn before threads that are waking up, which
+// keeps several busy threads fast; but once the first waiting thread has waited for SPYI_TURNS_PATIENCE_NS
+// nobody passes it, so that a thread that calls once a frame is not starved.
+// A leaving thread may miss a thread that begins to wait at that moment, because the store is not ordered
+// with its read of `waiters`; therefore sleeping threads look for themselves every SPYI_TURNS_NAP_US. (An
+// ordered exchange instead of the store would cost each call some nanoseconds: docs/measurements.md, "Small
+// costs of a call".)
 
-#define SPYI_TURNS_LOOKS 200 // about 4 us
+#define SPYI_TURNS_LOOKS 200 // looks before a thread sleeps, about 4 us
 #define SPYI_TURNS_PATIENCE_NS 500000u
 #define SPYI_TURNS_NAP_US 300u
 
@@ -5442,7 +5474,8 @@ bool spyi_turns_try(spyi_turns *t) {
     return true;
 }
 
-// With the lock held: sleeps until the turn is this thread's, or the turns are closed. First come, first served.
+// Sleeps until this thread has the turn (returns true) or the turns are closed (false), in order of arrival.
+// The caller holds the lock.
 static bool spyi_turns_sleep(spyi_turns *t) {
     uint32_t mine = t->next++;
     uint64_t since = spyi_time_ns();
@@ -5528,28 +5561,31 @@ void spyi_turns_notify(spyi_turns *t) {
 
 // >>base/copy_team.c ----------------------------------------------------------------------------------------
 
-// The CPU's part of a large transfer: pieces between the program's memory and pinned memory, copied by several threads.
-// They live as long as the transfer: starting them for each piece cost as much as the copies, and threads that outlive it
-// would have to survive fork() and every order of release. All take blocks of the oldest piece that has some left, so that
-// nobody waits for the end of a piece while another is there. The caller's thread copies whenever it waits: without any
-// helper the work is done all the same.
+// Copies the CPU's part of a large transfer, pieces between the program's memory and pinned memory, with
+// several threads. The threads live as long as the transfer: starting them for each piece cost as much as the
+// copies, and threads that outlive it would have to survive fork() and every order of release. Every thread
+// takes blocks of the oldest piece that has some left, so that no thread waits for the end of a piece while
+// another piece is there. The caller's thread copies whenever it waits, so the work gets done without any
+// helper, too.
 //
-// Eight threads or more with pieces of 8 to 16 MiB in four buffers come near the speed of pinned memory; copies past the
-// cache are faster with few threads, on the way down (docs/measurements.md, "Copies between host memory and a GPU").
+// Eight threads or more with pieces of 8 to 16 MiB in four buffers come near the speed of pinned memory.
+// Copies past the cache are faster with few threads, on the way down (docs/measurements.md, "Copies between
+// host memory and a GPU").
 
 #if defined(__SSE2__) || defined(_M_X64)
 #include <emmintrin.h>
 #endif
 
-#define SPYI_COPY_PARALLEL ((size_t)4 << 20)   // below, one memcpy is done before other threads have begun
-#define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // less is not worth a thread's start, about 20 us
-#define SPYI_COPY_BLOCK ((size_t)512 << 10) // what a thread takes at a time
+// Bytes; below this, one memcpy() is done before other threads have begun.
+#define SPYI_COPY_PARALLEL ((size_t)4 << 20)
+#define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // bytes; less is not worth the start of a thread, about 20 us
+#define SPYI_COPY_BLOCK ((size_t)512 << 10)    // bytes that a thread takes at a time
 
-// memcpy() past the cache, where the processor can.
+// memcpy() past the cache where the processor can do that, else a plain memcpy().
 static void spyi_copy_stream(char *to, const char *from, size_t size) {
 #if defined(__SSE2__) || defined(_M_X64)
-    size_t head =
-        (size_t)(0u - (uintptr_t)to) % 64; // whole lines of the cache: a part of one would be read first
+    // Bytes before the first whole cache line: a line that is written in part would be read first.
+    size_t head = (size_t)(0u - (uintptr_t)to) % 64;
     if (head > size) head = size;
     memcpy(to, from, head);
     for (to += head, from += head, size -= head; size >= 64; to += 64, from += 64, size -= 64) {
@@ -5562,12 +5598,13 @@ static void spyi_copy_stream(char *to, const char *from, size_t size) {
         _mm_stream_si128(out + 2, c);
         _mm_stream_si128(out + 3, d);
     }
-    _mm_sfence(); // before the lock's release says that they are there
+    _mm_sfence(); // the copies are visible before the lock is released
 #endif
     memcpy(to, from, size);
 }
 
-// With the lock held: takes a block and copies it without the lock. false: nothing is left to take.
+// Takes a block and copies it. The caller holds the lock, which is released during the copy. Returns false
+// when nothing is left to take.
 static bool spyi_copy_some(spyi_copy_team *team) {
     spyi_copy_piece *piece = &team->pieces[team->taken % SPYI_COPY_PIECES];
     const char *from;
@@ -5577,8 +5614,8 @@ static bool spyi_copy_some(spyi_copy_team *team) {
     to = piece->to + piece->taken;
     from = piece->from + piece->taken;
     size = piece->size - piece->taken;
-    if (team->threads >
-        1) { // a block ends at a boundary of the target, so that two threads share no page of it
+    // A block ends at a block boundary of the target, so that two threads share no page of it.
+    if (team->threads > 1) {
         size_t block = SPYI_COPY_BLOCK - (size_t)((uintptr_t)to % SPYI_COPY_BLOCK);
         if (size > block) size = block;
     }
@@ -5590,7 +5627,7 @@ static bool spyi_copy_some(spyi_copy_team *team) {
     spyi_mutex_lock(&team->lock);
     piece->copied += size;
     if (piece->copied < piece->size) return true;
-    while (team->copied < team->taken) { // pieces may be done in another order than they began
+    while (team->copied < team->taken) { // pieces may be done in another order than they were posted
         piece = &team->pieces[team->copied % SPYI_COPY_PIECES];
         if (piece->copied < piece->size) break;
         team->copied++;
@@ -5639,7 +5676,7 @@ SPYI_FN void spyi_copy_post(spyi_copy_team *team, void *to, const void *from, si
     team->posted++;
     spyi_signal_all(&team->more);
     spyi_mutex_unlock(&team->lock);
-    for (; team->to_start > 0; team->to_start--) { // those that there are copy meanwhile
+    for (; team->to_start > 0; team->to_start--) { // helpers that run already copy meanwhile
         if (!spyi_thread_start(&team->helpers[team->started], spyi_copy_help, team)) {
             team->to_start = 0;
             break;
@@ -5670,8 +5707,7 @@ SPYI_FN void spyi_copy_end(spyi_copy_team *team) {
 
 // >>base/files.c --------------------------------------------------------------------------------------------
 
-// Files and shared libraries by path (UTF-8 everywhere, Windows included), and the folder this code was
-// loaded from.
+// Files and shared libraries by path (UTF-8, on Windows too), and the folder from which this code was loaded.
 
 #include <errno.h>
 
@@ -5690,7 +5726,7 @@ SPYI_FN void spyi_copy_end(spyi_copy_team *team) {
 #include <sys/stat.h>
 #endif
 
-// Text up to, not with, the last slash.
+// Adds the text before the last slash.
 static void spyi_add_folder(spyi_text *out, const char *path, size_t size) {
     while (size > 0 && path[size - 1] != '/' && path[size - 1] != '\\') size--;
     if (size > 1) spyi_text_add_n(out, path, size - 1);
@@ -5761,7 +5797,8 @@ const char *spyi_library_error(void) {
         FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, spyi_library_status,
                        0, spyi_library_text, (DWORD)sizeof spyi_library_text - 1, NULL);
     if (size == 0) return "no reason known";
-    while (size > 0 && (unsigned char)spyi_library_text[size - 1] <= ' ') size--; // it ends with a newline
+    // The system's text ends with a newline.
+    while (size > 0 && (unsigned char)spyi_library_text[size - 1] <= ' ') size--;
     spyi_library_text[size] = 0;
     return spyi_library_text;
 }
@@ -5805,7 +5842,7 @@ bool spyi_folder_exists(const char *path) {
     return path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Nanoseconds of the last write; where they are kept depends on the system and on what -std hides.
+// Nanoseconds of the last write. The member's name depends on the system and on what -std hides.
 #if defined(__APPLE__)
 #define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimespec.tv_nsec)
 #elif defined(st_mtime)
@@ -5822,17 +5859,19 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
-// Where a 64-bit ELF file keeps what spyi_library_is_whole() reads. Source: the System V ABI, chapter 4.
+// Offsets and sizes in bytes of what spyi_library_is_whole() reads in a 64-bit ELF file. Source: the System V
+// ABI, chapter 4.
 enum {
     SPYI_ELF_HEADER = 64,
-    SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segments' table
+    SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
     SPYI_ELF_SEGMENT_SIZE = 54, // bytes of one entry, then the number of entries
     SPYI_ELF_SEGMENT = 56,      // bytes of an entry that are read
     SPYI_ELF_LOAD = 1
 };
 
-// Whether every segment that the loader would map lies inside the file. dlopen() maps a file that was cut off all the same,
-// and reading what is missing is SIGBUS. A file that cannot be read, or is no ELF file of this machine, is dlopen()'s affair.
+// Returns true when every segment that the loader would map lies inside the file. dlopen() maps a truncated
+// file all the same, and reading a missing part raises SIGBUS. A file that cannot be read, or is no ELF file
+// of this machine, passes: dlopen() reports it.
 static bool spyi_library_is_whole(const char *path) {
     const uint16_t one = 1;
     unsigned char head[SPYI_ELF_HEADER], segment[SPYI_ELF_SEGMENT];
@@ -5851,7 +5890,7 @@ static bool spyi_library_is_whole(const char *path) {
         memcpy(&count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof count);
         for (uint16_t i = 0; i < count && whole; i++) {
             uint32_t type;
-            whole = table < (uint64_t)info.st_size && // the sum below cannot wrap
+            whole = table < (uint64_t)info.st_size && // the sum below cannot overflow
                     fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) == 0 &&
                     fread(segment, 1, sizeof segment, file) == sizeof segment;
             if (!whole) break;
@@ -5888,7 +5927,7 @@ const char *spyi_library_error(void) {
     return text ? text : "no reason known";
 }
 
-// As Dl_info, which -std=c11 hides.
+// The same struct as Dl_info, which -std=c11 hides.
 typedef struct spyi_dl_info {
     const char *file_name;
     void *file_base;
@@ -5897,10 +5936,10 @@ typedef struct spyi_dl_info {
 } spyi_dl_info;
 typedef int (*spyi_dladdr_func)(const void *address, spyi_dl_info *info);
 
-// Linux: the mapped file that holds `address`. dladdr() says argv[0] for the program itself, which may be no
-// path.
+// Linux: finds the mapped file that holds `address`. For the program itself dladdr() gives argv[0], which may
+// be no path.
 static bool spyi_find_in_maps(uintptr_t address, spyi_text *out) {
-    char line[4400]; // PATH_MAX and what stands before it
+    char line[4400]; // PATH_MAX and the text before the path
     bool found = false;
     FILE *maps = fopen("/proc/self/maps", "rb");
     if (!maps) return false;
@@ -5920,7 +5959,7 @@ static bool spyi_find_in_maps(uintptr_t address, spyi_text *out) {
     return found;
 }
 
-// The path by which the program or library that holds `address` was loaded; NULL: unknown.
+// Returns the path by which the program or library that holds `address` was loaded; NULL when it is unknown.
 static const char *spyi_loaded_file(uintptr_t address) {
     spyi_dladdr_func func;
     spyi_dl_info info;
@@ -5930,14 +5969,15 @@ static const char *spyi_loaded_file(uintptr_t address) {
     void *symbol = dlsym(NULL, "dladdr");
 #endif
     if (!symbol) return NULL;
-    memcpy(&func, &symbol, sizeof func); // C has no cast from an object's to a function's pointer
+    memcpy(&func, &symbol, sizeof func); // C has no cast from an object pointer to a function pointer
     return func((const void *)address, &info) ? info.file_name : NULL;
 }
 
 void spyi_library_stay(void) {
     const char *file = spyi_loaded_file((uintptr_t)&spyi_library_stay);
     if (file)
-        (void)dlopen(file, RTLD_NOW | RTLD_LOCAL); // never closed; a program itself cannot go, and gives NULL
+        // Never closed; the program itself gives NULL, and cannot be unloaded.
+        (void)dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
 void spyi_own_folder(spyi_text *out) {
@@ -5996,7 +6036,7 @@ bool spyi_file_read(const char *path, spyi_text *out) {
         if (n == 0) break;
         out->size += n;
     }
-    if (ferror(file)) good = false; // a folder opens, but does not read
+    if (ferror(file)) good = false; // a folder can be opened, but not read
     reason = errno;
     fclose(file);
     errno = reason;
@@ -6016,8 +6056,8 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
 
 // >>base/context.c ------------------------------------------------------------------------------------------
 
-// What happens around the work: errors of a device and of a thread, log, progress, and the device's host
-// memory.
+// Errors of a device and of a thread, log, progress, the device's host memory, and the context that holds
+// them.
 
 // >>memory that ran out
 
@@ -6057,7 +6097,7 @@ void *spyi_realloc(void *memory, size_t size) {
 
 // >>allocator
 
-// The library asks for 16 bytes of alignment and no more, which malloc() gives on 64-bit systems.
+// The library asks for 16-byte alignment only, which malloc() gives on 64-bit systems.
 static void *spyi_default_allocate(size_t size_bytes, size_t alignment, void *user_data) {
     (void)alignment, (void)user_data;
     return malloc(size_bytes);
@@ -6092,7 +6132,7 @@ enum { SPYI_ALIGNMENT = 16 };
 void *spyi_allocate(spyi_context *ctx, size_t size) {
     spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
     void *memory;
-    if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() says the same size
+    if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() uses the same size
     memory = a.allocate(size, SPYI_ALIGNMENT, a.user_data);
     if (memory) memset(memory, 0, size);
     return spyi_noted(memory);
@@ -6123,10 +6163,12 @@ bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     return level <= least;
 }
 
-// The context whose log this thread is in: a log function that calls what fails must not be told of that, without end.
+// The context whose log function this thread is in. What that function reports to the same log is dropped, so
+// that a failing log function does not call itself without end.
 static SPYI_THREAD_LOCAL const spyi_context *spyi_logging;
 
-// NULL, or where this thread's messages are kept: of each a byte, its level, and its text with the NUL.
+// NULL, or the text that keeps this thread's messages. Each message is one byte with its level, then its text
+// with the NUL.
 static SPYI_THREAD_LOCAL spyi_text *spyi_kept_log;
 
 static void spyi_log_text(spyi_context *ctx, spy_log_level level, const spyi_text *text) {
@@ -6181,16 +6223,16 @@ void spyi_step(spyi_context *ctx, const char *step, bool finished) {
 
 // >>errors
 
-// A thread's error: fixed memory, so that nothing is left behind when the thread ends.
+// A thread's error is in fixed memory, so that nothing is left behind when the thread ends.
 enum { SPYI_THREAD_TEXT = 8192 };
 typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
-    char taken[SPYI_THREAD_TEXT]; // what the last take handed out
+    char taken[SPYI_THREAD_TEXT]; // text that the last take returned
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
 
-// Writes all of it or, cut between characters of UTF-8, its beginning and "...".
+// Formats into `text` of `size` bytes. A longer result is cut between UTF-8 characters and ends in "...".
 static void spyi_format_cut(char *text, size_t size, const char *format, va_list args) {
     int n = vsnprintf(text, size, format, args);
     size_t end = size - 4;
@@ -6217,7 +6259,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_text_add_args(&text, format, args);
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
-    // Outside the lock: the callback may ask for the error.
+    // The log is called without the lock: the callback may ask for the error.
     if (spyi_log_wants(ctx, SPY_LOG_LEVEL_ERROR)) spyi_log_text(ctx, SPY_LOG_LEVEL_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
@@ -6231,7 +6273,8 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     return status;
 }
 
-// Of a device that the parent process made. No lock is taken: a thread that is not there any more may hold it.
+// Reports a device that the parent process made. No lock is taken: a thread that does not exist in this
+// process may hold it.
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: device '%s' was made before this process was forked; make another one in the child";
@@ -6239,7 +6282,7 @@ spy_status spyi_forked(spyi_context *ctx, const char *function) {
     return spyi_fail(NULL, SPY_ERROR_DEVICE_LOST, format, function, ctx->label);
 }
 
-// Also when memory ran out for the text itself there is something to read.
+// Returns the message, or the status's text when memory ran out for the message.
 static const char *spyi_message_or_status(const char *message, spy_status status) {
     return message[0] ? message : spy_status_text(status);
 }
@@ -6289,9 +6332,9 @@ spy_error spy_take_error(spy_device *device) {
 // >>context
 
 static const char spyi_default_label[] = "device";
-enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // when the desc says none
+enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // used when the desc gives no limit
 
-// An allocator that lacks a function is reported as the context's first error: look at ctx->error_code
+// An allocator that lacks a function is reported as the context's first error: read ctx->error_code
 // afterwards.
 void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     memset(ctx, 0, sizeof *ctx);
@@ -6311,7 +6354,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     if (desc->compile_timeout_s > 0) ctx->compile_timeout_s = desc->compile_timeout_s;
     else if (!(desc->compile_timeout_s < 0)) ctx->compile_timeout_s = SPYI_COMPILE_TIMEOUT_S;
     if (desc->label) {
-        char *label = spyi_strdup(desc->label); // the caller's may go
+        char *label = spyi_strdup(desc->label); // a copy: the caller's text may be freed
         if (label) ctx->label = label;
     }
     if (desc->allocator.allocate && desc->allocator.reallocate && desc->allocator.free)
@@ -6338,12 +6381,13 @@ void spyi_context_destroy(spyi_context *ctx) {
 
 // >>base/long_wait.c ----------------------------------------------------------------------------------------
 
-// Waiting for work that may last, such as a compile on another thread: the log hears of it after two seconds, and the caller
-// leaves when desc.interrupt says so or desc.compile_timeout_s has passed.
+// Waits for slow work, such as a compile on another thread. The log gets a line after two seconds, and the
+// caller stops waiting when desc.interrupt says so or desc.compile_timeout_s has passed.
 
-#define SPYI_WAIT_QUICK_NS 2000000u   // desc.blocking hears of waits that are longer than this
-#define SPYI_WAIT_LOOK_NS 50000000u   // desc.interrupt is asked so often
-#define SPYI_WAIT_LINE_NS 2000000000u // until the first line in the log; the next after five times as long
+#define SPYI_WAIT_QUICK_NS 2000000u // desc.blocking is called for longer waits
+#define SPYI_WAIT_LOOK_NS 50000000u // time between two calls of desc.interrupt
+// Time to the first log line; each next line comes after five times as long.
+#define SPYI_WAIT_LINE_NS 2000000000u
 
 void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const char *what, const char *who,
                           bool quiet) {
@@ -6364,7 +6408,7 @@ static double spyi_long_wait_seconds(const spyi_long_wait *wait) {
     return (double)(spyi_time_ns() - wait->began) * 1e-9;
 }
 
-// Between two looks, without the lock: the log, the interrupt and the limit.
+// Checks the log, the interrupt and the limit, without the lock.
 static void spyi_long_wait_look(spyi_long_wait *wait) {
     spyi_context *ctx = wait->ctx;
     double s = spyi_long_wait_seconds(wait);
@@ -6405,7 +6449,8 @@ void spyi_long_wait_end(spyi_long_wait *wait) {
 
 // >>base/guard.c --------------------------------------------------------------------------------------------
 
-// The guard that every public function passes: who may use an object, whose turn it is on the device, and when released objects go.
+// The guard that every public function passes: which thread may use an object, whose turn it is on the
+// device, and when released objects are freed.
 
 struct spyi_retired_object {
     spyi_object *object;
@@ -6433,7 +6478,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     }
 }
 
-// NULL: the kind is not a living one's, or has no table.
+// Returns NULL when the kind is not that of a living object, or has no table.
 static const spyi_object_table *spyi_table_of(const spyi_context *ctx, uint32_t kind) {
     uint32_t index = kind - (uint32_t)SPYI_KIND_DEVICE;
     return index < SPYI_KIND_COUNT ? ctx->tables[index] : NULL;
@@ -6484,14 +6529,16 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
     spyi_free_releases(ctx, spyi_take_releases(ctx));
 }
 
-// Frees what was released, inside the device. False: that was the object itself, or its owner.
+// Frees the queued releases, inside the device. Returns false when the object itself or its owner was among
+// them.
 static bool spyi_outlives_releases(spyi_context *ctx, const spyi_object *o) {
-    // The queue is taken before the object is looked at: what is released from now on is freed by a later call.
+    // Takes the queue before it reads the object: an object that is released after this is freed by a later
+    // call.
     spyi_object *queue = spyi_take_releases(ctx);
     const spyi_object_table *table = spyi_table_of(ctx, o->kind);
     spyi_object *owner = table && table->owner ? table->owner(o) : NULL;
     bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(owner && owner->kind == (uint32_t)SPYI_KIND_DEAD);
-    bool held = lives && owner; // what goes may be its last user
+    bool held = lives && owner; // a queued object may be the owner's last user
     if (held) spyi_atomic_add(&owner->references, 1);
     spyi_free_releases(ctx, queue);
     if (!held || spyi_atomic_add(&owner->references, -1) > 0) return lives;
@@ -6524,7 +6571,7 @@ SPYI_FN void spyi_object_release(spyi_object *object) {
     }
     if (spyi_atomic_add(&object->references, -1) != 0) return;
     object->released_kind = object->kind;
-    object->kind = (uint32_t)SPYI_KIND_DEAD; // uses are errors from now on
+    object->kind = (uint32_t)SPYI_KIND_DEAD; // from now on each use is an error
     spyi_queue_release(object);
 }
 
@@ -6559,7 +6606,8 @@ static void spyi_on_turn_blocks(void *user, bool begins) {
     spyi_block((spyi_context *)user, begins);
 }
 
-// Kept by the thread, which can ask without the device, and by the device, as all that is refused.
+// Reports the refusal to the thread, which can read it without the device, and to the device, like all
+// errors.
 static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: this thread is in a call of device '%s' already: a callback must not use the device";
@@ -6567,7 +6615,7 @@ static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) 
     return spyi_fail(ctx, SPY_ERROR_BUSY, format, function, ctx->label);
 }
 
-// The turn was not free.
+// Enters when the turn was not free at once.
 static spy_status spyi_enter_later(spyi_context *ctx, const char *function) {
     switch (spyi_turns_wait(&ctx->turns, spyi_on_turn_blocks, ctx)) {
     case SPYI_TURN_TAKEN: return SPY_OK;
@@ -6577,7 +6625,8 @@ static spy_status spyi_enter_later(spyi_context *ctx, const char *function) {
     }
 }
 
-// Whether this thread is in a call that works outside of the device: then it comes from a callback.
+// Returns true when this thread is in a call that works outside of the device: a callback then made this
+// call.
 static bool spyi_is_outside(const spyi_context *ctx) {
     const spyi_outside *o = ctx->outside;
     uintptr_t me = o ? spyi_thread_id() : 0;
@@ -6645,10 +6694,11 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 
 // >>backend/interface.h -------------------------------------------------------------------------------------
 
-// The interface of a program: what it is given, as data. Descriptor sets and CUDA's parameters are made from it.
+// The interface of a kernel: its parameters, as data. Descriptor sets and CUDA's kernel parameters are made
+// from it.
 
-// What a parameter is. Buffers and what comes after them in this list take bindings; uniform buffers have numbers behind
-// these.
+// The kinds of parameters. SPYI_PARAMETER_BUFFER and the kinds after it take bindings; the numbers of uniform
+// buffers follow those of all bindings.
 typedef enum spyi_parameter_kind {
     SPYI_PARAMETER_VALUES,   // bytes of the parameter block: one parameter of a CUDA kernel
     SPYI_PARAMETER_UNIFORM,  // a uniform buffer
@@ -6659,50 +6709,53 @@ typedef enum spyi_parameter_kind {
 
 enum { SPYI_STAGE_COMPUTE = 1 };
 
-// SPYI_TARGET_CUDA, which has no bindings: where a kernel has the address of a uniform buffer, or its values.
+// SPYI_TARGET_CUDA, which has no bindings: where a kernel expects the address of a uniform buffer, or values
+// of the block.
 typedef struct spyi_parameter_place {
-    uint32_t holder; // an earlier uniform buffer's number among these, or one of the next two
-    uint32_t offset; // bytes
+    // Number of an earlier uniform buffer, or SPYI_HOLDER_BLOCK or SPYI_HOLDER_NONE.
+    uint32_t holder;
+    uint32_t offset; // bytes from the holder's start
 } spyi_parameter_place;
 
 #define SPYI_HOLDER_BLOCK UINT32_MAX       // in the parameter block
-#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // it has no address: it is the program's global parameters
+#define SPYI_HOLDER_NONE (UINT32_MAX - 1u) // no address: it is the program's global parameters
 
-// Plain bytes without padding, so that equal ones have equal bytes.
+// Plain bytes without padding, so that equal parameters have equal bytes.
 typedef struct spyi_parameter {
     uint8_t kind;            // spyi_parameter_kind
-    uint8_t stages;          // SPYI_STAGE_*: who uses it
-    uint8_t scalar, columns; // of a texel: spy_dtype, 1 to 4
+    uint8_t stages;          // SPYI_STAGE_* that use it
+    uint8_t scalar, columns; // of a texel: spy_dtype, and 1 to 4 columns
     uint16_t space;          // descriptor set
-    uint16_t count;          // elements, each with a binding of its own; 1: no array
-    uint32_t number;         // of its first binding in the space
+    uint16_t count;          // elements, each with its own binding; 1: no array
+    uint32_t number;         // in the space: of its first binding, or of the uniform buffer
     spyi_parameter_place place;
 } spyi_parameter;
 
-#define SPYI_MOST_PARAMETERS 64 // that take bindings
+#define SPYI_MOST_PARAMETERS 64 // the most parameters that take bindings
 
 typedef struct spyi_interface {
-    const spyi_parameter
-        *parameters; // those with bindings by their numbers, from 0 without gaps; uniform buffers behind
+    // Parameters with bindings in the order of their numbers, which have no gaps from 0 on; then uniform
+    // buffers.
+    const spyi_parameter *parameters;
     uint32_t parameter_count;
-    uint32_t group[3];   // threads of a group in x, y, z; already fixed in SPIR-V
+    uint32_t group[3];   // threads of a group in x, y, z; SPIR-V code also fixes them
     uint32_t block_size; // bytes of the parameter block; 0: none
-    bool
-        block_by_address; // the block exceeds profile.max_block_bytes: the kernel takes its address (8 bytes) instead
-    uint32_t shared_bytes; // SPYI_TARGET_CUDA: of dynamic shared memory, at most 48 KiB
+    // The block exceeds profile.max_block_bytes, so the kernel takes its address (8 bytes) instead.
+    bool block_by_address;
+    uint32_t shared_bytes; // SPYI_TARGET_CUDA: dynamic shared memory, at most 48 KiB
 } spyi_interface;
 
-// What all backends' kernels begin with: how much of what a dispatch points to is the kernel's.
+// Every backend's kernel begins with this: the sizes of the arrays that a dispatch points to.
 typedef struct spyi_kernel_base {
     uint32_t block_size;    // bytes
-    uint32_t binding_count; // of all parameters together
+    uint32_t binding_count; // bindings of all parameters together
     uint32_t uniform_count;
     uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES
 } spyi_kernel_base;
 
 SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface);
-SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface); // of a group
-// The parameter that takes a binding number; NULL: none.
+SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface); // threads of a group
+// Returns the parameter that takes a binding number; NULL when there is none.
 SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *iface, uint32_t number);
 static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
     return parameter->kind >= SPYI_PARAMETER_BUFFER;
@@ -6710,129 +6763,147 @@ static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
 
 // >>backend/backend.h ---------------------------------------------------------------------------------------
 
-// The table that a backend fills. Nothing above it mentions an API, and a backend sees api, base and this file only.
+// The table of functions that a backend fills. The rooms above this one mention no graphics API, and a
+// backend sees only api, base and this room.
 //
-// Threads: the device layer calls a backend from one thread at a time, with three exceptions that must be free-threaded:
-// compile, which needs no device, load and destroy_kernel (compile threads). Errors: functions that can fail return a status
-// and append one sentence to `error`, without a prefix; the caller adds function and argument.
+// Threads: the device layer calls a backend from one thread at a time. Three functions must be free-threaded,
+// as compile threads call them: compile (which needs no device), load and destroy_kernel. Errors: functions
+// that can fail return a status and append one sentence to `error`, without a prefix; the caller adds
+// function and argument.
 
-typedef struct spyi_gpu
-    spyi_gpu; // a backend's device; each backend defines its own struct, spyi_gpu_base first
-typedef struct spyi_kernel spyi_kernel; // a compiled kernel, which begins with spyi_kernel_base
-typedef struct spyi_graph spyi_graph;   // work that one launch repeats, likewise opaque
+// A backend's device. Each backend defines its own struct, which begins with spyi_gpu_base.
+typedef struct spyi_gpu spyi_gpu;
+typedef struct spyi_kernel spyi_kernel; // a compiled kernel; begins with spyi_kernel_base
+typedef struct spyi_graph spyi_graph;   // recorded work that one launch repeats; each backend defines its own
 
-typedef struct spyi_work spyi_work; // work.h
+typedef struct spyi_work spyi_work; // defined in work.h
 typedef spy_status (*spyi_record_func)(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
-#define SPYI_WORK_ROOM 24 // kinds of work that a backend's table has room for
+#define SPYI_WORK_ROOM 24 // entries of a backend's table of work
 
-// What kernels are compiled to. What differs between them is in target.h.
+// What kernels are compiled to. target.h says how the targets differ.
 typedef enum spyi_target { SPYI_TARGET_SPIRV, SPYI_TARGET_CUDA, SPYI_TARGET_COUNT } spyi_target;
 
-// What kernels are made for, as data: a kernel's text, and what compile makes of it, depend on this and on no device. Plain
-// bytes without pointers, zeroed before its members are set, so that equal ones have equal bytes.
+// What kernels are made for, as data. A kernel's text and compiled code depend on the profile and on nothing
+// else of the device. Plain bytes without pointers, zeroed before the members are set, so that equal profiles
+// have equal bytes.
 typedef struct spyi_profile {
     spyi_target target;
     uint32_t arch; // SPYI_TARGET_CUDA: compute capability, 90 for sm_90; else 0
-    // Of a program, not of a device, whose own are 0: spy_float_mode, spy_debug_info. SPIR-V has them in itself.
+    // spy_float_mode and spy_debug_info of a program (SPIR-V has them in its code); 0 in a device's profile.
     uint8_t float_mode, debug_info;
-    bool prefers_bindings;    // structured buffers are faster than pointers whatever the size (lavapipe)
+    bool prefers_bindings;    // structured buffers are faster than pointers at any size (lavapipe)
     uint32_t features;        // SPY_FEATURE_*
-    uint32_t max_group_size;  // threads
-    uint32_t max_group_count; // in each dimension
-    uint32_t max_block_bytes; // inline parameters of a dispatch
-    uint32_t max_bindings;    // buffers of a kernel; 0: pointers only
-    uint32_t max_uniforms;    // uniform buffers of a kernel, which count as bindings too
+    uint32_t max_group_size;  // threads of a group
+    uint32_t max_group_count; // groups of a dispatch in each dimension
+    uint32_t max_block_bytes; // bytes of parameters that a dispatch takes inline
+    uint32_t max_bindings;    // buffers of a kernel; 0: the device takes pointers only
+    uint32_t max_uniforms;    // uniform buffers of a kernel; they also count as bindings
     uint32_t max_uniform_bytes;
-    uint64_t bindings_from_bytes; // without prefers_bindings: arrays from this size on use structured buffers
+    // Arrays of at least this size use structured buffers; ignored when prefers_bindings is set.
+    uint64_t bindings_from_bytes;
 } spyi_profile;
 
 // Where memory lies.
 typedef enum spyi_memory {
     SPYI_MEMORY_DEVICE, // fast for kernels; mapped may be NULL
-    SPYI_MEMORY_READBACK // host memory, cached, always mapped; kernels may write it, the host reads it after a wait
+    // Host memory, cached and always mapped. Kernels may write it; the host reads it after a wait.
+    SPYI_MEMORY_READBACK
 } spyi_memory;
 
-// A piece of memory from the driver. The pool of data/ cuts it into blocks.
+// One allocation of the driver. The pool of data/ cuts it into blocks.
 typedef struct spyi_chunk {
     uint64_t handle;  // VkBuffer, CUdeviceptr
     uint64_t address; // GPU address of byte 0; 0 if the device has no pointers
     void *mapped;     // host address of byte 0, coherent; or NULL
     size_t size;
-    void *memory; // the backend's own (VkDeviceMemory); NULL for imported ones
+    void *memory; // the backend's own object (VkDeviceMemory); NULL for imported memory
 } spyi_chunk;
 
-// What a binding is.
+// What a binding refers to.
 typedef enum spyi_binding_kind {
-    SPYI_BINDING_BUFFER // a range of a chunk; views of textures, samplers and acceleration structures will be others
+    // A range of a chunk. Views of textures, samplers and acceleration structures will be others.
+    SPYI_BINDING_BUFFER
 } spyi_binding_kind;
 
-// An argument of a parameter, or of one element of an array. Of buffers, offset is a multiple of limits.binding_alignment,
-// of typed ones of limits.texel_alignment.
+// The argument of one parameter, or of one element of an array. `offset` is a multiple of
+// limits.binding_alignment for buffers, and of limits.texel_alignment for typed buffers.
 typedef struct spyi_binding {
     uint64_t handle;
     uint64_t offset;
-    uint64_t range; // bytes, > 0, at most limits.max_binding_bytes; typed buffers: whole texels, max_texels
-    uint64_t kind;  // spyi_binding_kind
+    // Bytes, > 0, at most limits.max_binding_bytes. Of a typed buffer: whole texels, at most
+    // limits.max_texels.
+    uint64_t range;
+    uint64_t kind; // spyi_binding_kind
 } spyi_binding;
 
-// A uniform-buffer argument: its bytes travel with the dispatch, as the block does.
+// The argument of a uniform buffer: its bytes are copied with the dispatch, like the parameter block.
 typedef struct spyi_uniform {
     const void *data;
-    // At most profile.max_uniform_bytes; 0, on SPYI_TARGET_CUDA only: the kernel has no use for it.
+    // Bytes, at most profile.max_uniform_bytes. 0 (SPYI_TARGET_CUDA only): the kernel does not use it.
     uint32_t size;
 } spyi_uniform;
 
-// A kernel: its code, and what a device must know to run it. compile and load take the same but for the code.
+// What a kernel is made from: its code, and what a device must know to run it. compile and load take the same
+// desc with different code.
 typedef struct spyi_kernel_desc {
-    const char *label; // debug name
-    // For compile: SPIR-V words; SPYI_TARGET_CUDA: text that ends with a NUL. For load: the blob that compile has made of it.
+    const char *label; // name for debug tools
+    // For compile: SPIR-V words, or for SPYI_TARGET_CUDA text that ends with a NUL. For load: the blob that
+    // compile made.
     const void *code;
-    size_t code_size;     // bytes
-    size_t prelude_size;  // SPYI_TARGET_CUDA: so many bytes of the text are the compiler's own prelude
-    const char *entry;    // entry point's name in the code
-    spyi_interface iface; // windows.h has a macro of the longer name
+    size_t code_size; // bytes
+    // SPYI_TARGET_CUDA: bytes of the compiler's own prelude, with which the text begins.
+    size_t prelude_size;
+    const char *entry;    // name of the entry point in the code
+    spyi_interface iface; // named `iface` because windows.h defines a macro `interface`
 } spyi_kernel_desc;
 
-#define SPYI_TIME_SLOTS 1024u // for timestamps
+#define SPYI_TIME_SLOTS 1024u // timestamps that a device holds
 
 typedef struct spyi_limits {
     spy_device_info info;       // what the user sees
-    spyi_profile profile;       // what its kernels are made for
+    spyi_profile profile;       // what the device's kernels are made for
     uint32_t binding_alignment; // bytes
     uint64_t max_binding_bytes;
-    uint32_t texel_alignment;           // bytes
-    uint64_t max_texels;                // of a typed buffer
-    uint8_t texels[SPY_DTYPE_COUNT][4]; // by scalar and columns - 1: spyi_texel_use of typed buffers
-    uint32_t fill_alignment;            // offset and size of fill (4 on Vulkan)
-    bool unified_memory;                // device memory is mapped and cached: no staging
+    uint32_t texel_alignment; // bytes
+    uint64_t max_texels;      // of a typed buffer
+    // texels[scalar][columns - 1]: the SPYI_TEXEL_* of typed buffers with that texel.
+    uint8_t texels[SPY_DTYPE_COUNT][4];
+    uint32_t fill_alignment; // bytes; the offset and size of a fill are multiples (4 on Vulkan)
+    bool unified_memory;     // device memory is mapped and cached: transfers need no staging
 } spyi_limits;
 
 enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
 
-// Counted by the backend for spy_device_stats.
+// Counters that the backend keeps for spy_device_stats.
 typedef struct spyi_gpu_stats {
     uint64_t dispatches, barriers, submits, driver_allocations;
-    uint64_t driver_bytes;    // memory held from the driver, of every sort
-    uint64_t recordings;      // into somebody else's command buffers, not reported as executed yet
-    uint64_t recording_bytes; // of driver_bytes: parameters and uploads that such recordings read
+    uint64_t driver_bytes; // bytes of all memory held from the driver
+    // Recordings into a program's own command buffers that are not yet reported as executed.
+    uint64_t recordings;
+    // Part of driver_bytes: parameters and uploads that these recordings read.
+    uint64_t recording_bytes;
 } spyi_gpu_stats;
 
-// Every backend's device begins with this.
+// The first member of every backend's device.
 typedef struct spyi_gpu_base {
     const struct spyi_backend *backend;
     spyi_context *ctx;
     spyi_limits limits;
-    const char *compiler; // path of the library that compile is to use, if the user has named one; else NULL
+    // Path of the library that compile uses, if the user has named one; else NULL.
+    const char *compiler;
     spyi_gpu_stats stats;
-    uint64_t open; // number of the batch that is being recorded, from 1
-    bool slices;   // waiting in slices of some milliseconds costs what waiting without a limit does
-    // So long a wait looks again and again, before the thread sleeps; 0: it sleeps at once. (A wait on lavapipe with a limit of
-    // 50 us takes 35 us where one with a limit of 50 ms takes 28: spinning is for GPUs.)
+    uint64_t open; // number of the batch that is being recorded; the first is 1
+    bool slices;   // waiting in slices of some milliseconds costs no more than one long wait
+    // Nanoseconds that a wait spins before the thread sleeps; 0: it sleeps at once. (On lavapipe a wait with
+    // a limit of 50 us takes 35 us, and one with a limit of 50 ms takes 28 us: spinning is for GPUs.)
     uint64_t spin_ns;
-    bool borrowed; // somebody else's driver objects, which live no longer than the release of the device
-    // Somebody else's command buffers: an engine submits them when it likes, and reports which it knows to be executed.
-    bool recording; // work is going into one: its results cannot be waited for
-    // Batches from this number on may stand in recordings that the engine has not reported as executed. 0: there is no such recording.
+    // The driver objects belong to the program, and may be gone after the release of the device.
+    bool borrowed;
+    // Work now goes into a command buffer of the program, whose results cannot be waited for: an engine
+    // submits such buffers when it likes, and reports which have been executed.
+    bool recording;
+    // Batches from this number on may be in recordings that the engine has not reported as executed; 0: no
+    // such recording.
     uint64_t held_from;
 } spyi_gpu_base;
 
@@ -6844,66 +6915,72 @@ struct spyi_backend {
     const char *name; // "vulkan"
     size_t (*enumerate)(spy_device_info *infos, size_t capacity, spyi_text *error);
     spy_status (*create)(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu, spyi_text *error);
-    void (*destroy)(spyi_gpu *gpu); // waits; all chunks and kernels have been freed
+    // Waits for all work. The caller has freed all chunks and kernels.
+    void (*destroy)(spyi_gpu *gpu);
 
-    // Memory. Chunks are at least 256-byte aligned. free_chunk: the caller knows that no work uses it any more.
+    // Chunks are aligned to at least 256 bytes. free_chunk: no work uses the chunk any more.
     spy_status (*allocate_chunk)(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                  spyi_chunk *chunk, spyi_text *error);
     void (*free_chunk)(spyi_gpu *gpu, spyi_chunk *chunk);
 
-    // Kernels, in two steps. compile makes of desc->code what can leave the process, for any device of the profile: SPIR-V
-    // words; PTX that ends with a NUL, or a cubin. It appends to `blob`. `compiler`: path of the library that does it; NULL:
-    // the one that is found. `ctx` is for the log, and may be NULL.
+    // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
+    // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
+    // `compiler` is the path of the compiling library; NULL: the one that is found. `ctx` is for the log, and
+    // may be NULL.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
-    // Makes a kernel of a blob, desc->code. destroy_kernel: as free_chunk.
+    // Makes a kernel of a blob, which is desc->code. destroy_kernel: no work uses the kernel any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
     void (*destroy_kernel)(spyi_gpu *gpu, spyi_kernel *kernel);
 
-    // Work (work.h), executed in the order of its recording as far as its barriers ask for it. Each piece is part of the open
-    // batch, whose number is spyi_gpu_base.open; all work with numbers up to n has finished once finished_submit() >= n. By
-    // spyi_work_number; NULL: not supported. Call spyi_record().
+    // Functions that record work (work.h), by spyi_work_number; NULL: not supported. Call spyi_record()
+    // instead. Work runs in the order of its recording as far as its barriers ask for it, and joins the open
+    // batch, whose number is spyi_gpu_base.open. All work of batches up to n has finished once
+    // finished_submit() >= n.
     spyi_record_func record[SPYI_WORK_ROOM];
-    // Device to host; waits for the work up to `after` (a submit number) and no more, submitting it if need be. A GPU's
-    // backend that has `slices` waits by spyi_wait_for(), interruptible.
+    // Copies device memory to the host. Waits for the work up to batch `after` and no more, submitting it if
+    // needed. A backend with `slices` waits by spyi_wait_for() and can be interrupted.
     spy_status (*download)(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset, uint64_t size,
                            uint64_t after, spyi_text *error);
-    // GPU timestamps: begin before the work, end after it; elapsed waits and gives nanoseconds.
+    // GPU timestamps: call begin before the work and end after it; elapsed waits and gives nanoseconds.
     spy_status (*time_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_end)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*time_elapsed)(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
-    uint64_t (*finished_submit)(spyi_gpu *gpu);            // cheap; never waits
-    spy_status (*submit)(spyi_gpu *gpu, spyi_text *error); // hand the open batch to the GPU, if it has work
-    // Waits for our own batches up to number `submit`, submitting first if need be. SPY_ERROR_NOT_READY when the work
-    // with that number is in somebody else's command buffer and has not been reported.
+    uint64_t (*finished_submit)(spyi_gpu *gpu); // cheap; never waits
+    // Hands the open batch to the GPU if it has work.
+    spy_status (*submit)(spyi_gpu *gpu, spyi_text *error);
+    // Waits for batches up to number `submit`, submitting first if needed. Returns SPY_ERROR_NOT_READY when
+    // that work is in a command buffer of the program and has not been reported as executed.
     spy_status (*wait)(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 
-    // Graphs; all NULL where work is not faster for being known before. From graph_begin to graph_end what is recorded
-    // becomes part of a graph and does not run: dispatches that are not indirect, copies, fills, timestamps and their
-    // stores. Barriers are about that graph's own work. graph_end with `graph` NULL drops it.
+    // Graphs; all NULL where graphs make no work faster. Between graph_begin and graph_end, recorded work
+    // becomes part of a graph and does not run: direct dispatches, copies, fills, timestamps and their
+    // stores. Barriers order the work of that graph only. graph_end with `graph` NULL drops the work.
     spy_status (*graph_begin)(spyi_gpu *gpu, spyi_text *error);
     spy_status (*graph_end)(spyi_gpu *gpu, spyi_graph **graph, spyi_text *error);
-    // Gives dispatch number `index` of the graph, from 0, other parameters from the next launch on: block and uniforms, whose
-    // sizes, and all else, stay.
+    // From the next launch on gives dispatch number `index` of the graph (the first is 0) another block and
+    // other uniforms of the same sizes; all else stays.
     spy_status (*graph_change)(spyi_gpu *gpu, spyi_graph *graph, uint32_t index, const spyi_work *dispatch,
                                spyi_text *error);
-    spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error); // one piece of work
-    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph);                        // launched work goes on
-    // Whether a few dispatches that come again and again are launched faster as a graph, now.
+    // Counts as one piece of work.
+    spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
+    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
+    // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
 };
 
 // >>wait.c
 
-// As the table's `wait`. A wait that is longer than the base's spin_ns tells desc.blocking; with `interruptible`, it then asks
-// desc.interrupt every 50 ms, where `slices` says that this costs nothing, and gives SPY_ERROR_INTERRUPTED if that asks to leave.
-// `interruptible` only for work that is not held (held_from).
+// Waits like the table's `wait`. A wait longer than spin_ns calls desc.blocking. If `interruptible`, and if
+// `slices` says that this costs nothing, it then calls desc.interrupt every 50 ms and returns
+// SPY_ERROR_INTERRUPTED when that asks to stop. Do not pass `interruptible` for work at or after held_from.
 SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, bool interruptible,
                                  spyi_text *error);
 
-// >>what a device offers to its backend, for bringing one's own objects (core.c): through a table that data/ gives to the context
+// >>what a device offers to its backend, to import objects of the program (core.c)
 
+// The functions behind it; data/ gives this table to the context.
 typedef struct spyi_core {
     spyi_gpu *(*gpu)(spy_device *device, const char *backend_name, const char *function);
     spy_tensor *(*import_tensor)(spy_device *device, const char *function, const spyi_chunk *chunk,
@@ -6912,24 +6989,27 @@ typedef struct spyi_core {
     spy_status (*recording_reported)(spy_device *device, const char *function);
 } spyi_core;
 
-SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name,
-                                  const char *function); // NULL + error: not that backend
-// A tensor over memory that is not ours. Two imports of one handle share hazards. `chunk->memory` is NULL.
+// Returns NULL and reports an error when the device has another backend.
+SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function);
+// Makes a tensor over memory of the program. Two imports of one handle share hazards. chunk->memory is NULL.
 SPYI_FN spy_tensor *spyi_import_tensor(spy_device *device, const char *function, const spyi_chunk *chunk,
                                        uint64_t offset, uint64_t size, const spy_tensor_desc *desc);
-// The chunk and byte offset of a tensor's first element; false + error for NULL or released ones.
+// Gives the chunk and byte offset of the tensor's first element. Returns false and reports an error for NULL
+// and released tensors.
 SPYI_FN bool spyi_tensor_location(spy_tensor *tensor, const char *function, spyi_chunk *chunk,
                                   uint64_t *offset_bytes);
-// A recording into somebody else's command buffer has been reported: what waited for it goes back to the pool, as far as
-// held_from allows, and what kernels had to say is delivered, bad indices as an error under the name `function`.
+// A recording into a command buffer of the program has been reported as executed. Memory that waited for it
+// goes back to the pool, as far as held_from allows, and messages of kernels are delivered, bad indices as an
+// error of `function`.
 SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *function);
 
 // >>backend/work.h ------------------------------------------------------------------------------------------
 
-// Work: what a backend records. Each piece begins with spyi_work, which says what kind it is, and what must have happened
-// before it. A new kind is a struct that begins so, a spyi_work_kind, and a line in the table of each backend that does it.
+// Work: what a backend records. Each piece of work begins with spyi_work, which has its kind and what must
+// happen before it. A new kind needs a struct that begins with spyi_work, a spyi_work_kind, and an entry in
+// the table of each backend that supports it.
 
-// Where backends have the function for a kind in their tables.
+// Index of a kind's function in a backend's table.
 typedef enum spyi_work_number {
     SPYI_WORK_DISPATCH,
     SPYI_WORK_COPY,
@@ -6943,50 +7023,53 @@ typedef enum spyi_work_number {
 
 typedef char spyi_work_kinds_fit[SPYI_WORK_COUNT < SPYI_WORK_ROOM ? 1 : -1];
 
-// Visits what kept work points to, so that it can leave the process and come back. A visitor may change each pointer and handle
-// that it is shown, and the visit goes on with what it leaves there. Offsets count from the start of the chunk.
+// Visits the pointers of kept work, so that the work can leave the process and come back. A visitor may
+// change each pointer and handle, and the visit continues with the changed value. Offsets are bytes from the
+// start of the chunk.
 typedef struct spyi_work_visitor {
     void (*kernel)(void *user, spyi_kernel **kernel);
-    void (*inside)(void *user,
-                   void *pointer); // where a pointer of any type stands: to bytes behind the work, or NULL
+    // `pointer` is the address of a pointer of any type, which points to bytes behind the work or is NULL.
+    void (*inside)(void *user, void *pointer);
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
-    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // of a chunk
+    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
     void *user;
 } spyi_work_visitor;
 
-// What is true of all work of a kind, whoever does it.
+// What all work of one kind has in common, in every backend.
 typedef struct spyi_work_kind {
     uint32_t number; // spyi_work_number
     const char *name;
-    // Copies the work and all that it points to, but for chunks and kernels, into `bytes`, 16-byte aligned, and returns how
-    // many bytes that takes. `bytes` NULL: only that. The function NULL: the work cannot be kept, in a command list for one.
+    // Copies the work and what it points to, except chunks and kernels, to `bytes` (16-byte aligned), and
+    // returns the number of bytes. With `bytes` NULL only returns the number. A NULL function: the work
+    // cannot be kept, for example in a command list.
     size_t (*keep)(const spyi_work *work, void *bytes);
-    // Shows all pointers and handles of kept work to the visitor, but for those of spyi_work. NULL: it has none.
+    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL: there are
+    // none.
     void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
-// How work uses a part of a resource. Textures have bits of their own, which their layouts follow from; READS and WRITES are
-// set besides.
+// How work uses a part of a resource. Textures have further bits, which decide their layouts; READS and
+// WRITES are set as well.
 enum {
     SPYI_USE_READS = 1,
     SPYI_USE_WRITES = 2,
     SPYI_USE_COUNTS = 4,  // group counts of an indirect dispatch
-    SPYI_USE_TEXTURE = 8, // from here on
+    SPYI_USE_TEXTURE = 8, // this value and higher ones are of textures
     SPYI_USE_SAMPLED = 8,
     SPYI_USE_STORED = 16, // loads and stores by coordinates
     SPYI_USE_ATTACHMENT = 32,
     SPYI_USE_COPIED = 64
 };
 
-// Layers of a texture's level change from how they were used last to how the work uses them.
+// Layers of one level of a texture change from their last use to the use that the work makes of them.
 typedef struct spyi_transition {
-    uint64_t texture; // its handle: VkImage
+    uint64_t texture; // the texture's handle: VkImage
     uint32_t level, first_layer, layer_count;
-    uint32_t from, to; // SPYI_USE_*; from 0: what is there is of no use
+    uint32_t from, to; // SPYI_USE_*; `from` 0: the old content is not needed
 } spyi_transition;
 
-// What must come before work: nothing; or a barrier, so that it sees all earlier work finished; or transitions, with or
-// without such a barrier. Work on buffers alone has no transitions.
+// What must come before work: nothing; a barrier, after which the work sees all earlier work finished; or
+// transitions, with or without a barrier. Work on buffers alone has no transitions.
 typedef struct spyi_before {
     bool barrier;
     uint32_t transition_count;
@@ -7008,7 +7091,8 @@ static inline spyi_work spyi_work_of(const spyi_work_kind *kind) {
     return work;
 }
 
-// Records work with whatever its backend has for its kind. SPY_ERROR_UNSUPPORTED: nothing; the error names the kind.
+// Records work with its backend's function. Without one returns SPY_ERROR_UNSUPPORTED; `error` names the
+// kind.
 SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, const spyi_work *work,
                                          spyi_text *error);
 static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gpu *gpu, const spyi_work *work,
@@ -7020,20 +7104,21 @@ static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gp
 
 // >>the kinds
 
-// The barrier of an indirect dispatch also covers the reading of its group counts, which other barriers need not.
+// A barrier before an indirect dispatch also covers the read of its group counts; other barriers need not.
 typedef struct spyi_dispatch {
     spyi_work work;
     spyi_kernel *kernel;
-    const void *block;            // block_size bytes of the kernel; copied during the call
-    const spyi_binding *bindings; // binding_count of the kernel, by number
-    const spyi_uniform *uniforms; // uniform_count of the kernel; copied during the call
-    uint32_t groups[3];           // each > 0 and within limits; unused when indirect
-    uint64_t indirect;        // handle of a chunk that holds the three group counts (uint32_t); 0: `groups`
-    uint64_t indirect_offset; // where in the chunk: a multiple of 4; read when indirect
+    const void *block;            // the kernel's block_size bytes; copied during the call
+    const spyi_binding *bindings; // the kernel's binding_count bindings, by number
+    const spyi_uniform *uniforms; // the kernel's uniform_count uniform buffers; copied during the call
+    uint32_t groups[3];           // each > 0 and within the limits; unused when indirect
+    // Handle of a chunk with the three group counts (uint32_t); 0: use `groups`.
+    uint64_t indirect;
+    uint64_t indirect_offset; // bytes, a multiple of 4; used when indirect
 } spyi_dispatch;
 SPYI_FN const spyi_work_kind *spyi_work_dispatch(void);
 
-// Between two ranges that do not overlap.
+// Copies between two ranges that do not overlap.
 typedef struct spyi_copy_work {
     spyi_work work;
     const spyi_chunk *to, *from;
@@ -7056,7 +7141,7 @@ typedef struct spyi_fill_work {
     spyi_work work;
     const spyi_chunk *to;
     uint64_t offset, size; // bytes, multiples of limits.fill_alignment
-    uint32_t pattern;      // its first byte in memory stands at `offset`
+    uint32_t pattern;      // the byte at `offset` gets its first byte in memory
 } spyi_fill_work;
 SPYI_FN const spyi_work_kind *spyi_work_fill(void);
 static inline spyi_fill_work spyi_fill_of(const spyi_chunk *to, uint64_t offset, uint64_t size,
@@ -7070,7 +7155,7 @@ static inline spyi_fill_work spyi_fill_of(const spyi_chunk *to, uint64_t offset,
     return fill;
 }
 
-// Host to device in order of work.
+// Copies host memory to the device, in the order of recorded work.
 typedef struct spyi_upload_work {
     spyi_work work;
     const spyi_chunk *to;
@@ -7089,7 +7174,8 @@ static inline spyi_upload_work spyi_upload_of(const spyi_chunk *to, uint64_t off
     return upload;
 }
 
-// Names for debug tools: of the work between push and pop, or of a point. Does nothing where there are no debug tools.
+// Names for debug tools, of the work between push and pop, or of one point. Without debug tools they do
+// nothing.
 typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
 typedef struct spyi_label_work {
     spyi_work work;
@@ -7105,9 +7191,9 @@ static inline spyi_label_work spyi_label_of(spyi_label label, const char *name) 
     return work;
 }
 
-// GPU times in memory, for devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot when all work recorded before
-// it is done; a store writes the slots 0 ... count - 1, all of which have been noted, as uint64_t in units of
-// limits.info.timestamp_period_ns.
+// GPU times in memory, on devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot once all work
+// recorded before it has finished. A store writes slots 0 to count - 1, which must all be noted, as uint64_t
+// in units of limits.info.timestamp_period_ns.
 typedef struct spyi_time_mark_work {
     spyi_work work;
     uint32_t slot; // below SPYI_TIME_SLOTS
@@ -7138,33 +7224,36 @@ static inline spyi_time_store_work spyi_time_store_of(const spyi_chunk *to, uint
 
 // >>backend/target.h ----------------------------------------------------------------------------------------
 
-// Targets: what kernels are compiled to. What one target does otherwise than another is a column of one table, and what must read
-// or mend a target's own code is in compiler/target_*.c, behind a table of its own (compiler/target.h).
+// Targets: what kernels are compiled to. The differences between targets are members of spyi_rules, one row
+// for each target. Code that reads or repairs a target's own code is in compiler/target_*.c
+// (compiler/target.h).
 
 typedef struct spyi_rules {
     // The code that Slang makes.
-    const char *suffix; // of files that it is written to
-    bool is_text;       // begins with the compiler's own prelude and ends with a NUL
+    const char *suffix; // of files with the code
+    bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
     // Types in memory.
-    const char *boolean; // what bare bools are
-    uint8_t bool_size;   // ... and their bytes
-    bool
-        aligns_vectors; // of two and of four lie on their whole size (16 at most); halves of three and four are two pairs
-    bool
-        pads_structs; // structs and elements of arrays fill whole multiples of their alignment, also the last one, and inside others
-    // What kernels load and store.
-    bool
-        block_is_global; // the block is a constant of the program (push constants); else an argument of the entry point
-    bool splits_vectors; // vectors of 3 and 4 64-bit scalars go scalar by scalar
-    bool packs_words;    // small scalars of wide variants go 16 bytes at a time, as uint4
-    uint8_t
-        wide_scalar; // bytes; larger scalars in a row go one by one, unrolled, rather than four to a thread
-    // Parameters.
-    bool
-        by_address; // no bindings: buffers are addresses and counts, uniform buffers addresses, in what is around them
-    bool typed_buffers;  // Buffer<T>
-    bool unsized_arrays; // T[]
-    bool tensor_views;   // TensorView<T>, and [CudaKernel] functions, which have them
+    const char *boolean; // type of a plain bool in memory
+    uint8_t bool_size;   // bytes of a bool in memory
+    // Vectors of two and four are aligned to their whole size, at most 16 bytes; half3 and half4 are laid
+    // out as two pairs.
+    bool aligns_vectors;
+    // Structs and array elements are padded to a multiple of their alignment, also the last element of an
+    // array and a struct inside another.
+    bool pads_structs;
+    // Loads and stores of kernels. block_is_global: the parameter block is a constant of the program (push
+    // constants); else it is an argument of the entry point.
+    bool block_is_global;
+    bool splits_vectors; // vectors of 3 and 4 64-bit scalars are loaded scalar by scalar
+    bool packs_words;    // wide variants move small scalars 16 bytes at a time, as uint4
+    // Bytes; larger scalars go one by one, unrolled, rather than four neighbours to a thread.
+    uint8_t wide_scalar;
+    // Parameters. by_address: there are no bindings; a buffer is an address and a count, a uniform buffer is
+    // an address, inside the block or buffer that holds it.
+    bool by_address;
+    bool typed_buffers;  // the target has Buffer<T>
+    bool unsized_arrays; // the target has T[]
+    bool tensor_views;   // the target has TensorView<T> and [CudaKernel] functions
     bool entry_arrays;   // an entry point takes arrays of buffers as its own parameters
 } spyi_rules;
 
@@ -7172,15 +7261,15 @@ SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target);
 
 // >>for backends
 
-// What a device's profile has of what the user sees.
+// Fills the members of a profile that equal those of the user's device info.
 SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info);
-// spyi_backend.compile where drivers take the code as it is.
+// spyi_backend.compile for drivers that take the code as it is.
 SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                       const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
 
 // >>backend/interface.c -------------------------------------------------------------------------------------
 
-// Questions about a program's interface.
+// Counts and finds parameters of a kernel's interface.
 
 SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface) {
     spyi_kernel_base counts;
@@ -7209,7 +7298,7 @@ SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *iface, u
 
 // >>backend/core.c ------------------------------------------------------------------------------------------
 
-// What a backend asks of the device that it serves.
+// The functions that a backend may call on its device.
 
 SPYI_FN spyi_gpu *spyi_device_gpu(spy_device *device, const char *backend_name, const char *function) {
     return SPYI_CONTEXT(device)->core->gpu(device, backend_name, function);
@@ -7237,12 +7326,12 @@ SPYI_FN spy_status spyi_recording_reported(spy_device *device, const char *funct
 
 // >>backend/wait.c ------------------------------------------------------------------------------------------
 
-// Waiting for work of a backend: without telling anybody while the backend spins, then with desc.blocking told and desc.interrupt
-// asked.
+// Waits for a backend's work: first spins without calling the program, then calls desc.blocking and
+// desc.interrupt.
 
-#define SPYI_WAIT_SLICE_NS 50000000u // desc.interrupt is asked so often
+#define SPYI_WAIT_SLICE_NS 50000000u // time between two calls of desc.interrupt
 
-// Waits for at most `slice_ns`, and takes that from *timeout_ns.
+// Waits for at most `slice_ns`, and subtracts that from *timeout_ns.
 static spy_status spyi_wait_slice(spyi_gpu_base *base, uint64_t submit, uint64_t slice_ns,
                                   uint64_t *timeout_ns, spyi_text *error) {
     if (slice_ns > *timeout_ns) slice_ns = *timeout_ns;
@@ -7250,7 +7339,7 @@ static spy_status spyi_wait_slice(spyi_gpu_base *base, uint64_t submit, uint64_t
     return base->backend->wait((spyi_gpu *)(void *)base, submit, slice_ns, error);
 }
 
-// "Not ready" after a slice is no failure when the wait goes on: what was said of it is removed.
+// Removes the text of a "not ready" after a slice: when the wait continues, that is no failure.
 static void spyi_wait_goes_on(spyi_text *error, size_t size) {
     if (error->data) error->data[error->size = size] = 0;
 }
@@ -7262,8 +7351,9 @@ SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeou
     bool asks = interruptible && base->slices && interrupt->func;
     size_t before = error->size;
     spy_status status;
-    // Most waits for a GPU end within the spin. A program's lock that is released meanwhile (an interpreter's, say) may be taken
-    // by another thread, which keeps it for milliseconds: so desc.blocking hears only of waits that last longer.
+    // Most waits for a GPU end during the spin. When desc.blocking releases a program's lock (an
+    // interpreter's, say), another thread may take the lock and keep it for milliseconds: so desc.blocking is
+    // called only for longer waits.
     if (base->spin_ns > 0 && base->ctx->blocking.func) {
         status = spyi_wait_slice(base, submit, base->spin_ns, &timeout_ns, error);
         if (status != SPY_ERROR_NOT_READY || timeout_ns == 0) return status;
@@ -7285,15 +7375,16 @@ SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeou
 
 // >>backend/work.c ------------------------------------------------------------------------------------------
 
-// The kinds of work that the library has, and how they are kept.
+// The kinds of work that the library has, and how their pieces are kept.
 
-// Work that points to nothing of its own.
+// Keeps work that points to nothing which must be kept with it.
 static size_t spyi_keep_plain(const spyi_work *work, size_t size, void *bytes) {
     if (bytes) memcpy(bytes, work, size);
     return size;
 }
 
-// Copies `size` bytes to where `used` says, behind which they stand from then on. Returns where; NULL: only counts.
+// Copies `size` bytes to the next 16-byte boundary of `bytes` after *used, which then ends behind them.
+// Returns the address of the copy; with `bytes` NULL only counts, and returns NULL.
 static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t *used) {
     size_t at = spyi_align(*used, 16);
     void *place = bytes ? (char *)bytes + at : NULL;
@@ -7304,7 +7395,7 @@ static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t 
 
 // >>dispatch
 
-// The uniform buffers' bytes stand one behind the other, each 16-byte aligned.
+// The uniform buffers' bytes come one behind the other, each 16-byte aligned.
 static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
     const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
     const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
@@ -7327,7 +7418,7 @@ static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
     return used;
 }
 
-// How many bindings and uniform buffers there are, the kernel says: it comes first.
+// Visits the kernel first, as it has the numbers of bindings and uniform buffers.
 static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
     spyi_dispatch *d = (spyi_dispatch *)(void *)work;
     v->kernel(v->user, &d->kernel);
@@ -7380,7 +7471,7 @@ SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
     return &kind;
 }
 
-// Host data are of one moment: a list copies from device memory.
+// Uploads cannot be kept, as host data are those of one moment: a list copies from device memory instead.
 SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
     static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL, NULL };
     return &kind;
@@ -7444,13 +7535,14 @@ SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, con
 
 // clang-format off
 static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
-    // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver gets the upper half of
-    // 64-bit vectors of 3 and 4 wrong at some places. A global block is read field by field; an entry-point parameter would
-    // first be copied whole.
+    // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver sometimes
+    // gets the upper half of 64-bit vectors of 3 and 4 wrong. A global block is read field by field; an
+    // entry-point parameter would first be copied as a whole.
     //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed unsized views arrays
     { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  false, false, true },
-    // CUDA's arguments lie in constant memory, and bools in bytes. Its half4 is aligned to 4 bytes only, which makes two accesses
-    // of it. Four doubles a thread are two accesses, each over every second half of the lines. For typed buffers Slang has no code.
+    // CUDA's arguments lie in constant memory, and a bool is a byte. Its half4 is aligned to 4 bytes only, so
+    // that it takes two accesses. Four doubles a thread are two accesses, each of which uses every second half
+    // of the cache lines. Slang makes no code for typed buffers.
     { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,  true,  false },
 };
 // clang-format on
@@ -7475,54 +7567,54 @@ SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, c
 
 // >>backend/null/null.h -------------------------------------------------------------------------------------
 
-// The null backend: a device without a GPU, for tests. It writes down all work in a list that a test reads,
-// moves bytes for real in host memory, and lets a function of the test stand in for the kernels.
+// The null backend: a device without a GPU, for tests. It logs all work in a list that a test reads, moves
+// bytes in host memory, and calls a function of the test in place of kernels.
 //
-// Work is done when its submit finishes, not when it is recorded: a missing submit, wait or barrier shows as
-// wrong data or in the report. The report lists each broken rule of backend.h in a line: ranges outside a
+// Work runs when its submit finishes, not when it is recorded: a missing submit, wait or barrier shows as
+// wrong data or in the report. The report lists each broken rule of backend.h on a line: ranges outside a
 // chunk, misaligned offsets, transfers and bindings that overlap without a barrier, chunks freed or kernels
 // destroyed while in use, leaks.
 //
-// Threads: as backend.h says; the spyi_null_* functions as the device layer's calls, from one thread at a
-// time.
+// Threads: as backend.h says. The spyi_null_* functions are called from one thread at a time, like the device
+// layer's calls.
 
 SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
 
-// For spy_device_desc.backend_desc; NULL is all zero, and zero is the default.
+// For spy_device_desc.backend_desc; NULL means all zero. A zero member stands for the default in its comment.
 typedef struct spyi_null_desc {
-    spyi_target target;         // what kernels are compiled to; nothing but on_kernel looks at their code
+    spyi_target target;         // what kernels are compiled to; only on_kernel reads their code
     uint32_t max_block_bytes;   // 128
     uint32_t max_bindings;      // 16
-    bool pointers_only;         // limits.max_bindings is 0
+    bool pointers_only;         // limits.profile.max_bindings is 0
     bool bindings_only;         // chunks have no address
     uint32_t binding_alignment; // 64
     uint64_t max_binding_bytes; // 1 GiB
     uint32_t texel_alignment;   // 64
     uint64_t max_texels;        // 64 Mi
-    bool no_texels;        // typed buffers have no formats; else 8, 16 and 32 bits, but not three of them
+    bool no_texels;        // typed buffers have no formats; default: 8, 16 and 32 bits, 1, 2 or 4 columns
     uint32_t max_uniforms; // 12
     uint32_t max_uniform_bytes; // 65536
     uint32_t fill_alignment;    // 4
     bool prefers_bindings;
     uint64_t bindings_from_bytes; // never
-    bool unified_memory;          // device memory is mapped; else only readback memory is
+    bool unified_memory;          // device memory is mapped; default: only readback memory is
     uint32_t max_group_count;     // 65535, in each of the three dimensions
     uint32_t max_group_size;      // 1024
     uint32_t subgroup_size;       // 32
-    uint32_t features;            // all SPY_FEATURE_*; without POINTERS when bindings_only
+    uint32_t features;            // all SPY_FEATURE_*, without POINTERS when bindings_only
     uint64_t memory_bytes;        // 4 GiB; allocations beyond it fail
-    double timestamp_period_ns;   // 1; the clock goes on 1000 ticks with each dispatch
-    bool fail_create;             // the creation of the device fails
+    double timestamp_period_ns;   // 1; each dispatch advances the clock by 1000 ticks
+    bool fail_create;             // creating the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
-    bool no_log;                  // work is forgotten once it is done
-    // Sees each kernel that is made: SPY_OK, or it is refused. Threads: as load.
+    bool no_log;                  // work is removed from the list once it has finished
+    // Called for each kernel that is loaded; a status other than SPY_OK refuses it. Threads: as load.
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
-    spyi_text *report; // the test's own text for broken rules, which outlives the device
+    spyi_text *report; // a text of the test that gets the report, and outlives the device
 } spyi_null_desc;
 
 typedef enum spyi_null_op_kind {
-    SPYI_NULL_OTHER, // what the backend only writes down
+    SPYI_NULL_OTHER, // work that the backend only logs
     SPYI_NULL_DISPATCH,
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
@@ -7530,90 +7622,92 @@ typedef enum spyi_null_op_kind {
     SPYI_NULL_LABEL
 } spyi_null_op_kind;
 
-// One piece of recorded work. Valid until spyi_null_clear_ops() or the end of the device.
+// One piece of recorded work. It is valid until spyi_null_clear_ops() or the end of the device.
 typedef struct spyi_null_op {
-    spyi_null_op_kind kind; // stores of timestamps are uploads
+    spyi_null_op_kind kind; // a store of timestamps counts as an upload
     const spyi_work *work;  // a copy, with its transitions
     bool barrier;
     bool done;
     uint64_t submit; // number of its batch
-    // dispatch
-    const char *label; // the kernel's; "" if it has none. Of labels: the name, "" for a pop
+    // Of dispatches:
+    const char *label; // the kernel's label, or ""; of a label: its name, "" for a pop
     uint32_t group_size;
-    uint32_t groups[3]; // indirect ones have them from `from` once they are done
+    uint32_t groups[3]; // of an indirect dispatch: filled from `from` when it runs
     bool block_by_address;
     uint32_t block_size;
     const void *block; // block_size bytes
     uint32_t binding_count;
     const spyi_binding *bindings;
-    const spyi_interface *iface; // what they are; valid as long as the kernel
+    const spyi_interface *iface; // describes the bindings; valid as long as the kernel
     uint32_t uniform_count;
-    const spyi_uniform *uniforms; // with their bytes
-    // copy: both; fill and upload: to; indirect dispatch: from
-    uint64_t to, to_offset; // handle, bytes
+    const spyi_uniform *uniforms; // with copies of their bytes
+    // A copy sets `to` and `from`, a fill and an upload set `to`, an indirect dispatch sets `from`.
+    uint64_t to, to_offset; // handle and byte offset
     uint64_t from, from_offset;
     uint64_t size;    // bytes
-    uint32_t pattern; // fill
-    const void *data; // upload: size bytes
-    // the backend's own
+    uint32_t pattern; // of a fill
+    const void *data; // of an upload: `size` bytes
+    // Used by the backend alone:
     unsigned char *to_memory;
     const unsigned char *from_memory;
     struct spyi_null_kernel *kernel;
 } spyi_null_op;
 
-// All of it as text, a line for each piece, with what came before it.
+// Appends the recorded work as text, a line for each piece, with its barriers and transitions.
 SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out);
 
 SPYI_FN size_t spyi_null_op_count(spyi_gpu *gpu);
 SPYI_FN const spyi_null_op *spyi_null_get_op(spyi_gpu *gpu, size_t index); // NULL beyond the last
-SPYI_FN void spyi_null_clear_ops(spyi_gpu *gpu);                           // forgets what is done
+SPYI_FN void spyi_null_clear_ops(spyi_gpu *gpu);                           // forgets finished work
 
-// Stands in for the kernels: called for each dispatch when it is carried out. Addresses in its block are host
-// addresses; memory of its bindings is found by spyi_null_memory().
+// Runs in place of a kernel, for each dispatch when it is executed. Addresses in the block are host
+// addresses; spyi_null_memory() finds the memory of bindings.
 typedef void (*spyi_null_func)(spyi_gpu *gpu, const spyi_null_op *op, void *user_data);
 SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *user_data);
 
-// Host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
+// Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
-// A chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
+// Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
 
-// hold: submits finish only by spyi_null_finish(), or when something waits for them without end; a wait with
-// a time limit gives SPY_ERROR_NOT_READY at once. Not hold (the default): a submit finishes at once, and so
-// do held ones.
+// With `hold`, submits finish only by spyi_null_finish(), or by a wait without a time limit; a wait with a
+// limit returns SPY_ERROR_NOT_READY at once. Without `hold` (the default) submits finish at once, the held
+// ones included.
 SPYI_FN void spyi_null_hold_submits(spyi_gpu *gpu, bool hold);
-SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // all submits up to this one
+SPYI_FN void spyi_null_finish(spyi_gpu *gpu, uint64_t submit); // finishes all submits up to this one
 
 typedef enum spyi_null_step {
     SPYI_NULL_STEP_ALLOCATE, // allocate_chunk
     SPYI_NULL_STEP_KERNEL,   // load
-    SPYI_NULL_STEP_RECORD,   // whatever is recorded
+    SPYI_NULL_STEP_RECORD,   // any recorded work
     SPYI_NULL_STEP_SUBMIT,
     SPYI_NULL_STEP_COUNT
 } spyi_null_step;
 
-// The next such step but `skip` fails once with `status`. SPY_ERROR_DEVICE_LOST stays: open work is dropped,
-// all further work fails, and everything counts as finished. SPY_OK takes the order back.
+// After `skip` more of these steps, the next one fails once with `status`. SPY_ERROR_DEVICE_LOST is
+// permanent: open work is dropped, all further work fails, and everything counts as finished. SPY_OK cancels
+// the order.
 SPYI_FN void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, spy_status status);
 
-SPYI_FN const char *spyi_null_report(spyi_gpu *gpu); // broken rules, one a line; "" when there are none
+SPYI_FN const char *spyi_null_report(spyi_gpu *gpu); // one broken rule a line; "" when there are none
 
 typedef struct spyi_null_counts {
-    uint64_t chunks, chunk_bytes; // alive, imported ones left out
-    uint64_t kernels;             // alive
+    uint64_t chunks, chunk_bytes; // not freed yet, without imported ones
+    uint64_t kernels;             // not destroyed yet
 } spyi_null_counts;
 SPYI_FN spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu);
 
 // >>backend/null/internal.h ---------------------------------------------------------------------------------
 
-// The null backend's own types, and what its files share. null.c makes the device, objects.c its chunks and kernels, record.c
-// writes work down and carries it out in order, works.c knows the kinds of work, report.c says what went wrong.
+// The null backend's own types and shared functions. null.c makes the device, objects.c its chunks and
+// kernels, record.c logs work and executes it in order, works.c has the kinds of work, report.c writes the
+// report.
 
 typedef struct spyi_null_chunk {
     uint64_t handle;
     unsigned char *data; // 256-byte aligned
     size_t size;
-    void *block; // what malloc() gave; NULL: imported
+    void *block; // memory from malloc(); NULL: imported
     struct spyi_null_chunk *next;
 } spyi_null_chunk;
 
@@ -7621,29 +7715,29 @@ typedef struct spyi_null_kernel {
     spyi_kernel_base base; // first
     char *label;
     spyi_interface iface;
-    spyi_parameter *parameters; // the interface's
-    spyi_atomic pending;        // recorded dispatches that are not done
+    spyi_parameter *parameters; // the parameters that iface points to
+    spyi_atomic pending;        // recorded dispatches that have not finished
 } spyi_null_kernel;
 
 typedef struct spyi_null_gpu {
     spyi_gpu_base base;
     spyi_null_chunk *chunks;
     uint64_t last_handle;
-    spyi_null_counts counts; // kernels: under lock
+    spyi_null_counts counts; // `kernels` is guarded by `lock`
     uint64_t memory_bytes;
 
-    // The list lies on the process allocator: tests that count desc.allocator's calls see the library's
-    // alone.
+    // The list is on the process allocator: tests that count the calls of desc.allocator then see only the
+    // library's.
     spyi_null_op **ops;
     size_t op_count, op_capacity;
-    size_t done_count; // ops before this one are done
+    size_t done_count; // ops before this one have finished
     bool no_log;
 
-    uint64_t finished; // submit number
+    uint64_t finished; // number of the last finished submit
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
     uint64_t marks[SPYI_TIME_SLOTS]; // ticks
-    uint32_t label_depth;            // pushed and not popped
+    uint32_t label_depth;            // labels pushed and not yet popped
     int time_state;                  // 0: never begun, 1: begun, 2: ended
 
     spyi_null_func func;
@@ -7651,7 +7745,7 @@ typedef struct spyi_null_gpu {
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
 
-    spyi_mutex lock; // the rest is also used by compile threads
+    spyi_mutex lock; // guards the members below, which compile threads also use
     spyi_text own_report, *report;
     spy_status fail_status[SPYI_NULL_STEP_COUNT];
     uint32_t fail_skip[SPYI_NULL_STEP_COUNT];
@@ -7663,25 +7757,25 @@ static inline spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
 
 // >>works.c
 
-// What the backend does for a kind of work beyond writing it down.
+// How the backend handles one kind of work, besides logging it.
 typedef struct spyi_null_rule {
     spyi_null_op_kind kind;
-    bool at_once; // `check` does the work: there is nothing to write down
-    // The rules of backend.h. NULL: there are none.
+    bool at_once; // `check` also executes the work, which is not logged
+    // Checks the rules of backend.h. NULL: there are none.
     spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
-    size_t (*keep)(const spyi_work *work, void *bytes); // NULL: the kind's own
-    size_t (*extra)(const spyi_work *work);             // bytes for what the op keeps besides; NULL: 0
-    // Fills the op, whose `work` is the copy. NULL: there is nothing.
+    size_t (*keep)(const spyi_work *work, void *bytes); // NULL: use the kind's own
+    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL: 0
+    // Fills the op, whose `work` is already the copy. NULL: nothing to fill.
     void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
-    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL: it changes nothing
+    void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL: the work changes no memory
 } spyi_null_rule;
 
-// Of work that the backend does not know: it is written down, and changes nothing.
+// Returns the rule for the work. Work that the backend does not know is logged and changes nothing.
 SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work);
 
 // >>objects.c
 SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle);
-// Host address of a range; NULL, and the rule's text, when there is no such range.
+// Returns the host address of a range; NULL, with the broken rule in `error`, when there is no such range.
 SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
                                        uint64_t size, spyi_text *error);
 SPYI_FN spyi_null_chunk *spyi_null_add_chunk(spyi_null_gpu *n, void *block, unsigned char *data, size_t size);
@@ -7699,7 +7793,7 @@ SPYI_FN bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, u
                                uint64_t b_size);
 SPYI_FN void spyi_null_forget_done(spyi_null_gpu *n);
 SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit);
-// After the loss of a device nothing is carried out, and nothing is waited for.
+// Marks the device as lost: work is no longer executed, and nothing is waited for.
 SPYI_FN void spyi_null_lose(spyi_null_gpu *n);
 SPYI_FN spy_status spyi_null_lost(spyi_text *error);
 SPYI_FN uint64_t spyi_null_finished_submit(spyi_gpu *gpu);
@@ -7712,18 +7806,18 @@ SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
 // >>report.c
-// A rule of backend.h is broken: into the report, and to the caller, or to the log where the caller takes no error.
+// A rule of backend.h is broken: appends a line to the report, and to `error`, or to the log when `error` is
+// NULL.
 SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...)
     SPYI_PRINTF(3, 4);
-// Whether the test has ordered this step to fail.
+// Returns the status with which a test has ordered this step to fail, else SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error);
 
 // >>backend/null/report.c -----------------------------------------------------------------------------------
 
-// What the null backend has to say: broken rules, failures that a test has asked for, and its work as text.
+// What the null backend reports: broken rules, failures that a test has ordered, and its work as text.
 
-// A rule of backend.h is broken: into the report, and to the caller, or to the log where the caller takes no
-// error.
+// Reports a broken rule of backend.h to the report, and to the caller, or to the log when `error` is NULL.
 SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...) {
     spyi_text text = { NULL, 0, 0 };
     char line[512];
@@ -7741,7 +7835,7 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
     return SPY_ERROR_INTERNAL;
 }
 
-// Whether the test has ordered this step to fail.
+// Returns the status with which the test has ordered this step to fail, else SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error) {
     spy_status status;
     spyi_mutex_lock(&n->lock);
@@ -7814,7 +7908,7 @@ SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle) {
     return c;
 }
 
-// Host address of a range; NULL, and the rule's text, when there is no such range.
+// Returns the host address of a range; NULL, with the broken rule in `error`, when there is no such range.
 SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
                                        uint64_t size, spyi_text *error) {
     spyi_null_chunk *c = spyi_null_find(n, handle);
@@ -7880,7 +7974,7 @@ SPYI_FN spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, s
         spyi_text_add(error, "no host memory for a chunk of %llu bytes", (unsigned long long)size);
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    memset(c->data, 0xcd, size); // what reads uninitialised memory shall see that it does
+    memset(c->data, 0xcd, size); // so that a read of uninitialised memory shows
     n->counts.chunks++;
     n->counts.chunk_bytes += size;
     n->base.stats.driver_allocations++;
@@ -7913,7 +8007,7 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
         if (spyi_null_op_uses(n->ops[i], c->handle)) {
             spyi_null_broken(n, NULL, "free_chunk: submit %llu still uses the chunk",
                              (unsigned long long)n->ops[i]->submit);
-            return; // kept, so that the work has somewhere to go
+            return; // the chunk is kept, so that the work can still use it
         }
     }
     *link = c->next;
@@ -7927,7 +8021,7 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 
 // >>kernels
 
-// Numbers without gaps, within the limits.
+// Checks that the parameters' numbers have no gaps and that they are within the limits.
 static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface,
                                              spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
@@ -7946,8 +8040,7 @@ static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interf
     return SPY_OK;
 }
 
-static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *iface,
-                                            spyi_text *error) {
+static spy_status spyi_null_check_interface(spyi_null_gpu *n, const spyi_interface *iface, spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
     const spyi_kernel_base has = spyi_interface_counts(iface);
     const uint32_t threads = spyi_interface_threads(iface);
@@ -7986,8 +8079,7 @@ SPYI_FN spy_status spyi_null_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, s
     }
     k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
     if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
-    if (k)
-        k->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *k->parameters);
+    if (k) k->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *k->parameters);
     if (!k || !k->label || !k->parameters) {
         if (k) free(k->label);
         if (k) free(k->parameters);
@@ -8025,9 +8117,10 @@ SPYI_FN void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
 
 // >>backend/null/works.c ------------------------------------------------------------------------------------
 
-// The kinds of work that the null backend carries out: the rules of backend.h for each, and what it does to memory.
+// The kinds of work that the null backend executes: each kind's rules of backend.h, and what it does to
+// memory.
 
-// Where the op writes and reads: ranges that have been checked.
+// Sets the range that the op writes or reads; the range has been checked.
 static void spyi_null_set_to(spyi_null_gpu *n, spyi_null_op *op, const spyi_chunk *to, uint64_t offset,
                              uint64_t size) {
     op->to = to->handle;
@@ -8113,7 +8206,7 @@ static void spyi_null_describe_dispatch(spyi_null_gpu *n, spyi_null_op *op, cons
     op->iface = &k->iface;
     op->uniform_count = k->base.uniform_count;
     op->uniforms = d->uniforms;
-    memcpy(extra, k->label, strlen(k->label) + 1); // the kernel may go before its work is looked at
+    memcpy(extra, k->label, strlen(k->label) + 1); // the kernel may be destroyed before a test reads the op
     op->label = (const char *)extra;
 }
 
@@ -8126,7 +8219,7 @@ static void spyi_null_run_dispatch(spyi_null_gpu *n, spyi_null_op *op) {
     if (op->from) memcpy(op->groups, op->from_memory, sizeof op->groups);
     if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
     spyi_atomic_add(&op->kernel->pending, -1);
-    op->kernel = NULL; // may be destroyed from now on
+    op->kernel = NULL; // the kernel may be destroyed from now on
 }
 
 // >>transfers
@@ -8169,7 +8262,7 @@ static void spyi_null_describe_fill(spyi_null_gpu *n, spyi_null_op *op, const sp
     op->pattern = f->pattern;
 }
 
-// The pattern's first byte in memory stands at `to_offset`.
+// The byte at `to_offset` gets the pattern's first byte in memory.
 static void spyi_null_run_fill(spyi_null_gpu *n, spyi_null_op *op) {
     (void)n;
     for (uint64_t i = 0; i < op->size; i++) op->to_memory[i] = ((const unsigned char *)&op->pattern)[i % 4];
@@ -8193,7 +8286,7 @@ static size_t spyi_null_upload_extra(const spyi_work *work) {
 static void spyi_null_describe_upload(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
                                       void *extra) {
     const spyi_upload_work *u = (const spyi_upload_work *)(const void *)work;
-    memcpy(extra, u->data, (size_t)u->size); // it may change after the return
+    memcpy(extra, u->data, (size_t)u->size); // the caller's bytes may change after the return
     op->data = extra;
     spyi_null_set_to(n, op, u->to, u->offset, u->size);
 }
@@ -8205,7 +8298,7 @@ static void spyi_null_run_upload(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>timestamps
 
-// The clock stands at 1000 ticks for each dispatch recorded so far.
+// The clock advances by 1000 ticks with each recorded dispatch.
 static spy_status spyi_null_time_mark(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
     uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
     if (slot >= SPYI_TIME_SLOTS)
@@ -8258,7 +8351,7 @@ static void spyi_null_describe_label(spyi_null_gpu *n, spyi_null_op *op, const s
 // >>the rules
 
 SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
-    // By spyi_work_number. Of a kind that is not here, work is written down, and changes nothing.
+    // The rules by spyi_work_number. Work of a kind without a rule is logged, and changes nothing.
     static const spyi_null_rule rules[SPYI_WORK_ROOM] = {
         { SPYI_NULL_DISPATCH, false, spyi_null_check_dispatch, NULL, spyi_null_dispatch_extra,
           spyi_null_describe_dispatch, spyi_null_run_dispatch },
@@ -8278,8 +8371,8 @@ SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
 
 // >>backend/null/record.c -----------------------------------------------------------------------------------
 
-// The null backend writes work down, whatever its kind: checked against backend.h, in the order of its barriers, and carried out
-// when its batch is done.
+// Logs work of any kind: checks it against backend.h and the order of its barriers, and executes it when its
+// batch finishes.
 
 // >>order
 
@@ -8288,7 +8381,8 @@ SPYI_FN bool spyi_null_overlap(uint64_t a, uint64_t a_offset, uint64_t a_size, u
     return a && a == b && a_offset < b_offset + b_size && b_offset < a_offset + a_size;
 }
 
-// Whether `op` is known to touch the range. Handles are never 0, and 0 stands in a transfer's unused side.
+// Returns true when `op` is known to touch the range. Handles are never 0; the unused side of a transfer has
+// the handle 0.
 static bool spyi_null_touches(const spyi_null_op *op, uint64_t handle, uint64_t offset, uint64_t size) {
     uint32_t i;
     if (spyi_null_overlap(op->to, op->to_offset, op->size, handle, offset, size)) return true;
@@ -8300,16 +8394,16 @@ static bool spyi_null_touches(const spyi_null_op *op, uint64_t handle, uint64_t 
     return false;
 }
 
-// Two pieces of work need an order when a transfer of one writes what the other touches. (What a kernel
-// writes is not known here: two dispatches, or a dispatch and a copy from what it has bound, may be right
-// without a barrier.)
+// Returns true when a transfer of one of the two ops writes what the other touches. (What a kernel writes is
+// not known here: two dispatches, or a dispatch and a copy from its bindings, may be right without a
+// barrier.)
 static bool spyi_null_need_order(const spyi_null_op *a, const spyi_null_op *b) {
     return (a->to && spyi_null_touches(b, a->to, a->to_offset, a->size)) ||
            (b->to && spyi_null_touches(a, b->to, b->to_offset, b->size));
 }
 
-// A barrier before a piece of work orders all earlier work before it and before all later work, but not
-// itself before what follows.
+// Checks that a barrier separates the op from earlier work that it must follow. A barrier before an op orders
+// all earlier work before the op and all later work, but does not order the op itself before later work.
 static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op, spyi_text *error) {
     size_t i;
     if (op->barrier) return SPY_OK;
@@ -8326,7 +8420,7 @@ static spy_status spyi_null_check_order(spyi_null_gpu *n, const spyi_null_op *op
 
 // >>recording
 
-// An operation with a copy of the work and of its transitions behind it.
+// Makes an op, with a copy of the work and of its transitions behind it.
 static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
     const spyi_null_rule *rule = spyi_null_rule_of(work);
     size_t (*keep)(const spyi_work *, void *) = rule->keep ? rule->keep : work->kind->keep;
@@ -8365,7 +8459,7 @@ static spyi_null_op *spyi_null_new_op(spyi_null_gpu *n, const spyi_work *work, s
     return op;
 }
 
-// Checks the order and adds the operation to the list, or frees it.
+// Checks the order and adds the op to the list, or frees it.
 static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text *error) {
     spy_status status = spyi_null_check_order(n, op, error);
     if (status != SPY_OK) {
@@ -8420,7 +8514,7 @@ SPYI_FN void spyi_null_run_up_to(spyi_null_gpu *n, uint64_t submit) {
     if (n->no_log) spyi_null_forget_done(n);
 }
 
-// After the loss of a device nothing is carried out, and nothing is waited for.
+// Drops all work that has not finished; nothing is executed or waited for afterwards.
 SPYI_FN void spyi_null_lose(spyi_null_gpu *n) {
     n->lost = true;
     while (n->op_count > n->done_count) {
@@ -8527,7 +8621,7 @@ SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text
 
 // >>backend/null/null.c -------------------------------------------------------------------------------------
 
-// The null backend's device, and what a test asks of it.
+// The null backend's device, and the functions that tests call.
 
 static uint32_t spyi_null_u32(uint32_t value, uint32_t if_zero) {
     return value ? value : if_zero;
@@ -8610,7 +8704,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     n->base.ctx = ctx;
     spyi_null_limits(&n->base.limits, &d);
     n->memory_bytes = n->base.limits.info.memory_bytes;
-    n->last_handle = 1000; // small numbers would pass for an index or an offset
+    n->last_handle = 1000; // large numbers, which no test mistakes for an index or an offset
     n->base.open = 1;
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
@@ -8628,7 +8722,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     size_t i;
     if (!n) return;
     if (!n->lost) spyi_null_wait(gpu, n->base.open, UINT64_MAX, &error);
-    if (!n->lost && n->open_has_work) spyi_null_lose(n); // a submit that was told to fail
+    if (!n->lost && n->open_has_work) spyi_null_lose(n); // a test ordered a submit to fail
     if (n->counts.chunks > 0)
         spyi_null_broken(n, NULL, "destroy: %llu chunks were not freed",
                          (unsigned long long)n->counts.chunks);
@@ -8649,7 +8743,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     spyi_free(n->base.ctx, n, sizeof *n);
 }
 
-// Work of whatever kind is written down.
+// Work of every kind is logged by one function.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
 
 static const struct spyi_backend spyi_null_table = { "null",
@@ -33529,29 +33623,31 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
 
 // >>plan/bound_inputs.h -------------------------------------------------------------------------------------
 
-// Values in the device's layout, and those that feed shader parameters.
+// Packs values in the device's layout, and decides which values feed a kernel's shader parameters.
 
 // pack_leaf.c
-// One value as its kind packs it; out is NULL where it is bound.
+// Writes a value to `out` in the device's layout. `out` NULL: the value is bound, and is only checked.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
-// Whether a shader parameter, which is not run over, gets the sizes that its type takes.
+// Checks that the value of a shader parameter, which is not run over, has the sizes that its type takes.
 SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 // >>bound inputs
-// What the kernel reads beyond its block and the element-wise buffers: shader parameters, and the pack program that fills them.
-// Their leaves are the variant's, not the plan's: bind/bind_input.c says why.
+// The values that feed a kernel's shader parameters, and the pack program that writes them. The parameter
+// block and the element-wise buffers are not part of it. The leaves belong to the variant, not to the plan:
+// bind/bind_input.c says why.
 typedef struct spyi_bound_inputs {
-    spyi_leaf *leaves; // their paths are ours
+    spyi_leaf *leaves; // this struct owns their paths
     uint32_t count;
-    spyi_pack *packs; // `leaf` is one of these, `offset` counts in data; bindings: the binding's number
+    spyi_pack *packs; // `leaf` indexes `leaves`; `offset` counts bytes in `data`, or is a binding's number
     uint32_t pack_count;
-    uint32_t binding_count; // of the kernel; the emitted ones come first
+    uint32_t binding_count; // of the kernel; the bindings that emit made come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
-    uint8_t *data; // of the uniforms, as packed for the running call
+    uint8_t *data; // bytes of the uniform buffers, as packed for the running call
 } spyi_bound_inputs;
 
-// bound_inputs.c: which values feed the inputs of a kernel; errors for what is missing, unknown or does not fit.
+// bound_inputs.c: finds the values that feed a kernel's inputs; fails for missing, unknown or unfitting
+// values.
 SPYI_FN spy_status spyi_bind_inputs(const struct spyi_plan *plan, const spyi_emitted *emitted,
                                     const spyi_inputs *inputs, const spyi_values *values,
                                     spyi_bound_inputs *bound_inputs, spyi_text *error);
@@ -33559,7 +33655,8 @@ SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs);
 
 // >>plan/launch.h -------------------------------------------------------------------------------------------
 
-// What a plan keeps of its running call, and of the last few ones: shapes and memory. call/ works it out before anything is recorded.
+// Launches: the shapes and memory of a plan's running call, and of its last few calls. call/ computes a
+// launch before it records anything.
 
 typedef struct spyi_variant spyi_variant;
 
@@ -33567,113 +33664,122 @@ typedef struct spyi_variant spyi_variant;
 
 typedef struct spyi_launch_leaf {
     spyi_storage *storage; // NULL until temporaries are made
-    uint64_t serial;       // of the tensor that the next ones tell of
+    uint64_t serial;       // of the tensor that the members below describe
     uint64_t offset;       // byte of element 0 in the storage
-    uint64_t begin, end;   // bytes of its elements
-    uint64_t reach; // end of what is read: the last vector of wide variants reaches beyond the elements
+    uint64_t begin, end;   // the elements' bytes in the storage, from `begin` up to `end`
+    uint64_t reach;        // end of the bytes that are read: the last vector of a wide variant may pass `end`
     int64_t strides[SPY_MAX_RANK]; // per collapsed dimension, in memory elements
     int64_t inner[SPY_MAX_RANK];   // per consumed dimension, in elements
     uint32_t memory_size;          // bytes of one memory element
-    uint64_t binding_offset;       // in the chunk, when bindings are used
-    uint64_t storage_offset;       // of the storage in the chunk when that was worked out
-    uint8_t geometry
-        [SPYI_GEOMETRY_BYTES]; // of the tensor; where `bound` is false only shape and strides are of today
-    bool bound;     // memory is reached through a binding, whose place was worked out for this very offset
-    uint64_t base;  // memory elements from there to element 0
-    uint64_t first; // with pointers: from the lowest element to element 0
-    uint64_t sums_offset; // of what teams leave, in its temporary
+    uint64_t binding_offset;       // bytes from the start of the chunk; used with bindings
+    uint64_t storage_offset; // bytes from the chunk's start to the storage, when binding_offset was computed
+    // Of the tensor. When `bound` is false, a repeated call updates none of it: only shape and strides hold.
+    uint8_t geometry[SPYI_GEOMETRY_BYTES];
+    bool bound;           // memory is reached by a binding, placed for this very offset
+    uint64_t base;        // memory elements from the binding's start to element 0
+    uint64_t first;       // memory elements from the lowest element to element 0; used with pointers
+    uint64_t sums_offset; // byte in sums_storage of this gradient's partial sums
 } spyi_launch_leaf;
 
 #define SPYI_MOST_PASSES 16
 
-// A dispatch of a backward call, and the one that finishes its sums.
+// One dispatch of a backward call, with the dispatch that finishes its sums.
 typedef struct spyi_pass {
-    uint64_t adds;   // leaves: the gradients that it adds to
-    uint64_t sums;   // ... those that elements share
-    uint32_t shared; // the call's dimensions whose elements share them; 0: none
+    uint64_t adds;   // bit i: this pass adds to the gradient of leaf i
+    uint64_t sums;   // bit i: ... and sums it, as elements of the call share it
+    uint32_t shared; // bit d: elements along dimension d share these gradients
     bool together;   // some of them lie in the same memory
 } spyi_pass;
 
 typedef struct spyi_launch {
     spy_shape shape; // of the call
-    int64_t count;   // elements
-    uint32_t rank;   // collapsed
+    int64_t count;   // elements of the call
+    uint32_t rank;   // collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
-    spyi_launch_leaf *leaves;  // of the plan's bound call
-    uint32_t groups[3];        // as dispatched
-    uint32_t thread_groups[3]; // as a dispatch's caller counts them
-    uint8_t *block;            // parameters, as packed for the variant
+    spyi_launch_leaf *leaves;  // one for each leaf of the plan
+    uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
+    uint32_t thread_groups[3]; // groups before folding
+    uint8_t *block;            // the parameter block, as packed for the variant
     uint32_t block_capacity;
-    // Backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes the other fields from them.
+    // Backward calls. `pass` and `finishes` are inputs; spyi_launch_shape() computes the other fields from
+    // them.
     uint32_t pass, pass_count;
     bool finishes;
-    bool leaves_sums; // the pass leaves sums for one that finishes
+    bool leaves_sums; // the pass leaves partial sums, which a second dispatch finishes
     spyi_pass passes[SPYI_MOST_PASSES];
-    uint32_t kept;                                  // collapsed dimensions whose elements do not share
-    uint32_t sums, each, length, parts, team_parts; // parts: as the pass that leaves them has
+    uint32_t kept; // leading collapsed dimensions that are not summed over
+    // Number of sums; elements of each (of a finishing dispatch: parts); elements that a team adds; parts of
+    // a sum, in the pass that leaves them and in this dispatch.
+    uint32_t sums, each, length, parts, team_parts;
     uint64_t team_groups, sums_bytes;
-    int64_t element_strides[SPY_MAX_RANK]; // of the call's own elements along collapsed dimensions
-    spyi_storage *sums_storage;            // of the running call
-    // What the last call with this launch ran, when a call that differs in base addresses and numbers alone may run it again;
-    // NULL: nothing is kept here.
+    // Row-major strides of the call's elements along collapsed dimensions.
+    int64_t element_strides[SPY_MAX_RANK];
+    spyi_storage *sums_storage; // of the running call
+    // The variant of the last call, if a call with other base addresses and numbers may run it; else NULL.
     spyi_variant *repeatable;
-    bool several;             // ... and further ones, which `again` has
-    spyi_graph *graph;        // of several dispatches that come again; NULL: none
-    struct spyi_again *again; // how a call's arguments repeat it, in one block of memory; NULL: not learnt
+    bool several;      // the call ran further variants, too; `again` has them
+    spyi_graph *graph; // dispatches that calls repeat; NULL: none
+    // How a call's arguments repeat the launch, in one block of memory; NULL: not learnt.
+    struct spyi_again *again;
 } spyi_launch;
 
 // >>plan/plan.h ---------------------------------------------------------------------------------------------
 
-// What a call becomes: a plan for its signature, with a kernel variant for each way in which its memory is walked.
+// Plans: what a call's signature becomes. A plan has one kernel variant for each way in which its memory is
+// walked.
 
-// >>variants: one compiled kernel
+// >>variants: one compiled kernel each
 
-// What a kernel was loaded from, and what its messages say: kept in host memory where device->keep_programs says so.
+// A copy of what a kernel was loaded from, in host memory; kept when device->keep_programs is set.
 typedef struct spyi_program {
     char *label, *entry;
-    spyi_text code; // the blob
+    spyi_text code; // the blob that compile made
     spyi_interface iface;
-    spyi_parameter *parameters; // the interface's
-    spyi_literals literals;     // of what it prints
+    spyi_parameter *parameters; // the parameters that iface points to
+    spyi_literals literals;     // strings that the kernel prints
 } spyi_program;
 
-// A kernel whose unsized arrays calls give more or fewer elements: each number of them has its plan, and all run this.
+// A kernel with unsized arrays. Each number of elements has its own plan, and the variants of all these plans
+// run this kernel.
 typedef struct spyi_shared_kernel {
-    uint32_t references; // variants
+    uint32_t references; // variants that run it
     spyi_kernel *kernel;
-    spyi_program *program; // as the variants' own
+    spyi_program *program; // as spyi_variant.program
     spyi_inputs inputs;
-    spyi_entry entry; // of a shader, with the places of its parameters
+    spyi_entry entry; // the shader's entry point, with the places of its parameters
     char *text;
 } spyi_shared_kernel;
 
-// What a variant does with the memory of an argument: each call makes a use of it, from which barriers are made.
+// How a variant uses the memory of one argument. Each call makes a spyi_use of it, from which barriers
+// follow.
 typedef struct spyi_memory_access {
-    uint32_t
-        number; // whole: of the value whose tensor it is; else of the plan's leaf, whose launch says where it lies
+    // When `whole` is true, the kernel gets the whole tensor of the value with this number. Otherwise it
+    // walks the elements of the plan's leaf with this number.
+    uint32_t number;
     bool whole;
     bool reads, writes;
 } spyi_memory_access;
 
 struct spyi_variant {
     spyi_variant_key key;
-    spyi_emitted emitted; // its text is dropped once compiled
+    spyi_emitted emitted; // the text is freed after compiling
     spyi_bound_inputs bound_inputs;
-    spyi_memory_access *accesses; // of parameters and of shader parameters
+    spyi_memory_access *accesses; // memory of parameters and of shader parameters
     uint32_t access_count;
-    bool untracked; // it may read and write where nobody knows: an argument is an address
+    bool untracked; // an argument is a raw address: the kernel may read and write any memory
     spyi_kernel *kernel;
-    spyi_program *program; // NULL: not kept, or the shared kernel has it
-    spyi_shared_kernel
-        *shared_kernel; // of kernels with unsized arrays; NULL: the kernel is this variant's alone
-    spyi_use *uses;     // room for what a launch uses: accesses, sums, group counts, the print buffer
+    spyi_program *program; // NULL: not kept, or kept in shared_kernel
+    // For kernels with unsized arrays; NULL: the kernel belongs to this variant alone.
+    spyi_shared_kernel *shared_kernel;
+    spyi_use *uses; // room for one launch: accesses, sums, group counts, the print buffer
 };
 
 // >>plans: what one signature of a function became
 
-// Launches that a plan keeps: a call that comes again with the shapes, strides and alignments of one of them is that launch with
-// other base addresses. Several, so that layers, tail batches and slices do not push each other out.
+// Launches that a plan keeps. A call with the shapes, strides and alignments of a kept launch repeats it with
+// other base addresses. There are several, so that layers, tail batches and slices do not push each other
+// out.
 #define SPYI_GEOMETRIES 4
 
 typedef struct spyi_plan spyi_plan;
@@ -33681,128 +33787,140 @@ struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    uint8_t *redirect;  // not a plan: the key also needs the last redirect[i] sizes of value i
-    int32_t references; // the table, prepared calls
+    // NULL in a plan that can run. Otherwise it only leads to plans, whose keys also have the last
+    // redirect[i] sizes of value i.
+    uint8_t *redirect;
+    int32_t references; // from the cache and from prepared calls
     spy_function *function;
-    uint32_t generation; // of the module that it was made from
+    uint32_t generation; // the module's generation that the plan was made from
     spyi_bound bound;
-    spyi_launch *launch;                    // the running call's, or the last one's: one of the next ones
-    spyi_launch *launches[SPYI_GEOMETRIES]; // by use, the last one first; behind the last one made: NULL
-    spy_call_options
-        *repeated_options; // what calls that repeat one of them say, besides arguments; NULL: nothing
+    spyi_launch *launch; // the running call's launch, or the last call's; one of `launches`
+    // The most recently used first; unused entries at the end are NULL.
+    spyi_launch *launches[SPYI_GEOMETRIES];
+    // The options of calls that repeat a launch; NULL: they have none.
+    spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
-    uint64_t last_submit;     // batch of the last dispatch: kernels live until it has finished
-    spyi_plan *chain;         // next of its bucket
-    spyi_plan *newer, *older; // by use
-    spyi_plan *retired;       // next of those that wait for the GPU
+    uint64_t last_submit;     // batch of the last dispatch: the kernels live until it has finished
+    spyi_plan *chain;         // next plan of the same bucket
+    spyi_plan *newer, *older; // neighbours in order of use
+    spyi_plan *retired;       // next retired plan that waits for the GPU
     // For recipes.
     uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
     uint32_t value_count; // arguments
-    uint32_t sized_from;  // where the sizes begin in the key that types were chosen by; 0: there are none
+    uint32_t sized_from; // byte of the key where the sizes begin that types were chosen by; 0: there are none
 };
 
 // plan.c
-// A call leaves the device to compile, and comes back: it keeps its values, the tensors among them, its function and plans.
-// false: out of memory, and the device has not been left.
+// A call steps out of the device to compile, and steps in again. Meanwhile it keeps its values with their
+// tensors, its function and its plans. spyi_call_step_out() returns false when out of memory; the call is
+// then still inside.
 typedef struct spyi_call_outside {
     spyi_outside outside;
-    spyi_values *values; // the cache's, while the call is outside
+    spyi_values *values; // the call's values, which the cache gets back when it steps in
 } spyi_call_outside;
 SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
                                 const void *key, size_t key_size);
 SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
-// If another thread is making the same thing: waits until it has, outside of the device, and returns true.
+// When another thread is making the same thing: waits for it outside of the device, and returns true.
 SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
 
-// Compile threads run spyi_plan_create() and spyi_variant_create() while other threads use the device. Of the device they
-// change only what has a lock of its own: the compiler, the unfinished builds, the literals of print().
+// Makes a plan. Compile threads run spyi_plan_create() and spyi_variant_create() while other threads use the
+// device. Both change only those parts of the device that have their own locks: the compiler, the unfinished
+// builds, the literals of print().
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
 
-// A plan of the call that binds nothing yet; NULL: out of memory. And, once it is bound, its first launch; false: out of memory.
+// Returns a plan for the call with nothing bound yet; NULL when out of memory. spyi_plan_add_launch() gives a
+// bound plan its first launch; false when out of memory.
 SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *values);
 SPYI_FN bool spyi_plan_add_launch(spyi_plan *plan);
-// Puts a new plan into the cache, with a redirect where types were chosen by sizes: `short_size` is that of the values' key
-// without these. false: out of memory, and the plan has been released.
+// Puts a new plan into the cache. When types were chosen by sizes, also puts a redirect there; `short_size`
+// is the size in bytes of the values' key without those sizes. Returns false when out of memory; the plan is
+// then released.
 SPYI_FN bool spyi_plan_insert(spy_device *device, spyi_plan *plan, spyi_values *values, uint32_t short_size);
 
-// The plan of a call, from the cache or built and inserted. May leave the device.
+// Finds a call's plan in the cache, or makes it and puts it there. May leave the device.
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error);
 
-// Forgets how calls repeat the launch.
+// Forgets how calls repeat the launch, and its graph.
 SPYI_FN void spyi_launch_forget(spy_device *device, spyi_launch *launch);
-// Makes one of the plan's launches the running call's, and the last one used.
+// Makes plan->launches[index] the running call's launch and the most recently used one.
 SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index);
-// Makes a launch the running call's that no call will repeat: an empty one, or else the one that was not used for longest.
+// Makes an empty launch, or else the least recently used one, the running call's launch. No call repeats it
+// until it is computed anew.
 SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan);
 
-#define SPYI_CUDA_KERNEL_THREADS 64 // of a group, of plain functions too, where the caller does not say
-// Whether the device can run a [CudaKernel]; false: `error` says why not.
+// Threads of a group when the caller does not say; also for plain functions.
+#define SPYI_CUDA_KERNEL_THREADS 64
+// Returns true when the device can run a [CudaKernel]; else `error` says why not.
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
 
 // variant.c
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **variant, spyi_text *error);
 SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
-// A copy of what a kernel is loaded from: its desc, whose code is the blob and goes over to the program, and what it prints. NULL:
-// out of memory, and the blob has been freed.
+// Copies a kernel's desc and the strings that it prints. `blob` becomes the program's code. Returns NULL when
+// out of memory; the blob is then freed.
 SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
                                         const spyi_literals *literals);
-// A kernel of what was kept: nothing is compiled.
+// Loads a kernel from a kept program, without compiling.
 SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
                                      spyi_text *error);
-SPYI_FN void spyi_program_free(spyi_program *program); // NULL is fine
+SPYI_FN void spyi_program_free(spyi_program *program); // `program` may be NULL
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
-// The variant that plan->launch names. *left: the device has been left meanwhile, and the launch must be worked out anew before
-// the variant is asked for again. `stay`: compile within the device. SPY_ERROR_NOT_READY without a text: the plan is of
-// code that a reload has replaced, and has no such variant.
+// Finds or makes the variant for the key of plan->launch. *left is set when the device was left meanwhile:
+// then compute the launch anew and ask again. `stay`: compile without leaving the device. Returns
+// SPY_ERROR_NOT_READY without a text when a reload has replaced the plan's code and the plan has no such
+// variant.
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
 
 // memory_access.c
-// Fills accesses, untracked, and room for uses, once the inputs are bound. Returns false when out of memory.
+// Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of
+// memory.
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
 
 // addresses.c
-// Tells of each address among the parameters of the variant's dispatches: where it stands in the block, or in the uniform
-// buffers' bytes, one buffer behind the other. It is 0, a number that the caller gave, or lies in memory that the dispatch uses.
+// Visits each address among the parameters of the variant's dispatches: its byte offset in the block, or in
+// the uniform buffers' bytes, one buffer behind the other. The address may be 0, a number that the caller
+// gave, or lie in memory that the dispatch uses.
 SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
                                     void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
 // diagnose.c
-// Rewrites the error of a kernel that does not compile when its cause is known and in the user's code; false: it is not.
+// When a kernel does not compile for a known cause in the user's code: rewrites the error and returns true.
+// Else returns false.
 SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
 
 // >>plan/cache.h --------------------------------------------------------------------------------------------
 
-// The plans of a device by their keys, and what its calls reuse.
+// A device's plans by their keys, and the memory that its calls reuse.
 
 enum { SPYI_LEAST_BUCKETS = 16, SPYI_MOST_BUCKETS = 65536 };
 
 struct spyi_cache {
-    spyi_plan **buckets;   // chains of plans by the last bits of their hashes
+    spyi_plan **buckets;   // chains of plans, by the last bits of their hashes
     uint32_t bucket_count; // a power of two
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values *values; // of the call that has the device
-    spyi_values *spare;  // for further calls, while some of them work outside of the device
-    bool extended;       // the last look-up added sizes to the key
+    spyi_values *values; // of the call that is inside the device
+    spyi_values *spare;  // for other calls, while some calls work outside of the device
 };
 
 typedef struct spyi_cache spyi_cache;
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
 SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
-SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function,
-                                   spyi_values *values); // NULL: not there
+// Returns NULL when the cache has no such plan.
+SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);
 
-// Puts a plan that has been used before those that have not: among all, and among the last few of its function.
+// Makes a plan the most recently used one: of the cache, and of its function's last few plans.
 SPYI_FN void spyi_lru_touch(spyi_cache *cache, spyi_plan *plan);
 SPYI_FN void spyi_make_recent(spy_function *function, spyi_plan *plan);
 
@@ -33811,46 +33929,51 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // >>plan/recipe.h -------------------------------------------------------------------------------------------
 
-// Recipes: a plan and its variants as bytes without pointers, which another process makes a plan of without compiling anything.
+// Recipes: a plan and its variants as bytes without pointers. Another process makes the plan from them
+// without compiling.
 //
-// A recipe says what a call has become for a device's profile: types, functions and kinds stand in it by names and layouts, kernels
-// as blobs of the backend's compile, and only pack operations write addresses. It does not say what the module's code was: who
-// keeps recipes finds them by that.
+// A recipe holds what a call became for a device's profile. Types, functions and kinds are stored by names
+// and layouts, kernels as blobs of the backend's compile; only pack operations write addresses. A recipe does
+// not identify the module's code: whoever stores recipes must find them by that code.
 
-// Rises with every change of what is written, of what a pack operation or a trait means, and of what kernels expect.
+// Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
+// of what kernels expect.
 #define SPYI_RECIPE_VERSION 1u
 
-// Of a call's function and of its described values, without the sizes that types are chosen by: the same in every process.
+// Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
+// is the same in every process.
 SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
-// Appends a plan of a device that keeps programs. On failure one sentence says what recipes cannot hold, and `bytes` is as before.
+// Appends the recipe of a plan to `bytes`; the device must keep programs. On failure `error` says in one
+// sentence what recipes cannot hold, and `bytes` is unchanged.
 SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, spyi_text *error);
-// A plan for the call that `values` describes, as new as spyi_plan_create() gives one, but with its variants; kernels are loaded,
-// and none is compiled. Any bytes can be given: what is damaged, or made for another library, profile, call or layout of a
-// struct, is refused with a sentence that says so.
+// Makes a plan for the call that `values` describes, as spyi_plan_create() does, but with its variants; loads
+// the kernels and compiles none. Any bytes are safe: damaged ones, and those made for another library,
+// profile, call or struct layout, are refused, and `error` says why.
 SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
                                     size_t size, spyi_plan **plan, spyi_text *error);
 
 // >>plan/recipe_bytes.h -------------------------------------------------------------------------------------
 
-// The bytes of a recipe: one function for each sort of field, which writes it, or reads it back. What is said once serves both.
+// The bytes of a recipe: one function for each type of field. The same function writes the field, or reads it
+// back.
 
 typedef struct spyi_recipe {
-    spyi_text *out;    // NULL: it is read
-    const uint8_t *at; // of what is left to read
+    spyi_text *out;    // where fields are written; NULL: fields are read
+    const uint8_t *at; // next byte to read
     size_t left;
-    spy_status status; // when it is not SPY_OK any more, what is read is 0, and `problem` says why
+    spy_status status; // after a failure all fields read as 0, and `problem` says why
     spyi_text problem;
-    spyi_types *table;       // the device's
-    const spyi_type **types; // by number, in the order in which they came first
+    spyi_types *table;       // the device's type table
+    const spyi_type **types; // the types by their number in the recipe, in the order of first use
     uint32_t type_count, type_capacity;
-    uint32_t depth;            // of types within types
-    const spyi_values *values; // of the call that it is read for
+    uint32_t depth;            // nesting of types within types
+    const spyi_values *values; // of the call that the recipe is read for
 } spyi_recipe;
 
 // recipe_bytes.c
 SPYI_FN void spyi_recipe_fail(spyi_recipe *r, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN void spyi_recipe_damaged(spyi_recipe *r, const char *what);
-// While it is read: what must be so. Gives whether all is well so far.
+// Reading: fails with `what` unless `good`. Returns true when nothing has failed so far.
 SPYI_FN bool spyi_recipe_expect(spyi_recipe *r, bool good, const char *what);
 SPYI_FN void spyi_recipe_raw(spyi_recipe *r, void *bytes, size_t size);
 SPYI_FN void spyi_recipe_u8(spyi_recipe *r, uint8_t *v);
@@ -33858,11 +33981,12 @@ SPYI_FN void spyi_recipe_bool(spyi_recipe *r, bool *v);
 SPYI_FN void spyi_recipe_u16(spyi_recipe *r, uint16_t *v);
 SPYI_FN void spyi_recipe_u32(spyi_recipe *r, uint32_t *v);
 SPYI_FN void spyi_recipe_u64(spyi_recipe *r, uint64_t *v);
-SPYI_FN void spyi_recipe_dims(spyi_recipe *r, int64_t *dims);                  // SPY_MAX_RANK of them
-SPYI_FN uint32_t spyi_recipe_enum(spyi_recipe *r, uint32_t v, uint32_t count); // below `count`
+SPYI_FN void spyi_recipe_dims(spyi_recipe *r, int64_t *dims);                  // SPY_MAX_RANK numbers
+SPYI_FN uint32_t spyi_recipe_enum(spyi_recipe *r, uint32_t v, uint32_t count); // a number below `count`
 SPYI_FN void spyi_recipe_text(spyi_recipe *r, char **v);                       // NULL stays NULL
-SPYI_FN void spyi_recipe_bytes(spyi_recipe *r, spyi_text *v); // as they are; read: `v` is empty
-// A list's length, at most `most`, and when it is read its memory, zeroed. Each item has at least one byte.
+SPYI_FN void spyi_recipe_bytes(spyi_recipe *r, spyi_text *v); // as they are; when reading, `v` must be empty
+// A list's length, at most `most`. Reading also allocates *items, zeroed. Each item takes at least one byte
+// of the recipe.
 SPYI_FN void spyi_recipe_list(spyi_recipe *r, uint32_t *count, uint32_t most, void **items, size_t item_size);
 
 // recipe_type.c
@@ -33870,19 +33994,19 @@ SPYI_FN void spyi_recipe_type(spyi_recipe *r, const spyi_type **type); // NULL s
 
 // >>plan/recipe_fields.h ------------------------------------------------------------------------------------
 
-// What a recipe holds, said once for writing and reading.
+// The fields of a recipe, in one order for writing and reading.
 
-// The bytes before the content. At the end of all stands a hash of what is before it.
+// The bytes before the content. A hash of all bytes before it ends the recipe.
 #define SPYI_RECIPE_MAGIC "SPYRCP\x1a\n"
 enum { SPYI_RECIPE_MAGIC_SIZE = 8, SPYI_RECIPE_START = 20, SPYI_RECIPE_END = 8 };
 
 typedef struct spyi_recipe_head {
     uint8_t magic[SPYI_RECIPE_MAGIC_SIZE];
     uint32_t version;
-    uint64_t size;    // of all bytes; up to here the start
-    char *library;    // that compiled: spyi_compiler_identity()
-    char *device;     // name, for messages
-    uint64_t profile; // hash
+    uint64_t size;    // bytes of the whole recipe; the start ends here
+    char *library;    // the compiling library: spyi_compiler_identity()
+    char *device;     // name of the device, for messages
+    uint64_t profile; // hash of the device's profile
     bool prints;      // kernels record what they print
     char *function;
     uint64_t signature; // spyi_recipe_signature()
@@ -33890,21 +34014,21 @@ typedef struct spyi_recipe_head {
 
 SPYI_FN void spyi_recipe_start(spyi_recipe *r, spyi_recipe_head *head); // magic, version, size
 SPYI_FN void spyi_recipe_rest(spyi_recipe *r, spyi_recipe_head *head);
-SPYI_FN void spyi_recipe_head_of(const spy_device *device,
-                                 spyi_recipe_head *head); // as kernels would be made now
+// Fills the head as this device would write it now.
+SPYI_FN void spyi_recipe_head_of(const spy_device *device, spyi_recipe_head *head);
 SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head);
 
-// The plan part: what binding has found.
+// The plan's part: what binding has found.
 SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *bound, uint32_t value_count);
 // What a kernel is loaded from.
 SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program);
-// A variant: its key, and what its one step runs. Read: its program is there, and has no kernel yet.
+// A variant: its key, and what its one step runs. Reading fills its program, and does not load the kernel.
 SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *bound, spyi_variant *variant,
                                  spyi_program *program);
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
-// What packing asks of one leaf and its value: the value in the device's layout, and whether its sizes are right.
+// Packs one leaf's value in the device's layout, and checks its sizes.
 
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out,
                                   spyi_text *error) {
@@ -33927,34 +34051,35 @@ SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, 
 
 // >>plan/bound_inputs.c -------------------------------------------------------------------------------------
 
-// Shader parameters: which of a call's values feed which of a kernel's inputs, checked once a kernel; and the pack program that
-// each call runs for them.
-//
-// The key of a plan holds the kinds and types of all values, so the bound inputs of a kernel stay right for all calls of its plan.
+// Shader parameters: finds which of a call's values feed which of a kernel's inputs, checked once for each
+// kernel, and makes the pack program that each call runs for them.
+// A plan's key holds the kinds and types of all values, so a kernel's bound inputs stay right for all calls
+// of its plan.
 
 // >>making
 
-typedef struct spyi_feeding {
+typedef struct spyi_input_binding {
     const spyi_plan *plan;
     const spyi_inputs *inputs;
     const spyi_values *values;
     spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
-    spyi_input_leaves leaves;              // of all that is given
-    uint32_t elements[SPYI_MOST_UNIFORMS]; // bytes of unsized arrays' elements, by uniform buffer
-    uint32_t start[SPYI_MOST_UNIFORMS];    // of each uniform buffer in bound_inputs->data
-    uint8_t *given;                        // by byte of that
-    bool bound[SPYI_MOST_MEMORY_LEAVES];   // by binding
+    spyi_input_leaves leaves; // all leaves that the call gives
+    // Bytes of all elements of the unsized array in each uniform buffer; 0: none.
+    uint32_t elements[SPYI_MOST_UNIFORMS];
+    uint32_t start[SPYI_MOST_UNIFORMS];  // byte in bound_inputs->data where each uniform buffer starts
+    uint8_t *given;                      // one flag for each byte of bound_inputs->data
+    bool bound[SPYI_MOST_MEMORY_LEAVES]; // one flag for each binding
     spyi_text *error;
-} spyi_feeding;
+} spyi_input_binding;
 
 static spy_status spyi_out_of_memory(spyi_text *error) {
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Room for one more item.
-static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
+// Makes room for one more item; returns false when out of memory.
+static bool spyi_bound_input_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
     if (count < *capacity) return true;
     uint32_t more = *capacity ? *capacity * 2 : 16;
     void *moved = spyi_realloc(*items, more * size);
@@ -33964,12 +34089,12 @@ static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, siz
     return true;
 }
 
-// One more operation, for the last leaf.
-static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
+// Adds a pack operation for the last leaf.
+static bool spyi_add_input_pack(spyi_input_binding *f, spyi_pack_op op, uint32_t offset) {
     spyi_bound_inputs *bound_inputs = f->bound_inputs;
     void *packs = bound_inputs->packs;
-    bool good =
-        spyi_feed_room(&packs, bound_inputs->pack_count, &f->pack_capacity, sizeof *bound_inputs->packs);
+    bool good = spyi_bound_input_room(&packs, bound_inputs->pack_count, &f->pack_capacity,
+                                      sizeof *bound_inputs->packs);
     bound_inputs->packs = (spyi_pack *)packs;
     if (!good) return false;
     spyi_pack *pack = &bound_inputs->packs[bound_inputs->pack_count++];
@@ -33980,9 +34105,9 @@ static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
     return true;
 }
 
-// Where the leaf's bytes lie in bound_inputs->data.
-static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
-                                   uint32_t *at) {
+// Gives the byte of bound_inputs->data where the leaf's bytes start, and marks them as given.
+static spy_status spyi_bound_input_offset(spyi_input_binding *f, const spyi_leaf *leaf,
+                                          const spyi_found *found, uint32_t *at) {
     const spyi_uniform *uniform = &f->bound_inputs->uniforms[found->input->slot];
     uint32_t offset = found->offset + found->element * leaf->field_size;
     if (offset + leaf->field_size > uniform->size && found->part) {
@@ -34000,11 +34125,12 @@ static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const
     return SPY_OK;
 }
 
-// Takes over the leaf's path.
-static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+// Adds a leaf with its pack operations; takes over the leaf's path.
+static spy_status spyi_add_bound_input(spyi_input_binding *f, spyi_leaf *leaf, const spyi_found *found) {
     spyi_bound_inputs *bound_inputs = f->bound_inputs;
     void *leaves = bound_inputs->leaves;
-    bool good = spyi_feed_room(&leaves, bound_inputs->count, &f->leaf_capacity, sizeof *bound_inputs->leaves),
+    bool good = spyi_bound_input_room(&leaves, bound_inputs->count, &f->leaf_capacity,
+                                      sizeof *bound_inputs->leaves),
          sized = false;
     bound_inputs->leaves = (spyi_leaf *)leaves;
     if (!good) return spyi_out_of_memory(f->error);
@@ -34017,21 +34143,21 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     leaf->path = NULL;
     leaf = &bound_inputs->leaves[bound_inputs->count - 1];
     for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
-    if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
+    if (sized) good = spyi_add_input_pack(f, SPYI_PACK_SIZES, 0);
     uint32_t at = (uint32_t)found->input->slot;
     if (leaf->binds) {
         f->bound[at] = true;
-        good = good && spyi_feed_pack(f, SPYI_PACK_BINDING, at);
+        good = good && spyi_add_input_pack(f, SPYI_PACK_BINDING, at);
     } else {
-        spy_status status = spyi_feed_offset(f, leaf, found, &at);
+        spy_status status = spyi_bound_input_offset(f, leaf, found, &at);
         if (status != SPY_OK) return status;
-        good = good && spyi_feed_pack(f, spyi_pack_op_of(leaf), at);
+        good = good && spyi_add_input_pack(f, spyi_pack_op_of(leaf), at);
     }
     return good ? SPY_OK : spyi_out_of_memory(f->error);
 }
 
-// Each leaf where the kernel has it.
-static spy_status spyi_place_leaves(spyi_feeding *f) {
+// Finds the place of each leaf in the kernel, and adds it there.
+static spy_status spyi_place_leaves(spyi_input_binding *f) {
     spyi_text path = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     for (uint32_t i = 0; status == SPY_OK && i < f->leaves.count; i++) {
@@ -34040,10 +34166,11 @@ static spy_status spyi_place_leaves(spyi_feeding *f) {
         if (!spyi_find_leaf(f->inputs, &f->leaves.items[i], &path, &found)) {
             spyi_text_add(f->error, "'%s' has no place of its own", spyi_text_str(&path));
             status = SPY_ERROR_UNSUPPORTED;
-        } else if (found.input->slot >= 0) { // else the kernel does not use it
-            // What the device does not take is said by the parameter's name, before the driver sees the kernel.
+        } else if (found.input->slot >= 0) { // otherwise the kernel does not use the leaf
+            // A value that the device does not take is reported by the parameter's name, before the driver
+            // gets the kernel.
             if (leaf->binds) status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
-            if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
+            if (status == SPY_OK) status = spyi_add_bound_input(f, leaf, &found);
         }
     }
     spyi_text_free(&path);
@@ -34058,7 +34185,7 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
         spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
         return;
     }
-    if (!parts || !memchr(given, 0, size)) return; // padding may stay as it is
+    if (!parts || !memchr(given, 0, size)) return; // padding needs no value
     uint32_t count = type->kind == SPYI_TYPE_STRUCT ? type->field_count : (uint32_t)type->count;
     for (uint32_t i = 0; i < count; i++) {
         spyi_text name = { NULL, 0, 0 };
@@ -34078,7 +34205,7 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
     }
 }
 
-static spy_status spyi_check_given(spyi_feeding *f) {
+static spy_status spyi_check_given(spyi_input_binding *f) {
     spyi_text missing = { NULL, 0, 0 };
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
@@ -34097,12 +34224,12 @@ static spy_status spyi_check_given(spyi_feeding *f) {
     return SPY_ERROR_NOT_FOUND;
 }
 
-static uint32_t spyi_uniform_bytes(const spyi_feeding *f, uint32_t uniform) {
+static uint32_t spyi_uniform_bytes(const spyi_input_binding *f, uint32_t uniform) {
     return f->elements[uniform] ? f->elements[uniform] : f->inputs->uniform_size[uniform];
 }
 
-// Room for the uniform buffers' bytes.
-static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
+// Allocates the uniform buffers' bytes.
+static spy_status spyi_layout_bound_inputs(spyi_input_binding *f, const spyi_limits *limits) {
     spyi_bound_inputs *bound_inputs = f->bound_inputs;
     size_t size = 0;
     bound_inputs->binding_count = f->inputs->binding_count;
@@ -34123,7 +34250,8 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    // Host values may be copied with their padding; without uniform buffers a pack program has an address to count from.
+    // The 64 extra bytes: host values may be copied with their padding, and a pack program needs an address
+    // even without uniform buffers.
     bound_inputs->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!bound_inputs->data || !f->given) return spyi_out_of_memory(f->error);
@@ -34137,14 +34265,15 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
     return SPY_OK;
 }
 
-// The kernel's own ConstantBuffers and arrays of buffers, in its order, and all that a shader of the user's has bound, from the arguments.
-static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+// Binds arguments to the kernel's own ConstantBuffers and arrays of buffers, in the kernel's order, and to
+// all bound parameters of a user's shader.
+static spy_status spyi_bind_holders(spyi_input_binding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
     const spyi_bound *b = &f->plan->bound;
     spy_function *function = f->plan->function;
-    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count;
-         i++) { // these have the user's names
+    // A shader's inputs have the user's names.
+    for (uint32_t i = 0; status == SPY_OK && b->shader && i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (leaf->binds)
             status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, leaf->path,
@@ -34160,8 +34289,8 @@ static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted
     return status;
 }
 
-// How large the elements of each unsized array are together.
-static void spyi_measure_elements(spyi_feeding *f) {
+// Finds the size in bytes of all elements of each unsized array.
+static void spyi_measure_elements(spyi_input_binding *f) {
     spyi_text path = { NULL, 0, 0 };
     for (uint32_t i = 0; i < f->leaves.count; i++) {
         const spyi_leaf *leaf = &f->leaves.items[i].leaf;
@@ -34178,7 +34307,7 @@ static void spyi_measure_elements(spyi_feeding *f) {
 SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *emitted,
                                     const spyi_inputs *inputs, const spyi_values *values,
                                     spyi_bound_inputs *bound_inputs, spyi_text *error) {
-    spyi_feeding f;
+    spyi_input_binding f;
     memset(&f, 0, sizeof f);
     f.plan = plan;
     f.inputs = inputs;
@@ -34188,7 +34317,7 @@ SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *e
     spy_status status = spyi_bind_holders(&f, emitted);
     if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
     if (status == SPY_OK) spyi_measure_elements(&f);
-    if (status == SPY_OK) status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
+    if (status == SPY_OK) status = spyi_layout_bound_inputs(&f, &plan->function->object.device->base->limits);
     if (status == SPY_OK) status = spyi_place_leaves(&f);
     if (status == SPY_OK) status = spyi_check_given(&f);
     spyi_input_leaves_free(&f.leaves);
@@ -34206,7 +34335,8 @@ SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs) {
 
 // >>plan/memory_access.c ------------------------------------------------------------------------------------
 
-// Which memory a variant's kernel reads and writes: said once, when the variant is made; each call adds where that memory lies.
+// Finds which memory a variant's kernel reads and writes, once when the variant is made. Each call adds where
+// that memory lies.
 
 static void spyi_add_access(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
     bool whole = spyi_leaf_is_whole(leaf);
@@ -34221,8 +34351,8 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     uint32_t most = b->leaf_count + bound_inputs->count;
     variant->accesses = (spyi_memory_access *)spyi_calloc(most + 1, sizeof *variant->accesses);
-    variant->uses =
-        (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses); // sums, group counts, the print buffer
+    // The 3 extra uses: sums, group counts, the print buffer.
+    variant->uses = (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses);
     if (!variant->accesses || !variant->uses) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
@@ -34231,7 +34361,7 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
         if (((leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf)) && !skipped)
             spyi_add_access(variant, leaf, i);
     }
-    for (uint32_t i = 0; i < bound_inputs->count; i++) { // none is walked
+    for (uint32_t i = 0; i < bound_inputs->count; i++) { // shader parameters are not walked
         const spyi_leaf *leaf = &bound_inputs->leaves[i];
         variant->untracked = variant->untracked || leaf->untracked;
         if (spyi_leaf_is_whole(leaf)) spyi_add_access(variant, leaf, 0);
@@ -34241,8 +34371,8 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
 
 // >>plan/addresses.c ----------------------------------------------------------------------------------------
 
-// Where the parameters of a dispatch have addresses. Pack operations alone write them, so that work which was recorded can be
-// told of other memory.
+// Finds where the parameters of a dispatch have addresses. Only pack operations write addresses, so that
+// recorded work can be moved to other memory.
 
 typedef struct spyi_address_walk {
     bool in_uniforms;
@@ -34276,8 +34406,8 @@ SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *v
 
 // >>plan/cache.c --------------------------------------------------------------------------------------------
 
-// The call cache: plans by signature key, the least recently used leaves. A function's last few plans are tried first,
-// byte by byte, so that steady loops neither hash nor search.
+// The call cache: plans by signature key. The least recently used plan leaves first. A function's last few
+// plans are compared first, byte by byte, so that steady loops neither hash nor search.
 
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     spyi_cache *cache = (spyi_cache *)spyi_allocate(&device->ctx, sizeof *cache);
@@ -34295,8 +34425,8 @@ SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans) {
     return NULL;
 }
 
-// The first plan of those whose hashes end alike. The number of buckets never changes: the cache knows from the start how
-// many plans it may hold, so that putting a plan in needs no memory and cannot fail.
+// Returns the first plan of the bucket for a hash. The number of buckets never changes: the cache knows from
+// the start how many plans it may hold, so that inserting a plan needs no memory and cannot fail.
 static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
     return &cache->buckets[hash & (cache->bucket_count - 1)];
 }
@@ -34306,7 +34436,7 @@ static spyi_plan **spyi_cache_bucket(const spyi_cache *cache, uint64_t hash) {
 static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     for (uint32_t i = 0; i < SPYI_GEOMETRIES && plan->launches[i]; i++) {
         free(plan->launches[i]->block);
-        spyi_launch_forget(device, plan->launches[i]); // before the kernels
+        spyi_launch_forget(device, plan->launches[i]); // the graph is freed before the kernels
         free(plan->launches[i]);
     }
     for (uint32_t i = 0; i < plan->variant_count; i++) spyi_variant_free(device, plan->variants[i]);
@@ -34419,7 +34549,7 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
     spyi_cache *cache = device->cache;
     spyi_plan *plan = spyi_cache_lookup(device, function, values);
     if (plan && plan->redirect) {
-        spyi_lru_touch(cache, plan); // stays as long as what it leads to
+        spyi_lru_touch(cache, plan); // stays in the cache as long as the plan that it leads to
         if (!spyi_key_add_sizes(values, plan->redirect)) return NULL;
         plan = spyi_cache_lookup(device, function, values);
     }
@@ -34432,7 +34562,7 @@ SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, s
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan) {
     spyi_cache *cache = device->cache;
     spyi_cache_collect(device);
-    // A redirect and its plan arrive together: the plan must not push out its own redirect.
+    // A redirect and its plan are inserted together: the plan must not push out its own redirect.
     uint32_t most = cache->max_plans < 2 ? 2 : cache->max_plans;
     while (cache->count >= most) spyi_cache_remove(device, cache->oldest);
     spyi_plan **bucket = spyi_cache_bucket(cache, plan->hash);
@@ -34474,10 +34604,11 @@ SPYI_FN void spyi_cache_destroy(spy_device *device) {
 
 // >>plan/diagnose.c -----------------------------------------------------------------------------------------
 
-// Errors of the compiler about a generated kernel whose cause is the user's own code, told as what to write there. The kernel's
-// text would only distract from them.
+// Rewrites compiler errors about a generated kernel whose cause is the user's own code: the new text says
+// what to write there, without the kernel's text, which would distract from it.
 
-// The first text between two quotes behind `from`, without Slang's mangling: "_SW4Impl1t1I" is Impl.
+// Gives the first text between two quotes behind `from`, without Slang's mangling: "_SW4Impl1t1I" becomes
+// Impl.
 static void spyi_quoted(const char *from, spyi_text *out) {
     const char *begin = strchr(from, '\''), *end = begin ? strchr(begin + 1, '\'') : NULL;
     const char *name = end ? begin + 1 : "", *digits;
@@ -34492,7 +34623,7 @@ static void spyi_quoted(const char *from, spyi_text *out) {
     spyi_text_add_n(out, name, length);
 }
 
-// The lines of the compiler's text behind the first one, which names the kernel.
+// Returns the lines of the compiler's text after the first one, which names the kernel.
 static const char *spyi_diagnostics(const char *text) {
     const char *line = strchr(text, '\n');
     return line ? line + 1 : text;
@@ -34531,8 +34662,8 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
 
 // >>plan/plan.c ---------------------------------------------------------------------------------------------
 
-// The plan of a call: found in the cache, or made (bind, and what feeds the module's globals) and put there. Making one leaves the
-// device, and other calls have it meanwhile.
+// Finds the plan of a call in the cache, or makes it (binds arguments and checks globals) and puts it there.
+// A call that makes a plan leaves the device, and other calls use the device meanwhile.
 
 // >>calls that leave the device
 
@@ -34545,7 +34676,7 @@ static void spyi_hold_tensors(const spyi_values *values, bool hold) {
     }
 }
 
-// The call's values out of the way of the calls that come meanwhile. false: out of memory.
+// Sets the call's values aside, so that other calls can use the cache's. Returns false when out of memory.
 static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
     spyi_cache *cache = device->cache;
     spyi_values *others = cache->spare ? cache->spare : (spyi_values *)spyi_calloc(1, sizeof *others);
@@ -34601,7 +34732,7 @@ SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *erro
     return false;
 }
 
-// What a call of a [CudaKernel] needs besides arguments that fit.
+// Checks what a call of a [CudaKernel] needs besides fitting arguments.
 static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
                                          spyi_text *error) {
     if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
@@ -34616,7 +34747,7 @@ static spy_status spyi_cuda_kernel_check(const spy_function *function, const spy
 
 // >>launches
 
-// A launch and its leaves, in one block of memory; NULL: out of memory.
+// Makes a launch and its leaves in one block of memory; NULL when out of memory.
 static spyi_launch *spyi_launch_new(const spyi_bound *bound) {
     spyi_launch *launch =
         (spyi_launch *)spyi_calloc(1, sizeof *launch + (bound->leaf_count + 1) * sizeof *launch->leaves);
@@ -34644,7 +34775,7 @@ SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan) {
     uint32_t i = 0;
     while (i < SPYI_GEOMETRIES - 1 && plan->launches[i] && plan->launches[i]->repeatable) i++;
     if (!plan->launches[i]) plan->launches[i] = spyi_launch_new(&plan->bound);
-    if (!plan->launches[i]) i--; // out of memory: the one before does as well
+    if (!plan->launches[i]) i--; // out of memory: reuse the launch before it
     spyi_plan_use_launch(plan, i);
     plan->launch->repeatable = NULL;
     return plan->launch;
@@ -34693,7 +34824,7 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
     if (cuda_kernel) status = spyi_cuda_kernel_check(function, values, error);
     if (status == SPY_OK) status = spyi_bind(function, values, &plan->bound, error);
     if (status == SPY_OK) status = spyi_options_copy(function, values, &plan->bound.options, error);
-    // It finds its element by its thread's number, so that each element needs a thread of its own.
+    // A [CudaKernel] finds its element by its thread's number, so each element needs its own thread.
     uint32_t *group = plan->bound.options.threads;
     if (cuda_kernel && status == SPY_OK && !group[0])
         group[0] = SPYI_CUDA_KERNEL_THREADS, group[1] = group[2] = 1;
@@ -34721,8 +34852,8 @@ SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *v
 
 // >>finding, or else making
 
-// Gives `made` the long key with the sizes that its types were chosen by, and puts a redirect under the short one, or
-// widens the one that is there.
+// Gives `made` the long key, which includes the sizes that its types were chosen by. Puts a redirect under
+// the short key, or widens the one that is there.
 static bool spyi_plan_redirect(spy_device *device, spyi_plan *made, spyi_values *values,
                                uint32_t short_size) {
     values->key_size = short_size;
@@ -34772,7 +34903,7 @@ SPYI_FN bool spyi_plan_insert(spy_device *device, spyi_plan *plan, spyi_values *
 SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, spyi_plan **plan,
                                  spyi_text *error) {
     spy_device *device = function->object.device;
-    uint32_t short_size = values->key_size; // spyi_cache_find may extend the key
+    uint32_t short_size = values->key_size; // spyi_cache_find() may extend the key
     *plan = spyi_cache_find(device, function, values);
     if (SPYI_LIKELY(*plan != NULL)) {
         device->stats.plan_hits++;
@@ -34788,7 +34919,7 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
     spy_status status = spyi_plan_create(function, values, &made, error);
     if (left) spyi_call_step_in(function, &outside);
     if (status != SPY_OK) return status;
-    if (left && !made->bound.sizes) { // a prepared call may have brought it meanwhile
+    if (left && !made->bound.sizes) { // a prepared call may have added the plan meanwhile
         *plan = spyi_cache_find(device, function, values);
         if (*plan) {
             spyi_plan_release(device, made);
@@ -34806,7 +34937,8 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
 
 // >>plan/variant.c ------------------------------------------------------------------------------------------
 
-// Kernel variants of a plan: emit, compile, pipeline. Slow, and only on a miss.
+// Kernel variants of a plan: writes the text, compiles it and makes the pipeline. Slow, and only done on a
+// miss.
 
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key) {
     size_t size = offsetof(spyi_variant_key, walk) + key->walk_count;
@@ -34817,7 +34949,8 @@ SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_varian
 
 // >>names and text
 
-// Function name without what cannot stand in file names, and a hash of the text.
+// Gives the kernel's name: the function's name without characters that file names cannot have, and a hash of
+// the text.
 static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spyi_text *out) {
     for (const char *c = plan->function->name; *c && out->size < 48; c++) {
         bool word = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
@@ -34827,7 +34960,7 @@ static void spyi_kernel_name(const spyi_plan *plan, const spyi_text *source, spy
 }
 
 static void spyi_dump(spy_device *device, const char *name, const spyi_text *source, const spyi_code *code) {
-    spyi_mutex_lock(&device->dump_lock); // another thread may set it now
+    spyi_mutex_lock(&device->dump_lock); // another thread may change it now
     char *directory = spyi_strdup(device->dump_directory);
     spyi_mutex_unlock(&device->dump_lock);
     if (!directory) return;
@@ -34837,7 +34970,8 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     if (good && code->data) {
         spyi_text_clear(&path);
         const spyi_rules *rules = spyi_rules_of(device->base->limits.profile.target);
-        size_t text = rules->is_text ? code->prelude_size : 0; // without the compiler's prelude, and the NUL
+        // The file gets neither the compiler's prelude nor the NUL.
+        size_t text = rules->is_text ? code->prelude_size : 0;
         spyi_text_add(&path, "%s/%s.%s", directory, name, rules->suffix);
         good = spyi_file_write(spyi_text_str(&path), (const char *)code->data + text,
                                code->size - text - rules->is_text);
@@ -34849,7 +34983,7 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
     free(directory);
 }
 
-// What is linked to a shader of the user's own: the prelude, with its constants.
+// Gives the text that is linked to a user's own shader: the prelude, with its constants.
 static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spyi_text *error) {
     const spyi_options *o = &plan->bound.options;
     memset(out, 0, sizeof *out);
@@ -34879,8 +35013,8 @@ static void spyi_add_parameter(spyi_parameters *p, spyi_parameter_kind kind, uin
     added->place.offset = offset;
 }
 
-// The kernel's group, its block, and its parameters: buffers as the compiler has numbered them, uniform buffers, and what
-// lies in the block. Of our own kernels the block is one parameter.
+// Gives the kernel's group, its block and its parameters: buffers by the compiler's numbers, uniform buffers,
+// and the values in the block. The block of a generated kernel is one parameter.
 static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry, const spyi_emitted *e,
                                   const spyi_inputs *inputs, spyi_parameters *p, spyi_interface *out) {
     const uint32_t *threads = plan->bound.options.threads;
@@ -34901,7 +35035,7 @@ static void spyi_kernel_interface(const spyi_plan *plan, const spyi_entry *entry
     out->block_by_address = e->block_by_address;
 }
 
-// The variant without a kernel: its text, and what packs its block but for a shader's.
+// Makes a variant without a kernel: its text, and its pack program unless it is a shader.
 static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_key *key, spyi_variant **out,
                                      spyi_text *error) {
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
@@ -34917,7 +35051,7 @@ static spy_status spyi_variant_begin(const spyi_plan *plan, const spyi_variant_k
     return spyi_shader_text(plan, &variant->emitted, error);
 }
 
-// What packs a shader's block and feeds the inputs of the kernel, once these are known.
+// Makes the pack program of a shader's block and binds the kernel's inputs, once these are known.
 static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *entry, spyi_variant *variant,
                                     const spyi_inputs *inputs, const spyi_values *values, spyi_text *error) {
     spy_status status = SPY_OK;
@@ -34933,9 +35067,10 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
 
 // >>kernels that several plans run
 
-// For plans that differ in the lengths of unsized arrays. Takes the inputs and the text.
-static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
-                                    spyi_text *error) {
+// Makes the variant's kernel shareable by plans that differ only in the lengths of unsized arrays. Takes over
+// the inputs; copies the text.
+static spy_status spyi_variant_share_kernel(spyi_variant *variant, spyi_inputs *inputs,
+                                            const spyi_entry *entry, spyi_text *error) {
     spyi_shared_kernel *shared_kernel = (spyi_shared_kernel *)spyi_calloc(1, sizeof *shared_kernel);
     if (shared_kernel) shared_kernel->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
     if (!shared_kernel || !shared_kernel->text) {
@@ -34961,8 +35096,9 @@ static bool spyi_same_conformances(const spyi_options *a, const spyi_options *b)
     return same;
 }
 
-// The kernel of another plan of the same function that has the very text; NULL: any.
-static spyi_shared_kernel *spyi_find_twins(const spyi_plan *plan, const char *text) {
+// Returns the shared kernel of another plan of the same function with the same text; with `text` NULL, any
+// shared kernel.
+static spyi_shared_kernel *spyi_find_shared_kernel(const spyi_plan *plan, const char *text) {
     const spyi_plan *other = plan->function->object.device->cache->newest;
     for (; other; other = other->older) {
         bool same = other->function == plan->function && other->bound.shader == plan->bound.shader &&
@@ -34975,15 +35111,16 @@ static spyi_shared_kernel *spyi_find_twins(const spyi_plan *plan, const char *te
     return NULL;
 }
 
-// With the kernel of another plan, if one differs in the lengths of unsized arrays alone; else *out is NULL.
+// Makes a variant with another plan's kernel, if that plan differs only in the lengths of unsized arrays;
+// else *out is NULL.
 static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                      spyi_variant **out, spyi_text *error) {
     spyi_variant *variant;
     *out = NULL;
-    if (!spyi_find_twins(plan, NULL)) return SPY_OK;
+    if (!spyi_find_shared_kernel(plan, NULL)) return SPY_OK;
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
     spyi_shared_kernel *shared_kernel =
-        status == SPY_OK ? spyi_find_twins(plan, spyi_text_str(&variant->emitted.text)) : NULL;
+        status == SPY_OK ? spyi_find_shared_kernel(plan, spyi_text_str(&variant->emitted.text)) : NULL;
     if (shared_kernel)
         status =
             spyi_variant_feed(plan, &shared_kernel->entry, variant, &shared_kernel->inputs, values, error);
@@ -35067,7 +35204,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_variant *variant;
     spyi_code code;
     uint32_t failed = spyi_failed_allocations();
-    spyi_entry own = function->entry; // with the places of this compilation
+    spyi_entry own = function->entry; // a copy, which gets the parameters' places of this compilation
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
@@ -35075,7 +35212,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_kernel_name(plan, source, &name);
-        status = spyi_check_allocations(failed, status, error); // half a text must not reach the compiler
+        // An incomplete text must not reach the compiler.
+        status = spyi_check_allocations(failed, status, error);
     }
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
@@ -35116,7 +35254,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         if (status == SPY_OK && blob.size) variant->program = spyi_program_make(&desc, &blob, &code.literals);
         else spyi_text_free(&blob);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
-            status = spyi_variant_twin(variant, &code.inputs, &own, error);
+            status = spyi_variant_share_kernel(variant, &code.inputs, &own, error);
     }
     status = spyi_check_allocations(failed, status, error);
     spyi_code_free(&code);
@@ -35169,7 +35307,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
                                     spyi_variant **variant, bool *left, spyi_text *error) {
     spy_function *function = plan->function;
     spy_device *device = function->object.device;
-    spyi_variant_key key = plan->launch->key; // the launch is the running call's
+    spyi_variant_key key = plan->launch->key; // the launch belongs to the running call
     size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
     spyi_call_outside outside;
     *variant = spyi_variant_find(plan, &key);
@@ -35178,7 +35316,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     spy_status status = spyi_variant_share(plan, &key, values, variant, error);
     if (status != SPY_OK) return status;
     if (*variant) return spyi_plan_add_variant(plan, *variant, error);
-    if (!stay) { // other calls find the launch as they expect it, and this one does not find theirs
+    if (!stay) { // other calls then find the launch as they expect it, and this call does not find theirs
         plan->launch->pass = 0;
         plan->launch->finishes = false;
     }
@@ -35191,7 +35329,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     if (leaves) spyi_call_step_in(function, &outside);
     *left = *left || leaves;
     if (status != SPY_OK) return status;
-    if (spyi_variant_find(plan, &key)) { // a prepared call has brought it meanwhile
+    if (spyi_variant_find(plan, &key)) { // a prepared call has added it meanwhile
         spyi_variant_free(device, *variant);
         *variant = spyi_variant_find(plan, &key);
         return SPY_OK;
@@ -35203,19 +35341,20 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
 
 // >>plan/recipe_sign.c --------------------------------------------------------------------------------------
 
-// What a recipe is found and checked by: a call's signature in words that mean the same in every process. The key of a plan says
-// the same with numbers of types and functions and with places of tables, which change from process to process.
+// The signature by which a recipe is found and checked: a hash of the call that is the same in every process.
+// A plan's key cannot serve, as its numbers of types and functions and its table addresses change from
+// process to process.
 
 static void spyi_sign_number(uint64_t *hash, uint64_t number) {
     *hash = spyi_hash(&number, sizeof number, *hash);
 }
 
-static void spyi_sign_text(uint64_t *hash, const char *text) { // NULL is not ""
+static void spyi_sign_text(uint64_t *hash, const char *text) { // NULL and "" have different hashes
     if (text) *hash = spyi_hash(text, strlen(text) + 1, *hash);
     else spyi_sign_number(hash, 0);
 }
 
-// What its module says of the function: a recipe of one with other parameters is another's.
+// Adds the function as its module declares it: other parameters or options give another signature.
 static void spyi_sign_function(uint64_t *hash, const spy_function *function) {
     const spyi_overloads *overloads = &function->overloads;
     const spy_compile_options *options = spyi_unit_options(function->module->unit);
@@ -35263,7 +35402,7 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
         spyi_sign_number(&hash, (uint64_t)threads->guarded << 1 | (uint64_t)threads->shader);
         for (int i = 0; i < 3; i++) spyi_sign_number(&hash, threads->group[i]);
     }
-    if (values->options) { // what the key has of them stands there in plain bytes
+    if (values->options) { // the key has them as plain bytes
         spyi_values options;
         spyi_text ignored = { NULL, 0, 0 };
         memset(&options, 0, sizeof options);
@@ -35277,12 +35416,13 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
 
 // >>plan/recipe_bytes.c -------------------------------------------------------------------------------------
 
-// The bytes of a recipe, field by field. What is read is never believed: each count is below its limit and has its bytes.
+// Writes and reads the bytes of a recipe, field by field. Read bytes are not trusted: each count is checked
+// against its limit and the bytes that are left.
 
 SPYI_FN void spyi_recipe_fail(spyi_recipe *r, spy_status status, const char *format, ...) {
     char text[512];
     va_list list;
-    if (r->status != SPY_OK) return; // the first reason stays
+    if (r->status != SPY_OK) return; // only the first reason is kept
     r->status = status;
     r->left = 0;
     va_start(list, format);
@@ -35320,13 +35460,13 @@ SPYI_FN void spyi_recipe_u8(spyi_recipe *r, uint8_t *v) {
 }
 
 SPYI_FN void spyi_recipe_bool(spyi_recipe *r, bool *v) {
-    uint8_t byte = r->out && *v ? 1 : 0; // what is read into may hold anything
+    uint8_t byte = r->out && *v ? 1 : 0; // when reading, *v may be uninitialised
     spyi_recipe_u8(r, &byte);
     (void)spyi_recipe_expect(r, byte <= 1, "a bool is neither true nor false");
     *v = byte == 1;
 }
 
-// Numbers lie as in memory: all machines that the library runs on are little-endian.
+// Numbers are stored as in memory: all machines that the library runs on are little-endian.
 SPYI_FN void spyi_recipe_u16(spyi_recipe *r, uint16_t *v) {
     spyi_recipe_raw(r, v, sizeof *v);
 }
@@ -35349,7 +35489,7 @@ SPYI_FN uint32_t spyi_recipe_enum(spyi_recipe *r, uint32_t v, uint32_t count) {
 }
 
 SPYI_FN void spyi_recipe_text(spyi_recipe *r, char **v) {
-    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // with the NUL; 0: NULL
+    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0: NULL
     spyi_recipe_u32(r, &size);
     if (r->out) {
         if (size) spyi_recipe_raw(r, *v, size);
@@ -35392,8 +35532,8 @@ SPYI_FN void spyi_recipe_list(spyi_recipe *r, uint32_t *count, uint32_t most, vo
 
 // >>plan/recipe_type.c --------------------------------------------------------------------------------------
 
-// Types in a recipe: a number each, and where one comes first its name, its layout, and what it is made of. When they are read
-// they are found in the device's table, or put there.
+// Types in a recipe: each is a number, and its first use also has its name, layout and parts. Reading finds
+// the type in the device's table, or adds it.
 
 enum { SPYI_RECIPE_DEEPEST_TYPE = 48, SPYI_RECIPE_MOST_FIELDS = 4096 };
 #define SPYI_RECIPE_NEW_TYPE UINT32_MAX
@@ -35413,13 +35553,13 @@ static bool spyi_recipe_keep_type(spyi_recipe *r, const spyi_type *type) {
     return true;
 }
 
-// What is written of a type, and read before it is made again.
+// The fields of a type, which are written, or read before the type is made.
 typedef struct spyi_type_text {
     uint32_t kind, scalar, rows, columns, field_count;
     uint64_t count, device_size, device_align, host_size;
     char *name;
     const spyi_type *element;
-    spyi_field *fields; // names are ours when it is read
+    spyi_field *fields; // when reading, this struct owns the names
 } spyi_type_text;
 
 static void spyi_recipe_type_fields(spyi_recipe *r, spyi_type_text *t) {
@@ -35477,7 +35617,7 @@ static const spyi_type *spyi_recipe_make_struct(spyi_recipe *r, const spyi_type_
                             (size_t)t->device_align);
 }
 
-// NULL: there can be no such type.
+// Returns the type; NULL when there can be no such type.
 static const spyi_type *spyi_recipe_make_type(spyi_recipe *r, const spyi_type_text *t) {
     spy_dtype scalar = (spy_dtype)t->scalar;
     bool numbers = scalar != SPY_DTYPE_DEFAULT;
@@ -35536,7 +35676,7 @@ static const spyi_type *spyi_recipe_new_type(spyi_recipe *r, const spyi_type *ty
 }
 
 SPYI_FN void spyi_recipe_type(spyi_recipe *r, const spyi_type **type) {
-    uint32_t number = 0; // from 1; 0: NULL
+    uint32_t number = 0; // the first type is 1; 0: NULL
     if (r->out && *type) {
         while (number < r->type_count && r->types[number] != *type) number++;
         number = number < r->type_count ? number + 1 : SPYI_RECIPE_NEW_TYPE;
@@ -35560,8 +35700,8 @@ SPYI_FN void spyi_recipe_type(spyi_recipe *r, const spyi_type **type) {
 
 // >>plan/recipe_fields.c ------------------------------------------------------------------------------------
 
-// What a recipe holds, field by field: the same functions write it and read it. A new field of a plan, a leaf or a variant that a
-// later call looks at gets its line here, and SPYI_RECIPE_VERSION rises.
+// The fields of a recipe: the same functions write and read them. A new field of a plan, leaf or variant that
+// later calls read needs its line here and a higher SPYI_RECIPE_VERSION.
 
 enum { SPYI_RECIPE_MOST_NODES = 65536, SPYI_RECIPE_MOST_PACKS = 65536, SPYI_RECIPE_MOST_TEXTS = 4096 };
 
@@ -35606,7 +35746,8 @@ SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head) {
 
 static const spyi_value_kind *spyi_recipe_find_kind(const spyi_recipe *r, const char *name, uint32_t traits,
                                                     uint8_t field_op) {
-    for (uint32_t i = 0; i < spyi_values_all(r->values); i++) { // generators, and kinds from outside
+    // Generators, and kinds that the program defines.
+    for (uint32_t i = 0; i < spyi_values_all(r->values); i++) {
         const spyi_value_kind *kind = r->values->items[i].custom;
         if (kind && spyi_kind_is(kind, name, traits, field_op)) return kind;
     }
@@ -35628,7 +35769,8 @@ static void spyi_recipe_kind(spyi_recipe *r, spyi_leaf *leaf) {
     free(name);
 }
 
-// Of a plan, or of a variant's shader parameters, which have no leaves of gradients. `leaf_count`: how many there are of them.
+// A leaf of a plan, or of a variant's shader parameters (these have no gradients). `leaf_count` is the number
+// of leaves in that list.
 static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_count) {
     char *kind_type = (char *)(uintptr_t)leaf->kind_type;
     spyi_recipe_kind(r, leaf);
@@ -35652,7 +35794,7 @@ static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_coun
     spyi_recipe_bool(r, &leaf->texels);
     spyi_recipe_bool(r, &leaf->binds);
     spyi_recipe_text(r, &kind_type);
-    // No number of a site: spyi_recipe_write() refuses kernels that have them.
+    // `site` is not written: only kernels that check indices have it, and spyi_recipe_write() refuses them.
     leaf->role = (spyi_role)spyi_recipe_enum(r, (uint32_t)leaf->role, (uint32_t)SPYI_ROLE_INSIDE + 1);
     spyi_recipe_u32(r, &leaf->value_leaf);
     spyi_recipe_u32(r, &leaf->grads[0]);
@@ -35740,7 +35882,7 @@ static void spyi_recipe_options(spyi_recipe *r, spyi_options *o) {
 
 SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *b, uint32_t value_count) {
     void *leaves = b->leaves, *nodes = b->nodes, *sizes = b->sizes;
-    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than there are values; 0: NULL
+    uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the values; 0: `sizes` is NULL
     spyi_recipe_function(r, &b->signature);
     spyi_recipe_list(r, &b->leaf_count, SPYI_MOST_MEMORY_LEAVES, &leaves, sizeof *b->leaves);
     b->leaves = (spyi_leaf *)leaves;
@@ -35836,7 +35978,7 @@ SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
                              "a kernel has no name or no code");
 }
 
-// Bytes that an operation writes.
+// Returns the number of bytes that a pack operation writes.
 static uint64_t spyi_recipe_pack_size(const spyi_pack *pack, const spyi_leaf *leaf, bool index64) {
     switch ((spyi_pack_op)pack->op) {
     case SPYI_PACK_BASE:
@@ -35855,7 +35997,8 @@ static uint64_t spyi_recipe_pack_size(const spyi_pack *pack, const spyi_leaf *le
     }
 }
 
-// `size`: bytes that the program fills; `bindings`: that it may set.
+// `size` is the number of bytes that the pack program fills, `bindings` the number of bindings that it may
+// set.
 static void spyi_recipe_packs(spyi_recipe *r, spyi_pack **packs, uint32_t *count, const spyi_leaf *leaves,
                               uint32_t leaf_count, uint64_t size, uint32_t bindings, bool index64) {
     void *items = *packs;
@@ -35901,8 +36044,8 @@ static void spyi_recipe_emitted(spyi_recipe *r, const spyi_bound *b, const spyi_
     spyi_recipe_packs(r, &e->packs, &e->pack_count, b->leaves, b->leaf_count, e->block_size, 0, key->index64);
 }
 
-// The uniform buffers' bytes are each call's: the recipe has their sizes.
-static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
+// Writes the sizes of the uniform buffers, not their bytes, which each call packs anew.
+static void spyi_recipe_bound_inputs(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
     void *leaves = bound_inputs->leaves;
     uint64_t size = 0;
     bound_inputs->uniform_count = spyi_recipe_enum(r, bound_inputs->uniform_count, SPYI_MOST_UNIFORMS + 1);
@@ -35911,7 +36054,7 @@ static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
         size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
     if (!spyi_recipe_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
-    if (!r->out) { // as spyi_bind_inputs() lays them out
+    if (!r->out) { // the same layout as spyi_bind_inputs() makes
         uint64_t at = 0;
         bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
         if (!bound_inputs->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -35933,14 +36076,14 @@ static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
 SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_variant *v,
                                  spyi_program *program) {
     uint32_t steps = 1;
-    spyi_recipe_raw(r, &v->key, sizeof v->key); // bytes alone
+    spyi_recipe_raw(r, &v->key, sizeof v->key); // a struct of bytes only
     spyi_recipe_u32(r, &steps);
     (void)spyi_recipe_expect(r,
                              steps == 1 && v->key.walk_count == b->leaf_count && v->key.rank <= SPY_MAX_RANK,
                              "a variant is of another call");
     spyi_recipe_program(r, program);
     spyi_recipe_emitted(r, b, &v->key, &v->emitted);
-    spyi_recipe_feeds(r, &v->bound_inputs);
+    spyi_recipe_bound_inputs(r, &v->bound_inputs);
     if (r->out || r->status != SPY_OK) return;
     const spyi_interface *i = &program->iface;
     const spyi_kernel_base has = spyi_interface_counts(i);
@@ -35955,13 +36098,13 @@ SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_varia
 
 // >>plan/recipe_write.c -------------------------------------------------------------------------------------
 
-// A plan becomes bytes.
+// Writes a plan as a recipe.
 
 static const spyi_program *spyi_variant_program(const spyi_variant *variant) {
     return variant->shared_kernel ? variant->shared_kernel->program : variant->program;
 }
 
-// What recipes do not hold; NULL: all of it.
+// Returns why the plan cannot be a recipe; NULL when it can.
 static const char *spyi_recipe_refusal(const spyi_plan *plan) {
     const spy_device *device = plan->function->object.device;
     if (plan->redirect) return "it leads to plans and is none itself";
@@ -36025,11 +36168,11 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
 
 // >>plan/recipe_read.c --------------------------------------------------------------------------------------
 
-// Bytes become a plan, with its kernels loaded: nothing is bound, written or compiled.
+// Makes a plan from a recipe and loads its kernels, without binding or compiling.
 
 // >>the head
 
-// Whether these are the bytes of a recipe, as they were written; what is behind the start is left to read.
+// Checks that the bytes are an undamaged recipe of this format. The fields after the start are left to read.
 static void spyi_recipe_open(spyi_recipe *r, const void *bytes, size_t size) {
     spyi_recipe_head start;
     uint64_t hash;
@@ -36056,7 +36199,7 @@ static void spyi_recipe_open(spyi_recipe *r, const void *bytes, size_t size) {
     }
 }
 
-// Whether it was made for this compiler, device and call.
+// Checks that the recipe was made for this compiler, device and call.
 static void spyi_recipe_check(spyi_recipe *r, const spy_function *function) {
     spyi_recipe_head head, here;
     memset(&head, 0, sizeof head);
@@ -36065,7 +36208,7 @@ static void spyi_recipe_check(spyi_recipe *r, const spy_function *function) {
     if (r->status == SPY_OK && (!here.library || !here.device))
         spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     if (!spyi_recipe_expect(r, head.library && head.device && head.function, "its head has no names")) {
-        // the reason is known
+        // `r` has the reason
     } else if (strcmp(head.library, here.library) != 0) {
         spyi_recipe_fail(r, SPY_ERROR_NO_COMPILER, "the recipe was made with %s, and this device uses %s",
                          head.library, here.library[0] ? here.library : "no compiler yet");
@@ -36088,7 +36231,7 @@ static void spyi_recipe_check(spyi_recipe *r, const spy_function *function) {
     spyi_recipe_head_free(&here);
 }
 
-// Whether the values have the sizes that the recipe's types were chosen by.
+// Checks that the values have the sizes that the recipe's types were chosen by.
 static void spyi_recipe_check_sizes(spyi_recipe *r, const uint8_t *sizes) {
     const spyi_values *values = r->values;
     spyi_text wanted = { NULL, 0, 0 };
@@ -36131,7 +36274,7 @@ static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
     spyi_program_free(program);
     if (!variant) return;
     if (r->status != SPY_OK) spyi_variant_free(device, variant);
-    else r->status = spyi_plan_add_variant(plan, variant, &r->problem); // frees it when it fails
+    else r->status = spyi_plan_add_variant(plan, variant, &r->problem); // frees the variant when it fails
 }
 
 // >>the plan
@@ -40644,13 +40787,13 @@ typedef struct spyi_close_callback {
 
 // >>release
 
-// Callbacks may use the device, and add others.
+// Runs the close callbacks, which may use the device and add further callbacks.
 static void spyi_run_close_callbacks(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     while (device->close_callbacks) {
         spyi_close_callback *callback = device->close_callbacks;
         device->close_callbacks = callback->next;
-        spyi_leave(device); // it may still read results
+        spyi_leave(device); // the callback may still read results
         callback->func(device, callback->user_data);
         if (!spyi_turns_try(&ctx->turns)) (void)spyi_turns_wait(&ctx->turns, NULL, NULL);
         spyi_free(ctx, callback, sizeof *callback);
@@ -40663,14 +40806,14 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_reload_abandon(device);
     spyi_prepared_finish_all(device);
     for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))
-        spyi_await(ctx, seen);     // a module that another thread still loads
-    spyi_turns_close(&ctx->turns); // who waits for a turn hears that the device has been released
+        spyi_await(ctx, seen);     // another thread still loads a module
+    spyi_turns_close(&ctx->turns); // threads that wait for a turn learn that the device has been released
     if (device->printer && !device->base->recording) spyi_print_flush(device, "spy_release_device");
-    if (device->gpu) { // a callback may have recorded more
+    if (device->gpu) { // a close callback may have recorded more work
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
-        (void)spyi_bounds_report(device, "spy_release_device"); // the log hears it
+        (void)spyi_bounds_report(device, "spy_release_device"); // reported to the log
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
@@ -40744,7 +40887,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
     spyi_lists_attach(device);
 }
 
-// What the rooms have of a device that has its GPU.
+// Makes the members that other rooms need, once the device has its GPU.
 static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;
@@ -40775,7 +40918,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
-    spyi_context setup; // reports until the device exists
+    spyi_context setup; // its log reports until the device exists
     spy_device_desc plain = *desc;
     if (!a->allocate || !a->reallocate || !a->free) memset(&plain.allocator, 0, sizeof plain.allocator);
     spyi_context_init(&setup, &plain);
@@ -40795,7 +40938,8 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {
-        // Nobody can ask a device that does not exist, so the error is this thread's; the log hears it as well.
+        // A device that was not made cannot be asked, so the error is stored for this thread; the log gets
+        // it, too.
         if (spyi_log_wants(&setup, SPY_LOG_LEVEL_ERROR))
             spyi_logf(&setup, SPY_LOG_LEVEL_ERROR, "%s: %s", function, spyi_text_str(&error));
         spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));

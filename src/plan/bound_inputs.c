@@ -7,7 +7,7 @@
 
 // >>making
 
-typedef struct spyi_feeding {
+typedef struct spyi_input_binding {
     const spyi_plan *plan;
     const spyi_inputs *inputs;
     const spyi_values *values;
@@ -20,7 +20,7 @@ typedef struct spyi_feeding {
     uint8_t *given;                      // one flag for each byte of bound_inputs->data
     bool bound[SPYI_MOST_MEMORY_LEAVES]; // one flag for each binding
     spyi_text *error;
-} spyi_feeding;
+} spyi_input_binding;
 
 static spy_status spyi_out_of_memory(spyi_text *error) {
     spyi_text_add(error, "out of host memory");
@@ -28,7 +28,7 @@ static spy_status spyi_out_of_memory(spyi_text *error) {
 }
 
 // Makes room for one more item; returns false when out of memory.
-static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
+static bool spyi_bound_input_room(void **items, uint32_t count, uint32_t *capacity, size_t size) {
     if (count < *capacity) return true;
     uint32_t more = *capacity ? *capacity * 2 : 16;
     void *moved = spyi_realloc(*items, more * size);
@@ -39,11 +39,11 @@ static bool spyi_feed_room(void **items, uint32_t count, uint32_t *capacity, siz
 }
 
 // Adds a pack operation for the last leaf.
-static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
+static bool spyi_add_input_pack(spyi_input_binding *f, spyi_pack_op op, uint32_t offset) {
     spyi_bound_inputs *bound_inputs = f->bound_inputs;
     void *packs = bound_inputs->packs;
-    bool good =
-        spyi_feed_room(&packs, bound_inputs->pack_count, &f->pack_capacity, sizeof *bound_inputs->packs);
+    bool good = spyi_bound_input_room(&packs, bound_inputs->pack_count, &f->pack_capacity,
+                                      sizeof *bound_inputs->packs);
     bound_inputs->packs = (spyi_pack *)packs;
     if (!good) return false;
     spyi_pack *pack = &bound_inputs->packs[bound_inputs->pack_count++];
@@ -55,8 +55,8 @@ static bool spyi_feed_pack(spyi_feeding *f, spyi_pack_op op, uint32_t offset) {
 }
 
 // Gives the byte of bound_inputs->data where the leaf's bytes start, and marks them as given.
-static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const spyi_found *found,
-                                   uint32_t *at) {
+static spy_status spyi_bound_input_offset(spyi_input_binding *f, const spyi_leaf *leaf,
+                                          const spyi_found *found, uint32_t *at) {
     const spyi_uniform *uniform = &f->bound_inputs->uniforms[found->input->slot];
     uint32_t offset = found->offset + found->element * leaf->field_size;
     if (offset + leaf->field_size > uniform->size && found->part) {
@@ -75,10 +75,11 @@ static spy_status spyi_feed_offset(spyi_feeding *f, const spyi_leaf *leaf, const
 }
 
 // Adds a leaf with its pack operations; takes over the leaf's path.
-static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_found *found) {
+static spy_status spyi_add_bound_input(spyi_input_binding *f, spyi_leaf *leaf, const spyi_found *found) {
     spyi_bound_inputs *bound_inputs = f->bound_inputs;
     void *leaves = bound_inputs->leaves;
-    bool good = spyi_feed_room(&leaves, bound_inputs->count, &f->leaf_capacity, sizeof *bound_inputs->leaves),
+    bool good = spyi_bound_input_room(&leaves, bound_inputs->count, &f->leaf_capacity,
+                                      sizeof *bound_inputs->leaves),
          sized = false;
     bound_inputs->leaves = (spyi_leaf *)leaves;
     if (!good) return spyi_out_of_memory(f->error);
@@ -91,21 +92,21 @@ static spy_status spyi_add_feed(spyi_feeding *f, spyi_leaf *leaf, const spyi_fou
     leaf->path = NULL;
     leaf = &bound_inputs->leaves[bound_inputs->count - 1];
     for (uint32_t d = 0; d < leaf->consumed; d++) sized = sized || leaf->consumed_dims[d] != -1;
-    if (sized) good = spyi_feed_pack(f, SPYI_PACK_SIZES, 0);
+    if (sized) good = spyi_add_input_pack(f, SPYI_PACK_SIZES, 0);
     uint32_t at = (uint32_t)found->input->slot;
     if (leaf->binds) {
         f->bound[at] = true;
-        good = good && spyi_feed_pack(f, SPYI_PACK_BINDING, at);
+        good = good && spyi_add_input_pack(f, SPYI_PACK_BINDING, at);
     } else {
-        spy_status status = spyi_feed_offset(f, leaf, found, &at);
+        spy_status status = spyi_bound_input_offset(f, leaf, found, &at);
         if (status != SPY_OK) return status;
-        good = good && spyi_feed_pack(f, spyi_pack_op_of(leaf), at);
+        good = good && spyi_add_input_pack(f, spyi_pack_op_of(leaf), at);
     }
     return good ? SPY_OK : spyi_out_of_memory(f->error);
 }
 
 // Finds the place of each leaf in the kernel, and adds it there.
-static spy_status spyi_place_leaves(spyi_feeding *f) {
+static spy_status spyi_place_leaves(spyi_input_binding *f) {
     spyi_text path = { NULL, 0, 0 };
     spy_status status = SPY_OK;
     for (uint32_t i = 0; status == SPY_OK && i < f->leaves.count; i++) {
@@ -118,7 +119,7 @@ static spy_status spyi_place_leaves(spyi_feeding *f) {
             // A value that the device does not take is reported by the parameter's name, before the driver
             // gets the kernel.
             if (leaf->binds) status = spyi_pack_leaf(leaf, &f->values->items[leaf->value], NULL, f->error);
-            if (status == SPY_OK) status = spyi_add_feed(f, leaf, &found);
+            if (status == SPY_OK) status = spyi_add_bound_input(f, leaf, &found);
         }
     }
     spyi_text_free(&path);
@@ -153,7 +154,7 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
     }
 }
 
-static spy_status spyi_check_given(spyi_feeding *f) {
+static spy_status spyi_check_given(spyi_input_binding *f) {
     spyi_text missing = { NULL, 0, 0 };
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
@@ -172,12 +173,12 @@ static spy_status spyi_check_given(spyi_feeding *f) {
     return SPY_ERROR_NOT_FOUND;
 }
 
-static uint32_t spyi_uniform_bytes(const spyi_feeding *f, uint32_t uniform) {
+static uint32_t spyi_uniform_bytes(const spyi_input_binding *f, uint32_t uniform) {
     return f->elements[uniform] ? f->elements[uniform] : f->inputs->uniform_size[uniform];
 }
 
 // Allocates the uniform buffers' bytes.
-static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) {
+static spy_status spyi_layout_bound_inputs(spyi_input_binding *f, const spyi_limits *limits) {
     spyi_bound_inputs *bound_inputs = f->bound_inputs;
     size_t size = 0;
     bound_inputs->binding_count = f->inputs->binding_count;
@@ -215,7 +216,7 @@ static spy_status spyi_feeds_layout(spyi_feeding *f, const spyi_limits *limits) 
 
 // Binds arguments to the kernel's own ConstantBuffers and arrays of buffers, in the kernel's order, and to
 // all bound parameters of a user's shader.
-static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted) {
+static spy_status spyi_bind_holders(spyi_input_binding *f, const spyi_emitted *emitted) {
     uint32_t holder = 0;
     spy_status status = SPY_OK;
     const spyi_bound *b = &f->plan->bound;
@@ -238,7 +239,7 @@ static spy_status spyi_bind_holders(spyi_feeding *f, const spyi_emitted *emitted
 }
 
 // Finds the size in bytes of all elements of each unsized array.
-static void spyi_measure_elements(spyi_feeding *f) {
+static void spyi_measure_elements(spyi_input_binding *f) {
     spyi_text path = { NULL, 0, 0 };
     for (uint32_t i = 0; i < f->leaves.count; i++) {
         const spyi_leaf *leaf = &f->leaves.items[i].leaf;
@@ -255,7 +256,7 @@ static void spyi_measure_elements(spyi_feeding *f) {
 SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *emitted,
                                     const spyi_inputs *inputs, const spyi_values *values,
                                     spyi_bound_inputs *bound_inputs, spyi_text *error) {
-    spyi_feeding f;
+    spyi_input_binding f;
     memset(&f, 0, sizeof f);
     f.plan = plan;
     f.inputs = inputs;
@@ -265,7 +266,7 @@ SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *e
     spy_status status = spyi_bind_holders(&f, emitted);
     if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
     if (status == SPY_OK) spyi_measure_elements(&f);
-    if (status == SPY_OK) status = spyi_feeds_layout(&f, &plan->function->object.device->base->limits);
+    if (status == SPY_OK) status = spyi_layout_bound_inputs(&f, &plan->function->object.device->base->limits);
     if (status == SPY_OK) status = spyi_place_leaves(&f);
     if (status == SPY_OK) status = spyi_check_given(&f);
     spyi_input_leaves_free(&f.leaves);

@@ -1,6 +1,6 @@
 // Packs values in the device's layout, and decides which values feed a kernel's shader parameters.
-#ifndef SPYI_PLAN_FEEDS_H
-#define SPYI_PLAN_FEEDS_H
+#ifndef SPYI_PLAN_BOUND_INPUTS_H
+#define SPYI_PLAN_BOUND_INPUTS_H
 
 #include "bind/inputs.h"
 #include "emit/emit.h"
@@ -34,4 +34,4 @@ SPYI_FN spy_status spyi_bind_inputs(const struct spyi_plan *plan, const spyi_emi
                                     spyi_bound_inputs *bound_inputs, spyi_text *error);
 SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs);
 
-#endif // SPYI_PLAN_FEEDS_H
+#endif // SPYI_PLAN_BOUND_INPUTS_H

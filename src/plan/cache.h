@@ -14,7 +14,6 @@ struct spyi_cache {
     spyi_plan *retired;
     spyi_values *values; // of the call that is inside the device
     spyi_values *spare;  // for other calls, while some calls work outside of the device
-    bool extended;       // the last look-up added sizes to the key
 };
 
 typedef struct spyi_cache spyi_cache;

@@ -345,7 +345,7 @@ static void spyi_recipe_emitted(spyi_recipe *r, const spyi_bound *b, const spyi_
 }
 
 // Writes the sizes of the uniform buffers, not their bytes, which each call packs anew.
-static void spyi_recipe_feeds(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
+static void spyi_recipe_bound_inputs(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
     void *leaves = bound_inputs->leaves;
     uint64_t size = 0;
     bound_inputs->uniform_count = spyi_recipe_enum(r, bound_inputs->uniform_count, SPYI_MOST_UNIFORMS + 1);
@@ -383,7 +383,7 @@ SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_varia
                              "a variant is of another call");
     spyi_recipe_program(r, program);
     spyi_recipe_emitted(r, b, &v->key, &v->emitted);
-    spyi_recipe_feeds(r, &v->bound_inputs);
+    spyi_recipe_bound_inputs(r, &v->bound_inputs);
     if (r->out || r->status != SPY_OK) return;
     const spyi_interface *i = &program->iface;
     const spyi_kernel_base has = spyi_interface_counts(i);

@@ -132,8 +132,8 @@ static spy_status spyi_variant_feed(const spyi_plan *plan, const spyi_entry *ent
 
 // Makes the variant's kernel shareable by plans that differ only in the lengths of unsized arrays. Takes over
 // the inputs; copies the text.
-static spy_status spyi_variant_twin(spyi_variant *variant, spyi_inputs *inputs, const spyi_entry *entry,
-                                    spyi_text *error) {
+static spy_status spyi_variant_share_kernel(spyi_variant *variant, spyi_inputs *inputs,
+                                            const spyi_entry *entry, spyi_text *error) {
     spyi_shared_kernel *shared_kernel = (spyi_shared_kernel *)spyi_calloc(1, sizeof *shared_kernel);
     if (shared_kernel) shared_kernel->text = spyi_strdup(spyi_text_str(&variant->emitted.text));
     if (!shared_kernel || !shared_kernel->text) {
@@ -161,7 +161,7 @@ static bool spyi_same_conformances(const spyi_options *a, const spyi_options *b)
 
 // Returns the shared kernel of another plan of the same function with the same text; with `text` NULL, any
 // shared kernel.
-static spyi_shared_kernel *spyi_find_twins(const spyi_plan *plan, const char *text) {
+static spyi_shared_kernel *spyi_find_shared_kernel(const spyi_plan *plan, const char *text) {
     const spyi_plan *other = plan->function->object.device->cache->newest;
     for (; other; other = other->older) {
         bool same = other->function == plan->function && other->bound.shader == plan->bound.shader &&
@@ -180,10 +180,10 @@ static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *ke
                                      spyi_variant **out, spyi_text *error) {
     spyi_variant *variant;
     *out = NULL;
-    if (!spyi_find_twins(plan, NULL)) return SPY_OK;
+    if (!spyi_find_shared_kernel(plan, NULL)) return SPY_OK;
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
     spyi_shared_kernel *shared_kernel =
-        status == SPY_OK ? spyi_find_twins(plan, spyi_text_str(&variant->emitted.text)) : NULL;
+        status == SPY_OK ? spyi_find_shared_kernel(plan, spyi_text_str(&variant->emitted.text)) : NULL;
     if (shared_kernel)
         status =
             spyi_variant_feed(plan, &shared_kernel->entry, variant, &shared_kernel->inputs, values, error);
@@ -317,7 +317,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         if (status == SPY_OK && blob.size) variant->program = spyi_program_make(&desc, &blob, &code.literals);
         else spyi_text_free(&blob);
         if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
-            status = spyi_variant_twin(variant, &code.inputs, &own, error);
+            status = spyi_variant_share_kernel(variant, &code.inputs, &own, error);
     }
     status = spyi_check_allocations(failed, status, error);
     spyi_code_free(&code);
