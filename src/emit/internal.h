@@ -102,7 +102,7 @@ SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // the last thread may hav
 // Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
 // its own, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
-SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf needs the element's coordinates
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // the kernel computes coordinates
 // Returns whether the leaf's indices start at a base, which is a field of the block.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
 // Returns the type in which the leaf's memory is declared: one element of its walk.
