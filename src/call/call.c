@@ -68,8 +68,8 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (sink && plan) plan->references++; // compiling may drop it from the cache
     if (SPYI_LIKELY(status == SPY_OK)) {
         if (sink) status = spyi_call_record(function, plan, values, sink, &error);
-        else if (threads || timed || !spyi_call_again(plan, args, &status,
-                                                      &error)) // tries older plans
+        // spyi_cache_again() has tried only the last few plans; this one may be older.
+        else if (threads || timed || !spyi_call_again(plan, args, &status, &error))
             status = spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
