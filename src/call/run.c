@@ -15,7 +15,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use *uses = variant->uses;
     uint32_t use_count;
-    if (launch->block_capacity < e->block_size) { // 64: padding of host values
+    if (launch->block_capacity < e->block_size) { // plus 64 bytes: padding of host values
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
