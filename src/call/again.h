@@ -1,12 +1,10 @@
-// A call that repeats an earlier call of its plan takes a short path. This header declares what such a call
-// compares with the earlier one, and what it changes in the parameter blocks.
+// How a call repeats an earlier call of its plan: what is compared, and what changes in the parameter blocks.
 #ifndef SPYI_CALL_AGAIN_H
 #define SPYI_CALL_AGAIN_H
 
 #include "call/run.h"
 
-// One argument, or one gradient of an argument's tensor: what the next call is compared with, and where its
-// value goes.
+// One argument, or one gradient of an argument's tensor: what must be equal, and where its value goes.
 typedef struct spyi_again_item {
     const char *name;      // "" if the argument was given by position
     const spyi_type *type; // element type of the tensor
@@ -16,8 +14,8 @@ typedef struct spyi_again_item {
     uint8_t how;       // how the call uses its memory: SPYI_USE_...
     uint16_t leaf;     // index in the plan's leaves
     uint32_t place_count;
-    uint8_t **places;  // where the value or address stands in the blocks (place_count pointers)
-    uint8_t of, which; // of a gradient: index of the argument whose tensor has it, and its index in grads[]
+    uint8_t **places;  // where its value or address stands in the blocks
+    uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
 // One of several dispatches that one call makes.
@@ -34,10 +32,10 @@ typedef struct spyi_again_step {
 // The place in a dispatch's block where the address of a leaf's sums stands.
 typedef struct spyi_again_sum {
     uint32_t offset;
-    uint64_t at; // byte offset of the leaf's sums in the call's sums
+    uint64_t at; // byte offset in the call's sums
 } spyi_again_sum;
 
-// How the calls of one launch are repeated. The struct and all that it points to are one allocation.
+// How calls repeat one launch. The struct and all that it points to are one allocation.
 typedef struct spyi_again {
     const spyi_variant *variant; // variant of the first dispatch
     uint64_t grid;               // spyi_launch_grid() of the device

@@ -107,7 +107,7 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
     return true;
 }
 
-// Returns what repeats the call, in one allocation; NULL: out of memory, or the call cannot be repeated.
+// Returns how the call is repeated, in one allocation; NULL: out of memory, or the call cannot be repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
     uint32_t items = values->count + values->grad_count, packs = 0;

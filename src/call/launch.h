@@ -1,5 +1,4 @@
-// How the arguments of a call become a launch: shapes, walks, vector width, access to memory, groups of
-// threads, passes.
+// From the arguments of a call to a launch: shapes, walks, vector width, memory access, groups, passes.
 #ifndef SPYI_CALL_LAUNCH_H
 #define SPYI_CALL_LAUNCH_H
 
@@ -13,14 +12,13 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
 
 // repeat.c
-// Returns whether the call equals one of the plan's launches in all but base addresses and numbers. That
-// launch is then plan->launch, with the base addresses of this call.
+// Returns whether the call equals one of the plan's launches but for base addresses and numbers. plan->launch
+// is then that launch, with this call's base addresses.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
 // Returns whether no output shares memory with another argument.
 SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values);
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // address bits that must not change
-// spyi_launch_leaf_repeats() is spyi_launch_repeats() for one tensor; spyi_launch_leaf_take() puts the
-// tensor's address into the launch.
+// spyi_launch_repeats() for one tensor, and the function that puts the tensor's address into the launch.
 SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
 SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *tensor);
 
@@ -31,8 +29,7 @@ SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, cons
 // Computes the call shape from all leaves. An error names the first two leaves whose sizes disagree.
 SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
                                    spyi_text *error);
-// Checks that an output has an element for each element of the call. overlap.c checks that no two of them
-// share memory.
+// Checks that an output has an element for each element of the call. overlap.c checks that none share memory.
 SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                      spyi_text *error);
 
@@ -45,8 +42,7 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Computes the binding offsets of temporaries, once these have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// groups.c: fills launch->groups. `group`: elements of a call group along each dimension, used if key.grouped
-// is set.
+// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set.
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error);
@@ -57,9 +53,9 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
                                       spyi_text *error);
 // Chooses the teams of threads that sum the gradients of launch->pass.
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
-// Writes the sizes of launch->pass's dimensions to `sizes` (*count of them), in the order in which they are
-// walked, and reorders the leaves' strides. The dimensions whose elements do not share a gradient come first;
-// their number is returned.
+// Gives the sizes of launch->pass's dimensions (*count of them) in the order in which they are walked, and
+// reorders the leaves' strides. Dimensions whose elements do not share a gradient come first; returns their
+// number.
 SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes, uint32_t *count);
 // Moves the launch to the dispatch that finishes this pass, or to the next pass; returns false after the last
 // one.

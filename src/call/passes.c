@@ -6,8 +6,8 @@
 #include "call/launch.h"
 #include "data/scalars.h"
 
-// Figures measured on an NVIDIA H200 and on CPUs: the groups that fill the device, the least elements for
-// each thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
+// Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
+// thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
 #define SPYI_TEAM_GROUPS 2048u
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u

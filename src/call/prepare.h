@@ -55,8 +55,8 @@ SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p);
 // The caller has entered the device. Only spyi_prepared_finish_all() waits.
 SPYI_FN void spyi_prepared_reloaded(spy_device *device);       // starts threads that compile the new code
 SPYI_FN void spyi_prepared_collect(spy_device *device);        // joins the threads that have finished
-SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // a thread compiles reloaded code
-SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // whether a thread compiles reloaded code
+SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // whether its thread still compiles
 SPYI_FN void spyi_prepared_finish_all(spy_device *device);          // joins all compile threads
 SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);

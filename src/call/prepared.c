@@ -105,7 +105,7 @@ static bool spyi_prepared_fits(const spyi_plan *plan, spyi_values *values, spy_s
 }
 
 // Makes a call that spyi_call_again() could not repeat. Returns SPY_ERROR_NOT_READY without an error text if
-// the plan at hand does not fit and the thread that compiles the new code must be waited for.
+// the plan at hand cannot make the call and the thread that compiles the new code must be waited for.
 static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *error) {
     spyi_values *values = p->object.device->cache->values;
     spy_status status = spyi_describe(p->function, args, spyi_prepared_options(p), NULL, values, error);

@@ -90,19 +90,18 @@ struct spyi_emit_state {
 };
 
 // >>walk.c
-// Most functions below answer one question about a leaf or the variant.
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // the leaf's memory is not touched
+SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // whether its memory is untouched
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // the leaf is loaded as vectors
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether it is loaded as vectors
 // Returns whether one value of the leaf serves all elements of a thread, and is loaded once.
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // the last thread may have fewer elements
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
 // Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
 // its own, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
-SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // the kernel computes coordinates
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
 // Returns whether the leaf's indices start at a base, which is a field of the block.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
 // Returns the type in which the leaf's memory is declared: one element of its walk.
@@ -111,7 +110,8 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t lea
 // is such a vector, and whether the leaf is loaded in this way.
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf); // the same for a leaf in the block
+SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s,
+                                 uint32_t leaf); // the same for a field of the block
 // For wide leaves: the number of vectors that hold a thread's elements, and the number that one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
@@ -119,7 +119,7 @@ SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
-SPYI_FN void spyi_declare_shape(spyi_emit_state *s); // the sizes of the call's own dimensions
+SPYI_FN void spyi_declare_shape(spyi_emit_state *s); // declares the sizes of the call's dimensions
 // Adds a field of three uint32, packed by `op` with dims 0 to 2 (x, y and z).
 SPYI_FN void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name);
 // Adds a field to the block, and the operation that packs it. size and align are in bytes; `format` is the
@@ -158,7 +158,7 @@ SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 
 // >>wide.c
-SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // "float4"
+SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // writes "float4"
 // For wide leaves: write the current element's value as an expression of its vectors, and put its variable
 // back into them.
 SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
@@ -175,7 +175,7 @@ SPYI_FN void spyi_compute_head(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store,
                                 spyi_text *out);
-SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // sizes from which coordinates are made
+SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // declares the sizes that coordinates need
 // Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed`, for teams:
 // the offsets of summed leaves; false: of the others.
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
@@ -220,7 +220,7 @@ typedef enum spyi_piece_op {
 SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
                               const char *to, const spyi_type *from_type, const char *from,
                               const char *indent);
-SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // the sum is too long to unroll
+SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // whether it is too long to unroll
 // Returns whether the loops that write the leaf's sum out begin at spy_from instead of 0.
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 

@@ -143,8 +143,8 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
     plan->references++;
 }
 
-// Removes the operations of a call that failed after its first dispatch. Half a call would else run at each
-// submission.
+// Removes the operations of a call that failed after its first dispatch. Otherwise half a call would run at
+// each submission.
 static void spyi_list_drop_call(spyi_sink *sink) {
     spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
     spy_device *device = list->sink.object.device;
