@@ -107,11 +107,10 @@ SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
 // Returns the type in which the leaf's memory is declared: one element of its walk.
 SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t leaf);
 // On targets that load vectors of three or four 64-bit scalars one scalar at a time: returns whether the type
-// is such a vector, and whether the leaf is loaded in this way.
+// is such a vector, whether the leaf is loaded in this way, and whether its field of the block is read so.
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s,
-                                 uint32_t leaf); // the same for a field of the block
+SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf);
 // For wide leaves: the number of vectors that hold a thread's elements, and the number that one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
@@ -169,7 +168,7 @@ SPYI_FN void spyi_store_vectors(spyi_emit_state *s);
 
 // >>compute.c
 SPYI_FN const spyi_prologue *spyi_compute_prologue(void);
-// team.c's prologue takes its name(), head(), number() and index() from here, and calls the functions after them.
+// team.c's prologue has these four functions as its own, and calls those that follow them.
 SPYI_FN const char *spyi_compute_name(const spyi_emit_state *s);
 SPYI_FN void spyi_compute_head(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out);
