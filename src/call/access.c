@@ -1,14 +1,16 @@
-// How a variant reaches its leaves' memory: through structured buffers, whose places are found here, or through pointers.
+// How a variant reaches the memory of its leaves: through structured buffers, whose offsets are computed
+// here, or through pointers.
 #include "call/launch.h"
 
-// Where a structured buffer for the leaf begins: an aligned offset from which whole elements lead to its first one.
+// Computes where the leaf's structured buffer begins: at an aligned offset that lies a whole number of
+// elements before element 0. Returns false if there is none, or if the buffer is too large for the device.
 static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
     uint64_t alignment = limits->binding_alignment;
     uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->begin;
     uint64_t element = leaf->memory_size;
     uint64_t base = 0;
     while (!vector && at % alignment && at >= element &&
-           base < alignment) { // vectors begin where the binding does
+           base < alignment) { // a vector's binding begins at the leaf itself
         at -= element;
         base++;
     }
@@ -33,7 +35,8 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
-// Bindings that a value may need: one, or one for each tensor in a struct or an array of buffers.
+// Returns how many bindings the value may need: one, or one for each tensor in a struct or an array of
+// buffers.
 static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
     uint32_t count = 0, end = spyi_value_end(values->items, value);
     for (uint32_t i = value; i < end; i++) count += values->items[i].tensor != NULL;
@@ -43,7 +46,7 @@ static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
 SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                 spyi_launch *launch) {
     uint64_t largest = 0;
-    uint32_t memory_leaves = values->global_count; // each may need a binding
+    uint32_t memory_leaves = values->global_count; // each global may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (b->leaves[i].binds) memory_leaves += spyi_tensor_count(values, b->leaves[i].value);

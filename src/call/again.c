@@ -1,5 +1,6 @@
-// A call that repeats its plan's last one but for storages and numbers, from the arguments straight to the dispatch: nothing
-// is described, signed or looked up. Whatever is not as it was goes the long way, which also has the words for what is wrong.
+// Repeats a call that equals an earlier call of its plan in all but storages and numbers. It goes straight
+// from the arguments to the dispatch: nothing is described, signed or looked up. A call that differs in more
+// takes the long way, which also reports what is wrong with it.
 #include "call/again.h"
 
 // >>repeating
@@ -14,7 +15,8 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
     return false;
 }
 
-// The launch's leaf of an item: its address into the blocks, and what the call does with its memory.
+// spyi_again_address() writes the address of the item's leaf into the blocks. spyi_again_use() makes the use
+// of its memory.
 static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item *a) {
     uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
     for (uint32_t p = 0; p < a->place_count; p++) memcpy(a->places[p], &address, 8);
@@ -46,11 +48,12 @@ static inline bool spyi_again_is_tensor(const spy_device *device, const spyi_aga
            (!a->gradients || a->gradients == spyi_gradients_of(t));
 }
 
-// Puts a tensor into the launch, its address into the blocks, and what is done with it among the uses.
+// Puts the tensor into the launch, its address into the blocks, and its use into *use. Returns false if the
+// tensor does not repeat the launch.
 static inline bool spyi_again_tensor(spyi_launch *launch, const spyi_again_item *a, const spy_tensor *t,
                                      spyi_use *use) {
     spyi_launch_leaf *at = &launch->leaves[a->leaf];
-    if (t->serial != at->serial) { // else even its address stands in the blocks
+    if (t->serial != at->serial) { // with the same serial the blocks already have its address
         if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, launch->again->grid)) return false;
         spyi_launch_leaf_take(at, t);
         spyi_again_address(at, a);
@@ -59,7 +62,7 @@ static inline bool spyi_again_tensor(spyi_launch *launch, const spyi_again_item 
     return true;
 }
 
-// Takes an argument over that is no tensor, or a tensor whose memory the call has no use for.
+// Takes over an argument that is not a tensor, or a tensor whose memory the call does not use.
 static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, const spy_arg *arg) {
     const spyi_leaf *leaf = &plan->bound.leaves[a->leaf];
     const spy_tensor *t = arg->value.tensor;
@@ -73,7 +76,8 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
     }
 }
 
-// An output in the same memory as something else must be looked at closely.
+// Returns whether no output shares memory with another use. Shared memory takes the long way, which compares
+// elements.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (!(uses[i].how & SPYI_USE_WRITES)) continue;
@@ -85,7 +89,7 @@ static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     return true;
 }
 
-// A new tensor for the result.
+// Makes the tensor of a new result, and adds its use.
 static SPYI_NOINLINE spy_status spyi_again_make(spyi_plan *plan, const spyi_again_item *a, spyi_use *uses,
                                                 uint32_t *use_count, spy_tensor **made, spyi_text *error) {
     spy_status status = SPY_OK;
@@ -105,7 +109,7 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *us
     const spyi_launch *launch = plan->launch;
     spyi_before before = spyi_take_uses(device, uses, use_count, false);
     plan->last_submit = device->last_submit;
-    spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
+    spyi_dispatch dispatch; // filled after the calls above, so that the compiler knows its kind
     dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.work.before = before;
     dispatch.kernel = launch->repeatable->kernel;
@@ -119,8 +123,9 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *us
     return status;
 }
 
-// Whether a launch does for the arguments, which are then in its blocks and leaves. Gives their uses.
-// A launch that does not is left with base addresses of several calls, all of them in its blocks and leaves alike.
+// Returns whether the arguments repeat the launch. Its blocks and leaves then have their addresses and
+// numbers, and `uses` their uses. If it returns false, some leaves may have addresses of this call and others
+// of an earlier one; the blocks have the same addresses as the leaves.
 static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_args args, spyi_use *uses,
                                uint32_t *use_count) {
     const spyi_again *again = launch->again;
@@ -152,7 +157,7 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t use_count = 0, g = 0;
     if (!args.items) return false;
-    while (plan->launches[g] && // a redirect of sizes has no launch
+    while (plan->launches[g] && // NULL after the last launch, and in a redirect of sizes
            !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count))
         if (++g == SPYI_GEOMETRIES) return false;
     if (!plan->launches[g]) return false;
@@ -176,7 +181,7 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     return true;
 }
 
-// Whether calls of the plan may repeat with these options.
+// Returns whether a call with these options may repeat calls of the plan.
 static bool spyi_options_repeat(const spyi_plan *plan, const spy_call_options *options) {
     if (!plan->repeated_options) return !options || spyi_options_are_plain(options);
     return options && memcmp(plan->repeated_options, options, sizeof *options) == 0;

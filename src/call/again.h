@@ -1,73 +1,73 @@
-// How a call repeats one that its plan made before: what must be as it was, and what changes in the launch's blocks.
+// How a call repeats an earlier call of its plan: what is compared, and what changes in the parameter blocks.
 #ifndef SPYI_CALL_AGAIN_H
 #define SPYI_CALL_AGAIN_H
 
 #include "call/run.h"
 
-// One argument, or the gradient of one: what must be as it was, and what its value becomes.
+// One argument, or one gradient of an argument's tensor: what must be equal, and where its value goes.
 typedef struct spyi_again_item {
-    const char *name;      // "": by position
-    const spyi_type *type; // of a tensor's elements
+    const char *name;      // "" if the argument was given by position
+    const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
     uint8_t op;        // spyi_again_op
-    uint8_t gradients; // of a tensor: spyi_gradients_of() it; 0: the call does not look at them
-    uint8_t how;       // what the call does with its memory: SPYI_USE_...
-    uint16_t leaf;     // of the plan
+    uint8_t gradients; // of a tensor: its spyi_gradients_of(); 0: the call does not use gradients
+    uint8_t how;       // how the call uses its memory: SPYI_USE_...
+    uint16_t leaf;     // index in the plan's leaves
     uint32_t place_count;
-    uint8_t **places;  // in the blocks of the dispatches: where its value or address stands
-    uint8_t of, which; // of a gradient: the argument whose tensor has it, and which of the two it is
+    uint8_t **places;  // where its value or address stands in the blocks
+    uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
-// One of several dispatches that a call makes.
+// One of several dispatches that one call makes.
 typedef struct spyi_again_step {
     const spyi_variant *variant;
     uint8_t *block;
-    uint8_t *launched; // the block as the launch's graph has it
+    uint8_t *launched; // copy of the block as the launch's graph last got it
     uint32_t groups[3];
-    uint64_t sums_bytes;   // that it leaves, or takes from the step before; 0: neither
-    bool finishes;         // it takes them
-    uint32_t sum, sum_end; // of spyi_again.sums
+    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0: none
+    bool finishes;         // it reads the sums that the dispatch before it left
+    uint32_t sum, sum_end; // its entries of spyi_again.sums: first, and one past the last
 } spyi_again_step;
 
-// Where in a dispatch's block the address of a leaf's sums stands.
+// The place in a dispatch's block where the address of a leaf's sums stands.
 typedef struct spyi_again_sum {
     uint32_t offset;
-    uint64_t at; // bytes from the start of the call's sums
+    uint64_t at; // byte offset in the call's sums
 } spyi_again_sum;
 
-// In one block of memory.
+// How calls repeat one launch. The struct and all that it points to are one allocation.
 typedef struct spyi_again {
-    const spyi_variant *variant; // of the first dispatch
+    const spyi_variant *variant; // variant of the first dispatch
     uint64_t grid;               // spyi_launch_grid() of the device
-    spyi_again_item *items;      // the arguments, and then the gradients of their tensors
-    spyi_again_step *steps;      // NULL: one, of the launch's own block and groups
+    spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
+    spyi_again_step *steps;      // step_count dispatches; NULL: one, with the launch's block and groups
     spyi_again_sum *sums;
-    const spyi_again_item *fresh; // of a new tensor; NULL: none is made
+    const spyi_again_item *fresh; // the item that makes a new tensor; NULL: none does
     uint32_t count, item_count, step_count;
-    uint64_t sums_bytes; // of the largest step
-    uint32_t runs;       // of several steps without a graph
+    uint64_t sums_bytes; // largest sums_bytes of the steps
+    uint32_t runs;       // calls of several steps made without a graph
 } spyi_again;
 
 // again_learn.c
-// Learns how the call that has just been made, of one dispatch, is repeated.
+// Learns from a call of one dispatch, which has just been made, how it is repeated.
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 
-// What a call of several dispatches was, noted while each of them is in the launch.
+// Notes on a call of several dispatches. spyi_again_note() adds one dispatch while it is in the launch.
 typedef struct spyi_again_notes {
     spyi_again_step steps[2 * SPYI_MOST_PASSES];
     uint32_t count;
-    spyi_text blocks; // one behind the other
-    bool fail;        // it cannot be repeated
+    spyi_text blocks; // the blocks of all noted dispatches, one after another
+    bool fail;        // the call cannot be repeated
     uint64_t reach[SPYI_MOST_MEMORY_LEAVES];
 } spyi_again_notes;
 
 SPYI_FN void spyi_again_begin(spyi_again_notes *notes, const spyi_run_state *s);
 SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, const spyi_variant *variant);
-// Learns from the notes, if all went well, and frees them. Whether the launch can be repeated.
+// Learns from the notes if the call succeeded, and frees them. Returns whether the launch can be repeated.
 SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, spy_status status);
 
 // again_steps.c
-// Makes a call of several dispatches again. `uses`: of all of them, with room for one more.
+// Repeats a call of several dispatches. `uses` has the uses of all dispatches, and room for one more.
 SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use *uses, uint32_t use_count,
                                                       spyi_text *error);
 

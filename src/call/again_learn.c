@@ -1,7 +1,7 @@
-// How a call is repeated: learnt from one that has been made, with its arguments, its plan and its launch.
+// Learns how a call is repeated, from a call that has been made: its arguments, its plan and its launch.
 #include "call/again.h"
 
-// Options that say nothing of any one call, and point to nothing.
+// Returns whether the options have no pointers, and nothing that belongs to one call alone.
 static bool spyi_simple_options(const spy_call_options *o) {
     return !o || (!o->prelude && !o->constants.count && !o->globals.count && !o->write_globals &&
                   !o->conformance_count && !o->thread_count.rank && !o->append_to);
@@ -22,7 +22,8 @@ static bool spyi_simple_variant(const spyi_variant *variant) {
     return true;
 }
 
-// The argument whose tensor has the gradient; values->count: none.
+// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which:
+// its index in grads[].
 static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient, uint8_t *which) {
     uint32_t i = 0;
     for (; i < values->count; i++) {
@@ -32,7 +33,8 @@ static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient
     return i;
 }
 
-// What feeds the leaf, among the items; false: it cannot be taken over.
+// Fills the item of the value that feeds the leaf. Returns false if the short path cannot take the value
+// over.
 static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, uint32_t leaf,
                             spyi_again *again) {
     const spyi_leaf *l = &plan->bound.leaves[leaf];
@@ -45,7 +47,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
         (tensor && !v->tensor) || (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
         return false;
     spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
-    if (a->name) return false; // one argument, one leaf
+    if (a->name) return false; // the value feeds two leaves
     a->name = gradient || !v->name ? "" : v->name;
     a->type = v->type;
     a->kind = v->kind;
@@ -62,7 +64,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     return true;
 }
 
-// Adds the places of an item's value in a dispatch's block.
+// Adds to the item the places of its value in the block of one dispatch.
 static void spyi_again_places(spyi_again_item *a, const spyi_variant *variant, uint8_t *block) {
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
@@ -90,8 +92,9 @@ static const char *spyi_again_keep(char **at, const void *from, size_t size) {
     return size ? (const char *)memcpy(kept, from, size) : kept;
 }
 
-// The plan's options are those of all calls that repeat it. Lists without entries are written as most callers do, who are
-// compared with them byte by byte: those that a prepared call has copied begin somewhere.
+// Copies the options into the plan, unless they are plain; false: out of memory. Calls that repeat have their
+// options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers set
+// them; in the copies of a prepared call they are not NULL.
 static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
     if (plan->repeated_options || spyi_options_are_plain(options)) return true;
     spy_call_options *kept = (spy_call_options *)spyi_malloc(sizeof *options);
@@ -104,7 +107,7 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
     return true;
 }
 
-// In one block of memory; NULL: out of it, or the call cannot be repeated in this way.
+// Returns how the call is repeated, in one allocation; NULL: out of memory, or the call cannot be repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
     uint32_t items = values->count + values->grad_count, packs = 0;
@@ -118,7 +121,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     }
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
-    if (!again) return NULL; // the long way needs none
+    if (!again) return NULL; // the long way works without it
     char *at = (char *)again + spyi_align(sizeof *again, 8);
     again->items = (spyi_again_item *)(void *)at;
     at += items * spyi_align(sizeof *again->items, 8);
@@ -132,7 +135,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     again->step_count = step_count;
     again->variant = steps[0].variant;
     again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
-    uint32_t fresh = 0, taken = 0, sums = 0; // fresh: new tensors, of which one is made
+    uint32_t fresh = 0, taken = 0, sums = 0; // fresh: leaves that make a new tensor, at most one
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
         taken += plan->bound.leaves[i].value < values->count;
@@ -140,16 +143,16 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         free(again);
         return NULL;
     }
-    if (taken != values->count) { // some argument has no leaf, or several
+    if (taken != values->count) { // some argument feeds no leaf, or several
         free(again);
         return NULL;
     }
     for (uint32_t k = 0; k < step_count; k++) {
         again->steps[k] = steps[k];
-        if (step_count == 1) continue; // its block is the launch's
+        if (step_count == 1) continue; // a single step uses the launch's block
         again->steps[k].block = (uint8_t *)at;
         (void)spyi_again_keep(&at, steps[k].block, steps[k].variant->emitted.block_size);
-        at += 64; // host values may be copied with their padding
+        at += 64; // room for the padding of host values
         again->steps[k].launched = (uint8_t *)at;
         at += spyi_align(steps[k].variant->emitted.block_size, 8);
         spyi_again_sums(again, plan->launch, &again->steps[k], &sums);

@@ -1,10 +1,10 @@
-// A call of several dispatches that repeats: one after another, or, where that is faster, as a graph that is launched as one.
-// The graph of a call is made at its fourth run, costs its driver's memory as long as the launch is kept, and is told of those
-// blocks alone that have changed since it was launched.
+// Repeats a call of several dispatches: one by one or, where that is faster, as a graph that is launched as
+// one piece of work. The graph is made at the call's fourth repetition and holds memory of the driver as long
+// as the launch is kept. Before each launch it gets those blocks that have changed.
 #include "call/again.h"
 
 #define SPYI_AGAIN_GRAPH_AFTER 4u
-#define SPYI_AGAIN_MOST_GRAPHS 64u // of a device: each holds 116 KiB of its memory on an H200
+#define SPYI_AGAIN_MOST_GRAPHS 64u // graphs of one device; each holds 116 KiB of an H200's memory
 
 static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
     memset(dispatch, 0, sizeof *dispatch);
@@ -14,7 +14,7 @@ static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch 
     memcpy(dispatch->groups, step->groups, sizeof dispatch->groups);
 }
 
-// Its own uses, and that of what teams leave.
+// Runs one dispatch with the uses of its leaves and of the sums.
 static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
                                       spyi_text *error) {
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
@@ -36,7 +36,7 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
     return status;
 }
 
-// `in_line`: each waits for the one before, whatever they do.
+// Runs all dispatches. `in_line`: each waits for the one before it, whatever memory they use.
 static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, bool in_line, spyi_text *error) {
     const spyi_again *again = plan->launch->again;
     spy_status status = SPY_OK;
@@ -47,8 +47,10 @@ static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, boo
     return status;
 }
 
-// Runs the dispatches into a graph, for the launch that follows: in a line, which CUDA launches in the time of one, where two side
-// by side take nearly twice as long (docs/measurements.md, "Launches of CUDA kernels"). Without a graph the call goes on as before, for good.
+// Records the dispatches into a graph, for the launch that follows. They are recorded in line: CUDA launches
+// such a graph in the time of one dispatch, but needs nearly twice as long if two of its dispatches may run
+// side by side (docs/measurements.md, "Launches of CUDA kernels"). If no graph can be made, the call's
+// dispatches run one by one from then on.
 static void spyi_again_make_graph(spyi_plan *plan, spyi_storage *sums) {
     spy_device *device = plan->function->object.device;
     spyi_launch *launch = plan->launch;
@@ -88,7 +90,7 @@ static spy_status spyi_again_launch(spyi_plan *plan, const spyi_use *uses, uint3
     return status;
 }
 
-// Where a dispatch finds what teams leave.
+// Writes the address of the sums into the blocks of the dispatches that leave or read them.
 static void spyi_again_place_sums(const spyi_again *again, const spyi_storage *sums) {
     for (uint32_t i = 0; i < again->step_count; i++) {
         const spyi_again_step *step = &again->steps[i];

@@ -1,10 +1,11 @@
-// What the rooms below ask of calls: how prepared calls go, and what happens to plans when code changes.
+// Registers what rooms above this one need of calls: how prepared calls are released, and what happens to
+// plans and prepared calls when code changes.
 #include "call/prepare.h"
 #include "plan/cache.h"
 
 static void spyi_prepared_release(spyi_object *object) {
     struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;
-    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // goes once its thread has ended
+    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // released after its thread
     else spyi_prepared_free(prepared);
 }
 

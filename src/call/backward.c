@@ -1,4 +1,5 @@
-// The passes of a running backward call: variants for all of them first, then one dispatch after another.
+// The passes of a running backward call: makes the variants of all passes, then runs one dispatch after
+// another.
 #include "call/again.h"
 
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
@@ -6,7 +7,7 @@ SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, b
     spyi_launch *launch = s->launch;
     spyi_variant *variant = NULL;
     spy_status status;
-    do { // until nobody else has had the device between the first pass and the last
+    do { // repeats until no other thread had the device between the first pass and the last
         s->left = false;
         *several = false;
         *bytes = 0;
@@ -31,13 +32,13 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
     spyi_again_begin(&notes, s);
     do {
         if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
-        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // temporaries, again
+        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // cleared by spyi_choose()
             if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
         spyi_place_readback(s);
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
         if (status == SPY_OK) spyi_again_note(&notes, s, variant);
-        timed = false; // the first one begins
+        timed = false; // timing has begun
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;

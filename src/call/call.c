@@ -1,10 +1,11 @@
-// spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
+// spy_call and its companions. The stages of a call, in order: describe and sign, look up, (bind, emit,
+// compile), run.
 #include "call/call.h"
 #include "api/gradient.h"
 #include "call/prepare.h"
 #include "call/run.h"
 
-// How a failed call ends: the function, what was wrong, and the call as it was understood.
+// Reports a failed call: the public function, the Slang function, and the error text.
 static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
                                    spyi_text *error) {
     spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name,
@@ -13,7 +14,7 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-// `sink` can record a call on this device now; else an error text.
+// Returns SPY_OK if `sink` can record a call on this device now; else `error` says why not.
 static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
     if (!spyi_as(sink, SPYI_KIND_LIST)) {
         spyi_text_add(error, sink ? "the command list has been released" : "the command list is NULL");
@@ -26,7 +27,8 @@ static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *devic
     return sink->table->check_open(sink, error);
 }
 
-// What compiles leaves the device: before the list is changed, which other threads may do meanwhile.
+// Records a call. Compiling comes first, because it leaves the device, and other threads may then change the
+// list: the list is checked again afterwards.
 static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, const spyi_values *values,
                                    spyi_sink *sink, spyi_text *error) {
     spy_status status = spyi_variants_make(plan, values, error);
@@ -39,14 +41,14 @@ static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, cons
     return status;
 }
 
-// Inside the device: the stages of a call or dispatch.
+// Makes, records or times a call or dispatch. The caller has entered the device.
 static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
                                   const spyi_threads *threads, const char *public_name, bool timed,
                                   uint64_t *gpu_time_ns) {
     spyi_values *values = function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // a list begins with it
+    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // the list's first member
     spy_status status = SPY_OK;
     if (SPYI_LIKELY(!threads && !timed) && spyi_cache_again(function, args, options, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
@@ -63,11 +65,11 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
-    if (sink && plan) plan->references++; // the cache may drop it while the call compiles outside
+    if (sink && plan) plan->references++; // compiling may drop it from the cache
     if (SPYI_LIKELY(status == SPY_OK)) {
         if (sink) status = spyi_call_record(function, plan, values, sink, &error);
-        else if (threads || timed ||
-                 !spyi_call_again(plan, args, &status, &error)) // not one of the recent plans
+        // spyi_cache_again() has tried only the last few plans; this one may be older.
+        else if (threads || timed || !spyi_call_again(plan, args, &status, &error))
             status = spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");

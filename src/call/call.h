@@ -1,48 +1,50 @@
-// One call of a function.
+// The stages of one call of a function, and the table through which a command list records calls.
 #ifndef SPYI_CALL_CALL_H
 #define SPYI_CALL_CALL_H
 
 #include "plan/cache.h"
 
-// >>recording: what a call goes to instead of being run
+// >>recording: where a call goes when it is recorded instead of run
 
 typedef struct spyi_sink spyi_sink;
 
-// What a command list does with the calls that are recorded into it. list/ fills it.
+// How a command list records calls. The room list/ defines the functions.
 typedef struct spyi_sink_table {
     spy_status (*check_open)(const spyi_sink *sink,
-                             spyi_text *error); // an error: nothing more can be recorded
+                             spyi_text *error); // an error if the list is finished
     spy_status (*begin_call)(spyi_sink *sink, spyi_text *error);
     spy_status (*append_work)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
                               const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
                               spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan);
-    void (*drop_call)(spyi_sink *sink); // takes back what has been recorded of a call that has failed
+    void (*drop_call)(spyi_sink *sink); // removes what a failed call has recorded
 } spyi_sink_table;
 
-// The beginning of a command list.
+// The first member of a command list: all that a call knows of it.
 struct spyi_sink {
     spyi_object object;
     const spyi_sink_table *table;
 };
 
 // run.c
-// `sink`: records the call instead of running it; or NULL.
+// Runs the call, or records it into `sink` if that is not NULL.
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error);
 
 // again.c
-// The call, if it repeats one of the plan's launches; false: nothing was done. The options are the plan's. Neither allocates,
-// but for a new result.
+// Makes the call if it repeats one of the plan's launches; returns false, having done nothing, if it does
+// not. The call's options must be those of the plan. Like spyi_cache_again(), it allocates nothing but the
+// tensor of a new result.
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
-// The call, if it repeats one of the function's last few plans.
+// Makes the call if it repeats one of the last few plans of the function; returns false if it does not.
 SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
                               spy_status *status, spyi_text *error);
 
-// call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
+// call.c
+// The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
-// The same from outside the device. `timed`: with the GPU's time.
+// Enters the device, makes the call, and leaves the device. `timed`: measures the GPU's time, too.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 

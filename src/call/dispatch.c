@@ -1,5 +1,6 @@
-// Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
-// as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
+// Dispatches: they run a function over an explicit number of threads, and each thread gets all arguments as
+// they are. A shader of the user's module runs as it is (libslang does not end when another shader calls it);
+// a plain function is called by a generated kernel.
 #include "call/call.h"
 #include "kinds/kinds.h"
 
@@ -8,7 +9,7 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     spyi_entry entry;
     spyi_outside outside;
     memset(&entry, 0, sizeof entry);
-    spyi_step_out(function->object.device, &outside, function->module); // it may wait for the compiler
+    spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);
     if (!function->entry_known) function->entry = entry;
@@ -16,7 +17,8 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     return &function->entry;
 }
 
-// The user's arguments and one for each parameter that the system fills.
+// Fills `all` with one argument for each parameter that the system fills, then the user's arguments. Returns
+// their number.
 static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
     const spyi_signature *signature = &function->overloads.items[0];
     size_t count = 0;
@@ -41,7 +43,8 @@ static const char *spyi_dispatch_problem(const spy_function *function, spy_args 
     return NULL;
 }
 
-// What the function itself says about its threads cannot be said again.
+// Reports an error if the caller gives what the function itself fixes: its group size, and the parameters
+// that the system fills.
 static spy_status spyi_check_entry(const spy_function *function, const char *name, spy_args args,
                                    const spy_call_options *options) {
     spyi_context *ctx = &function->object.device->ctx;
@@ -87,7 +90,7 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
-                           !threads->counts; // a shader looks itself whether it is beyond the end
+                           !threads->counts; // a shader checks by itself whether its thread is in range
         for (int i = 0; i < 3; i++)
             threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
         spy_args list;

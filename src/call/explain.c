@@ -1,4 +1,4 @@
-// spy_explain_call: a call as the library understands it, in words, and its kernel's text.
+// spy_explain_call: describes in words how the library understands a call, and gives the kernel's text.
 #include "call/launch.h"
 #include "plan/cache.h"
 
@@ -41,7 +41,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
-    if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // the calls' own stay
+    if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // keeps the last call's launch
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
     const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";

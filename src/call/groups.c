@@ -1,11 +1,13 @@
-// How many groups of threads a launch has. What is more than the device takes in one dimension is folded into two.
+// Computes how many groups of threads a launch has. More groups than the device takes in one dimension are
+// folded into two.
 #include "call/launch.h"
 
-// Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
+// Computes the groups of a dispatch, from the caller's number of threads in x, y and z. Groups of a plain
+// function are folded if one dimension exceeds the device's limit.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
                                       spyi_launch *launch, spyi_text *error) {
     uint64_t total = 1, most = spyi_most_rows(&limits->profile);
-    bool none = false, wraps = false; // numbers of threads and groups are 32 bits in kernels
+    bool none = false, wraps = false; // kernels number threads and groups with 32 bits
     for (int i = 0; i < 3; i++) {
         uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
         if (threads->counts) groups = 1;
@@ -47,7 +49,7 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
     return SPY_OK;
 }
 
-// Groups of a pass that sums gradients; more than the device takes in one dimension are folded.
+// Computes the groups of a pass that sums gradients, and folds them if they exceed the device's limit.
 static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launch, spyi_text *error) {
     uint64_t most = spyi_most_rows(&limits->profile), groups = launch->team_groups;
     if (groups > most * most) {
@@ -71,8 +73,9 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     int64_t threads = launch->count;
     for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
         threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
-    if (threads >
-        UINT32_MAX - (1 << 26)) { // numbers of threads, those of the last row too, are 32 bits in kernels
+    // Kernels number threads with 32 bits, also the threads of the last row of groups, which may be
+    // incomplete.
+    if (threads > UINT32_MAX - (1 << 26)) {
         spyi_text_add(error, "the call has shape ");
         spyi_shape_text(&launch->shape, error);
         spyi_text_add(error,

@@ -1,7 +1,8 @@
-// From shapes to a variant: dimension collapse, and how each leaf's memory is walked.
+// From shapes to the key of a variant: merges dimensions, and decides how each leaf's memory is walked.
 #include "call/launch.h"
 
-// Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
+// Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed
+// and a gathered walk.
 static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
                               uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
@@ -13,7 +14,8 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
         out->inner[d] = stride;
     }
     const spyi_type *memory = leaf->packed;
-    // Slang converts neither arrays nor matrices of small integers as a whole; a packed view must lie on its own grid.
+    // Slang converts neither arrays nor matrices of small integers as a whole. A packed walk needs strides
+    // and an offset that are multiples of the packed value.
     if (leaf->consumed && leaf->type->kind != SPYI_TYPE_VECTOR && memory != leaf->type) packed = false;
     size_t element = spyi_type_device_stride(leaf->element);
     if (leaf->consumed && spyi_type_device_stride(memory) != element * (size_t)pack) packed = false;
@@ -21,7 +23,7 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
         if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
     if (leaf->consumed == 0 || (leaf->traits & SPYI_TRAIT_ONE_PLACE))
-        packed = true; // its element is the whole value
+        packed = true; // the element is the whole value
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
@@ -36,8 +38,8 @@ SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint
     return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
 }
 
-// Drops dimensions of size 1 and merges neighbours that every leaf walks as one. Backward calls have an order of their own,
-// and keep apart those that gradients are summed over.
+// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension. Backward calls
+// have their own order of dimensions; those that gradients are summed over are not merged with others.
 static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     uint32_t rank = 0, count = launch->shape.rank, kept = 0;
     int64_t ordered[SPY_MAX_RANK];
@@ -60,7 +62,7 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
             merge = merge && launch->element_strides[rank - 1] == launch->element_strides[k] * size;
         if (!merge) launch->dims[rank++] = size;
         else launch->dims[rank - 1] *= size;
-        for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
+        for (uint32_t i = 0; i < b->leaf_count; i++) // reads before it overwrites: rank - 1 <= k
             if (spyi_is_walked(b, launch, i))
                 launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
         launch->element_strides[rank - 1] = launch->element_strides[k];
@@ -79,7 +81,7 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
     return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
 }
 
-// Where a leaf's tensor lies, and all that a repeated launch must find again.
+// Notes the tensor's place, and its shape and strides, which a call that repeats the launch must have, too.
 static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     at->bound = false;
     at->storage = tensor->storage;
@@ -90,7 +92,7 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
 }
 
-// A tensor that is bound as a whole.
+// Notes the binding of a tensor that is bound whole.
 static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
                                     spyi_text *error) {
     at->binding_offset = at->storage_offset + at->begin;
@@ -140,7 +142,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
         bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
-                     values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as the output
+                     values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as its output
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
@@ -171,7 +173,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
-        !launch->key.together) // else each element has a thread of its own
+        !launch->key.together) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {

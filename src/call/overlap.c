@@ -1,8 +1,8 @@
-// Memory that a call's arguments share. Threads run in any order, so an output may meet itself or another argument only
-// where each thread touches its own element alone.
+// Rejects calls whose arguments share memory in a harmful way. Threads run in any order, so an output may
+// share memory with itself or with another argument only if each thread touches nothing but its own element.
 #include "call/launch.h"
 
-// Whether both are walked alike: then each thread meets only itself.
+// Returns whether both leaves are walked in the same way. Each thread then shares memory only with itself.
 static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, uint32_t i, uint32_t j) {
     const spyi_launch_leaf *a = &launch->leaves[i], *b = &launch->leaves[j];
     if (launch->key.walk[i] != launch->key.walk[j] || a->offset != b->offset ||
@@ -11,12 +11,13 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
         return false;
     if (!(launch->key.walk[i] & SPYI_WALK_GATHER)) return true;
     uint32_t consumed =
-        bound->leaves[i].consumed; // pieces of one value lie anywhere: they must be the same ones
+        bound->leaves[i].consumed; // gathered components lie anywhere: both leaves need the same ones
     return consumed == bound->leaves[j].consumed &&
            memcmp(a->inner, b->inner, consumed * sizeof *a->inner) == 0;
 }
 
-// Broadcast dimensions aside, in which a gradient's elements share one place as the call's elements do.
+// Returns whether elements of a gradient overlap. Broadcast dimensions do not count: along them, elements of
+// the call share a gradient element, which is allowed.
 static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     spy_tensor once = *tensor;
     for (uint32_t d = 0; d < once.shape.rank; d++)
@@ -26,14 +27,15 @@ static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     return spyi_tensor_overlaps_itself(&once);
 }
 
-// The host memory that a gradient comes back to; NULL: none.
+// Returns the host memory (*size bytes) that a gradient comes back to; NULL: it stays on the device.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
     if (leaf->role != SPYI_ROLE_ADDED || !(leaf->traits & SPYI_TRAIT_RETURNS)) return NULL;
     return leaf->kind->run->memory->host(leaf, &values->items[leaf->value], size);
 }
 
-// What comes back later would write over the other's sum.
+// Returns whether another gradient comes back to the same host memory. The later one would overwrite the
+// earlier one's sum.
 static bool spyi_host_gradients_meet(const spyi_bound *b, const spyi_values *values, uint32_t i,
                                      spyi_text *error) {
     size_t size = 0, other_size = 0;
@@ -55,7 +57,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
-        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it
+        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements of the call may share it
         if (added ? spyi_added_overlaps_itself(out) : spyi_tensor_overlaps_itself(out)) {
             spyi_text_add(
                 error,
@@ -65,7 +67,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
             return SPY_ERROR_SHAPE_MISMATCH;
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
-            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
+            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may access any part of it
             if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
             if (!spyi_tensors_overlap(out, values->items[b->leaves[j].value].tensor)) continue;
             if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes

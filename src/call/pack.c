@@ -1,10 +1,10 @@
-// What a dispatch gets of its call: the parameter block and the uniform buffers, which pack programs fill in the device's layout,
-// and the bindings.
+// Packs what a dispatch gets: the parameter block and the uniform buffers, which pack programs fill in the
+// device's layout, and the bindings.
 #include "call/run.h"
 #include "data/gpu_print.h"
 #include "kinds/kinds.h"
 
-// Multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
+// Computes multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
 // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
 static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
     uint32_t s = 0;
@@ -17,11 +17,11 @@ typedef struct spyi_packing {
     const spyi_plan *plan;
     const spyi_values *values;
     const spyi_variant *variant;
-    bool repeats;           // the block holds the last call's, whose sizes and strides stay
-    spyi_binding *bindings; // of the dispatch
+    bool repeats;           // the block already has the sizes and strides
+    spyi_binding *bindings; // the bindings of the dispatch
 } spyi_packing;
 
-// Bytes `from` to `to` of the storage's chunk.
+// Binds bytes `from` to `to` of the storage's chunk; `to` is cut at the chunk's end.
 static void spyi_bind_range(const spyi_storage *storage, uint64_t from, uint64_t to, spyi_binding *binding) {
     binding->kind = SPYI_BINDING_BUFFER;
     binding->handle = storage->chunk.handle;
@@ -34,17 +34,18 @@ static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
                     binding);
 }
 
-// Runs a pack program that writes to `base`, about these leaves: the plan's, or those of the variant's shader parameters.
+// Runs a pack program that writes to `base`. `leaves` are the plan's, or those of the variant's shader
+// parameters.
 static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, uint32_t count,
                                  const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
     const spyi_launch *launch = p->plan->launch;
-    const spyi_launch_leaf *at = launch->leaves; // the plan's
+    const spyi_launch_leaf *at = launch->leaves; // of the plan's leaves
     const spyi_value *values = p->values->items;
     bool index64 = p->variant->key.index64;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
         if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // a dispatch without arguments has no leaf
+        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL: a dispatch without arguments
         uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
@@ -150,7 +151,7 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     const spyi_emitted *e = &variant->emitted;
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
-    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: buffers alone
+    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: there is no block
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {

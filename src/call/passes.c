@@ -1,17 +1,20 @@
-// Passes of a backward call. Gradients that each element has to itself are added to on the way; of those that elements share,
-// a pass sums the ones that share alike (emit/gradient.c has how), and what is shared otherwise gets a pass of its own, as does
-// what lies in the same memory but is walked in another way. Nothing here depends on more than shapes and the device, so that
-// the order of sums stays the same.
+// Divides a backward call into passes. A gradient that no two elements share is added to by each element's
+// thread. Of the gradients that elements share, one pass sums those that are shared along the same dimensions
+// (emit/team.c says how); a gradient that is shared along other dimensions gets another pass, and so does one
+// that shares memory with a gradient of the pass but is walked in another way. All decisions depend only on
+// shapes and the device, so that the order of sums stays the same.
 #include "call/launch.h"
 #include "data/scalars.h"
 
-// Of a pass, figures for an NVIDIA H200 and for CPUs: enough groups to fill the device, and enough elements a thread.
+// Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
+// thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
 #define SPYI_TEAM_GROUPS 2048u
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
 #define SPYI_TEAM_LONG 32u
-// Threads next to each other that read neighbours: on GPUs one access of 128 bytes is enough; CPUs like rows.
+// Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
+// team whose elements are neighbours has 16 threads, each of which reads along its row.
 #define SPYI_TEAM_SIDE 32u
 #define SPYI_TEAM_INNER_CPU 16u
 
@@ -31,7 +34,8 @@ static bool spyi_same_places(const spyi_bound *b, const spyi_launch *launch, uin
            memcmp(p->inner, q->inner, b->leaves[i].consumed * sizeof *p->inner) == 0;
 }
 
-// Whether gradient `i` can be added to in a pass with those that are in it.
+// Returns whether gradient `i` can be added to in the pass. Sets pass->together if it shares memory with a
+// gradient of the pass.
 static bool spyi_joins(const spyi_bound *b, const spyi_values *values, const spyi_launch *launch,
                        spyi_pass *pass, uint32_t i) {
     bool together = false;
@@ -44,7 +48,7 @@ static bool spyi_joins(const spyi_bound *b, const spyi_values *values, const spy
     return true;
 }
 
-// Gradients that each element has to itself need no pass of their own beside one that sums.
+// Merges the pass of gradients that no two elements share into a pass that sums, unless the two share memory.
 static void spyi_merge_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch) {
     uint32_t own = 0, other = 0;
     while (own < launch->pass_count && launch->passes[own].shared) own++;
@@ -84,7 +88,7 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         if (shared) launch->passes[p].sums |= (uint64_t)1 << i;
     }
     spyi_merge_passes(b, values, launch);
-    if (launch->pass_count == 0) { // tensors that are taken whole alone
+    if (launch->pass_count == 0) { // only whole tensors have gradients, and the function itself adds to them
         memset(&launch->passes[0], 0, sizeof launch->passes[0]);
         launch->pass_count = 1;
     }
@@ -93,13 +97,13 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
 
 // >>teams
 
-static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n
+static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n, unless `most` is less
     uint32_t power = 1;
     while (power < most && power < n) power *= 2;
     return power;
 }
 
-// How many threads a team has, and how many parts a sum.
+// Chooses how many threads a team has, and into how many parts a sum is divided.
 static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const spyi_pass *pass = &launch->passes[launch->pass];
     uint32_t group = spyi_group_size(b, &limits->profile, 1), team, side;
@@ -112,7 +116,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         else sums *= size;
         if (size > 1) launch->key.inner = pass->shared >> d & 1;
     }
-    for (int step = 0; step < 2; step++) { // the sums' parts, then the sums of these
+    for (int step = 0; step < 2; step++) { // step 0 sums elements to parts, step 1 sums the parts
         if (step) {
             each = launch->parts;
             launch->key.inner = 0;
@@ -123,7 +127,8 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         } else if (launch->key.inner) {
             team = spyi_power_of_two(
                 (int64_t)each, cpu && sums > 1 && SPYI_TEAM_INNER_CPU < group ? SPYI_TEAM_INNER_CPU : group);
-            // Fewer threads to a sum, as long as the groups fill the device: each has more between two reductions.
+            // Gives a sum fewer threads as long as the groups fill the device: each thread then adds up more
+            // elements before the team's reduction.
             while (!cpu && team > SPYI_TEAM_SIDE && each / team < SPYI_TEAM_LONG &&
                    sums / (2 * group / team) >= SPYI_TEAM_GROUPS)
                 team /= 2;
@@ -152,7 +157,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
     }
 }
 
-// Whether parts of a sum may be added to the gradient atomically.
+// Returns whether the parts of a sum may be added to the gradient atomically.
 static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits, const spyi_launch *launch,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;

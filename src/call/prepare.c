@@ -1,8 +1,9 @@
-// Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked, and once more on such a thread
-// when their module has been reloaded. Until that is done the call runs what it has.
+// Prepared calls: makes a plan and its variants ahead of time, on a thread of its own if the caller asks for
+// that, and again on a thread when the module has been reloaded. Until then the call runs the plan that it
+// has.
 //
-// A compile thread works on copies of the call's values and snapshots of its tensors. What it made enters
-// the cache within the device, when the prepared call is next asked for.
+// A compile thread works on copies of the call's values and snapshots of its tensors. The plan that it made
+// enters the cache within the device, when the prepared call is next used.
 #include "call/prepare.h"
 #include "call/launch.h"
 
@@ -13,7 +14,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
     spyi_variant *variant = NULL;
     spy_status status = SPY_OK;
     bool left = true, more = true;
-    while (status == SPY_OK && (left || more)) { // from the beginning whenever others had the device
+    while (status == SPY_OK && (left || more)) { // starts again whenever others had the device
         if (left) {
             launch->pass = 0;
             launch->finishes = false;
@@ -23,7 +24,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
         status = spyi_launch_shape(plan, values, error);
         if (status == SPY_OK && launch->count)
             status = spyi_variant_get(plan, values, false, &variant, &left, error);
-        // Each pass of a backward call has a variant of its own.
+        // Each pass of a backward call has its own variant.
         more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
                spyi_next_pass(launch);
     }
@@ -32,13 +33,13 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
     return status;
 }
 
-// On a thread of its own, for a plan that nobody else knows yet.
+// Makes the variants on a compile thread, for a plan that no other thread knows yet.
 static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     spyi_launch *launch = plan->launch;
     spy_status status;
     launch->pass = 0;
     launch->finishes = false;
-    do { // each pass of a backward call has a variant of its own
+    do { // each pass of a backward call has its own variant
         spyi_variant *variant = NULL;
         status = spyi_launch_shape(plan, values, error);
         if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
@@ -60,7 +61,7 @@ static void spyi_prepare_thread(void *user) {
     p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
     if (p->made_status == SPY_OK) p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
-    spyi_turns_notify(turns); // the device stays until the thread has been joined
+    spyi_turns_notify(turns); // the device lives until it has joined the thread
 }
 
 SPYI_FN bool spyi_prepare_start(spy_prepared *p) {
@@ -76,28 +77,30 @@ SPYI_FN bool spyi_prepared_outdated(const spy_prepared *p) {
     return p->generation != p->function->module->generation;
 }
 
-// The plan that the thread made, or the one that another call has brought into the cache meanwhile, with a reference.
+// Returns, with a reference, the plan that the thread made, or the equal plan that another call has put into
+// the cache meanwhile.
 static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     spy_device *device = p->object.device;
     spyi_plan *made = p->made;
     uint32_t size = p->values.key_size;
     spyi_plan *known = spyi_cache_find(device, p->function, &p->values);
-    p->values.key_size = size; // without what the look-up has added
+    p->values.key_size = size; // removes what the look-up has added
     p->made = NULL;
     device->stats.kernels_built += made->variant_count;
     if (!known) {
-        // Plans chosen by sizes need a redirect; spyi_plan_get makes both at the next plain call.
+        // A plan whose types were chosen by sizes needs a redirect, too; spyi_plan_get() makes both at the
+        // next plain call.
         if (made->bound.sizes) return made;
         spyi_cache_insert(device, made);
         device->stats.plans_built++;
         made->references++;
         return made;
     }
-    for (uint32_t i = 0; i < made->variant_count; i++) { // another call was faster: it gets our kernels
+    for (uint32_t i = 0; i < made->variant_count; i++) { // the cached plan gets the variants that it lacks
         spyi_variant *variant = made->variants[i];
         spyi_text ignored = { NULL, 0, 0 };
         if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
-        else spyi_plan_add_variant(known, variant, &ignored); // frees it when it fails
+        else spyi_plan_add_variant(known, variant, &ignored); // frees the variant when it fails
         spyi_text_free(&ignored);
     }
     made->variant_count = 0;
@@ -112,7 +115,7 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
     spyi_thread_join(&p->thread);
     p->running = false;
     p->renewed = p->renewed || spyi_prepared_outdated(p);
-    p->generation = p->function->module->generation; // which has waited for the thread
+    p->generation = p->function->module->generation; // reloads wait for the thread
     spyi_outside_end(device, &p->outside);
     spyi_plan *old = p->plan;
     spyi_text swap = p->error;
@@ -128,7 +131,7 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
 
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->queued) { // it is wanted now
+    if (p->queued) { // the caller wants it now
         p->queued = false;
         (void)spyi_prepare_start(p);
     }
@@ -148,7 +151,7 @@ SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
     return p->kept.given ? &p->kept.options : NULL;
 }
 
-// Among the device's prepared calls; NULL: out of memory.
+// Makes a prepared call and adds it to the device's list; NULL: out of memory.
 static spy_prepared *spyi_prepared_new(spy_function *function) {
     spy_device *device = function->object.device;
     spy_prepared *p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
@@ -165,7 +168,7 @@ static spy_prepared *spyi_prepared_new(spy_function *function) {
     return p;
 }
 
-// Whether the cache has the plan: then there is nothing to compile on a thread.
+// Returns whether the cache has the plan, so that nothing needs to be compiled on a thread.
 static bool spyi_prepare_known(spy_prepared *p, spyi_values *values) {
     uint32_t size = values->key_size;
     bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;
@@ -177,7 +180,7 @@ SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_t
     spyi_plan *plan = NULL;
     spy_status status = spyi_plan_get(p->function, values, &plan, error);
     if (status != SPY_OK) return status;
-    plan->references++; // before the device is left again
+    plan->references++; // taken before the device is left
     status = spyi_variants_make(plan, values, error);
     if (status != SPY_OK) {
         spyi_plan_release(p->object.device, plan);

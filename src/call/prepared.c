@@ -1,10 +1,11 @@
-// Prepared calls once they are made: after reloads, which renew them on threads, and when they are called.
+// Prepared calls that have been made: their reloads, which compile them again on threads, and their calls.
 #include "call/prepare.h"
 #include "call/run.h"
 
 // >>reloads
 
-// A program may have prepared thousands: few threads at a time, each of which is started within a frame.
+// Most threads at a time that compile reloaded code: a program may have prepared thousands of calls, and each
+// thread is started within a frame.
 #define SPYI_MOST_RENEWING 4
 
 static bool spyi_prepared_is_renewed(const spy_prepared *p) {
@@ -18,7 +19,7 @@ static void spyi_prepared_start_queued(spy_device *device) {
     for (p = device->prepared; p && running < SPYI_MOST_RENEWING; p = p->next) {
         if (!p->queued) continue;
         p->queued = false;
-        running += spyi_prepare_start(p); // without a thread the next call compiles
+        running += spyi_prepare_start(p); // if no thread starts, the next call compiles
     }
 }
 
@@ -58,7 +59,7 @@ SPYI_FN void spyi_prepared_finish_all(spy_device *device) {
 
 // >>calls
 
-// Reports a failed compilation each time it is asked for.
+// Reports the error of a failed compilation, each time it is called.
 static spy_status spyi_prepared_state(const spy_prepared *p, const char *name) {
     if (p->status != SPY_OK)
         spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
@@ -93,7 +94,8 @@ static spy_status spyi_prepared_mismatch(const spyi_plan *plan, const spyi_value
     return SPY_ERROR_TYPE_MISMATCH;
 }
 
-// Whether the plan is of arguments such as these. Plans chosen by sizes have them in their key.
+// Returns whether the plan was made for arguments with this key. The key of a plan whose types were chosen by
+// sizes includes the sizes, which are then added to the values' key.
 static bool spyi_prepared_fits(const spyi_plan *plan, spyi_values *values, spy_status *status) {
     uint32_t size = values->key_size;
     if (plan->bound.sizes && plan->key_size > size && memcmp(plan->key, values->key, size) == 0 &&
@@ -102,8 +104,8 @@ static bool spyi_prepared_fits(const spyi_plan *plan, spyi_values *values, spy_s
     return plan->key_size == values->key_size && memcmp(plan->key, values->key, values->key_size) == 0;
 }
 
-// The call, for arguments that do not repeat the last one. SPY_ERROR_NOT_READY without a text: the old code cannot make it,
-// and the thread that compiles the new one has to be waited for.
+// Makes a call that spyi_call_again() could not repeat. Returns SPY_ERROR_NOT_READY without an error text if
+// the plan at hand cannot make the call and the thread that compiles the new code must be waited for.
 static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *error) {
     spyi_values *values = p->object.device->cache->values;
     spy_status status = spyi_describe(p->function, args, spyi_prepared_options(p), NULL, values, error);
@@ -117,19 +119,18 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
-        if (!p->running)
-            (void)spyi_prepared_remember(p, values); // else a thread that another call started reads them
+        if (!p->running) (void)spyi_prepared_remember(p, values); // a running thread reads the old copies
         fits = true;
     }
-    if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // with the sizes in the key
+    if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // adds the sizes to the key
     if (status == SPY_OK && !fits) return spyi_prepared_mismatch(p->plan, values, error);
     if (status == SPY_OK) status = spyi_run(p->plan, values, NULL, false, NULL, error);
     if (status == SPY_OK && !renewed) p->renewed = false;
     return status;
 }
 
-// What there is to run: waits for a first compilation, takes over what a thread has finished. An error of the code of
-// today is reported; code that a reload has replaced is made anew by spyi_prepared_run().
+// Waits for a first compilation, and takes over what a thread has finished. Reports the error of a
+// compilation of the current code; after a reload, spyi_prepared_run() compiles anew instead.
 static spy_status spyi_prepared_settle(spy_prepared *p, const char *name) {
     if ((p->running || p->queued) && !p->plan) spyi_prepare_wait(p);
     if (p->running && spyi_atomic_load(&p->finished)) spyi_prepare_join(p);

@@ -1,4 +1,5 @@
-// Whether a call repeats its plan's last launch: then shapes, variant and all sizes stay as they are.
+// Decides whether a call repeats one of its plan's launches. If it does, shapes, variant and all sizes stay
+// as they are.
 #include "call/launch.h"
 
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits) {
@@ -17,7 +18,7 @@ static bool spyi_same_words(const uint8_t *a, const uint8_t *b, size_t size) {
     return differ == 0;
 }
 
-// Sizes and strides beyond the rank are 0 in both.
+// Returns whether shape and strides are equal. Both have zeros beyond the rank.
 static bool spyi_same_shape(const spyi_launch_leaf *at, const spy_tensor *t) {
     const uint8_t *a = at->geometry, *b = (const uint8_t *)(const void *)&t->shape;
     size_t sizes = offsetof(spy_shape, dims) + t->shape.rank * sizeof *t->shape.dims;
@@ -25,17 +26,19 @@ static bool spyi_same_shape(const spyi_launch_leaf *at, const spy_tensor *t) {
            spyi_same_words(a + sizeof(spy_shape), b + sizeof(spy_shape), sizes);
 }
 
-// No vector is larger, nor any other alignment that a launch asks for.
+// The largest alignment, in bytes, that a launch asks for: that of the largest vector.
 #define SPYI_MOST_ALIGNED 32u
 
-// The largest power of two that divides an address. Two addresses of one class allow and forbid the same vectors.
+// Returns the largest power of two that divides the address, at most SPYI_MOST_ALIGNED. Addresses with the
+// same result allow the same vectors.
 static uint64_t spyi_alignment_class(uint64_t address) {
     address |= SPYI_MOST_ALIGNED;
     return address & (~address + 1);
 }
 
-// A kernel with pointers takes any base address of the same class, as long as there is room behind the end for whole vectors.
-// Where a binding was placed for a tensor, offset and grid must be the very ones.
+// With pointers a kernel takes any base address of the same alignment class, if the storage has room for
+// whole vectors behind the end. With a binding, the tensor's offset must be the same, and the storage's
+// offset must agree in all bits of `grid`.
 SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *t, uint64_t grid) {
     const spyi_storage *storage = t->storage;
     if (!spyi_same_shape(at, t)) return false;
@@ -59,7 +62,7 @@ SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
     at->end = t->end_bytes;
 }
 
-// The tensor of a leaf that lies in memory of the caller's; NULL: it does not.
+// Returns the caller's tensor that the leaf lies in; NULL: none.
 static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
     const spyi_leaf *leaf = &b->leaves[i];
     return (leaf->traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
@@ -91,8 +94,9 @@ static bool spyi_one_repeats(const spyi_launch *launch, const spyi_bound *b, con
     return true;
 }
 
-// Steady loops call again and again with tensors of the same shapes and strides: no size, walk or variant changes then, as
-// long as each address is aligned as it was, there is room for whole vectors, and none is an output and something else at once.
+// Loops often call again with tensors of the same shapes and strides. No size, walk or variant then changes
+// if each address has its old alignment, each storage has room for whole vectors, and no output shares memory
+// with another argument.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     const spyi_bound *b = &plan->bound;
     uint32_t i = 0;

@@ -1,19 +1,21 @@
-// spy_resolve: a bound call written down for the caller, in one block: the resolution, its bindings, then their text.
+// spy_resolve: describes a bound call to the caller. The resolution, its bindings and their strings are one
+// allocation.
 #include "api/resolve.h"
 #include "call/launch.h"
 #include "plan/cache.h"
 
-// Bindings and text grow apart; strings are kept as offsets into the text until both lie in the block.
+// The state of writing a resolution. Bindings and strings grow apart, so strings are kept as offsets into the
+// text until both lie in the allocation.
 typedef struct spyi_resolving {
     const spyi_bound *bound;
     const spyi_values *values;
     spy_binding *bindings;
     uint32_t count;
     spyi_text strings;
-    size_t size; // that the strings should have: memory may run out
+    size_t size; // bytes of all strings; more than strings.size if memory ran out
 } spyi_resolving;
 
-// Adds a string with its NUL and gives its offset, in the place of a pointer.
+// Adds a string with its NUL, and returns its offset as if it were a pointer.
 static const char *spyi_keep_string(spyi_resolving *r, const char *s) {
     size_t offset = r->size, size = strlen(s) + 1;
     spyi_text_add_n(&r->strings, s, size);
@@ -33,7 +35,7 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// A node, then its fields. `parent`: path, or "".
+// Writes the binding of a node, then those of its fields. `parent`: the path of the parent, or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };
@@ -60,7 +62,7 @@ static void spyi_place_string(const char **offset, const char *strings) {
     *offset = strings + (uintptr_t)*offset;
 }
 
-// NULL: out of memory.
+// Returns the resolution in one allocation; NULL: out of memory.
 static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_values *values,
                                             const spy_shape *shape) {
     spyi_resolving r;
@@ -70,7 +72,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     r.bound = b;
     r.values = values;
     r.bindings =
-        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
+        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // at most one for each node
     if (!r.bindings) return NULL;
     made.signature = spyi_keep_string(&r, b->signature.display);
     made.result_type = spyi_keep_string(&r, b->signature.result->display);
@@ -112,7 +114,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
     spy_status status = spyi_describe(function, args, options, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
-        if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // the calls' own stay
+        if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // keeps the last call's launch
         status = spyi_launch_shape(plan, values, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");

@@ -1,6 +1,7 @@
-// One call: shapes, memory, the parameter block, the dispatch, and results to host memory.
+// Runs or records one call: shapes, memory, the parameter block, the dispatch, and results in host memory.
 //
-// Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
+// Before the dispatch nothing of the user's is changed: a call that fails earlier leaves every output as it
+// was.
 #include "call/again.h"
 #include "data/bounds.h"
 #include "data/gpu_print.h"
@@ -14,14 +15,14 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use *uses = variant->uses;
     uint32_t use_count;
-    if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
+    if (launch->block_capacity < e->block_size) { // plus 64 bytes: padding of host values
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         launch->block = block;
-        spyi_launch_forget(device, launch); // which knows the places in the old one
+        spyi_launch_forget(device, launch); // it has pointers into the old block
         launch->block_capacity = e->block_size;
     }
     spy_status status = spyi_pack_call(s->plan, s->values, variant, repeats, bindings, error);
@@ -43,8 +44,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
                                            variant->untracked, error);
-    if (timed)
-        status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
+    if (timed) status = device->backend->time_begin(device->gpu, error); // may submit: before uses are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
     status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked, error);
@@ -56,7 +56,7 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
     *variant = NULL;
-    plan->launch = s->launch; // others may have had the device
+    plan->launch = s->launch; // other threads may have had the device
     spy_status status = spyi_launch_shape(plan, s->values, error);
     if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
@@ -65,10 +65,11 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     return spyi_variant_get(plan, s->values, s->sink != NULL, variant, &s->left, error);
 }
 
-// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call; and where
-// an output shares memory, the kernel may be one for that.
+// Returns whether later calls may repeat this launch. Host arrays, values that bring their own sizes, and
+// results in host memory need work at each call; and if an output shares memory, the variant may be a special
+// one.
 static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
-    if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
+    if (b->dispatch || b->options.count_rank) return false; // no tensor gives the call's sizes
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         bool own_sizes = (leaf->traits & SPYI_TRAIT_SIZED) && !(leaf->traits & SPYI_TRAIT_TENSOR) &&
@@ -91,11 +92,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
     bool repeats = spyi_launch_repeats(plan, values);
-    bool several = false; // dispatches
+    bool several = false; // the call has several dispatches
     s.launch = repeats ? plan->launch : spyi_plan_fresh_launch(plan);
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
-    s.launch->repeatable = NULL; // until this one has run
+    s.launch->repeatable = NULL; // set when this call has succeeded
     s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
@@ -109,15 +110,15 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && sums_bytes)
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
-    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may keep it
-    if (status == SPY_OK && variant && variant->key.bindings &&
-        !several) // temporaries have their place only now
+    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may hold it, too
+    // Temporaries have got their memory only now.
+    if (status == SPY_OK && variant && variant->key.bindings && !several)
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
         status = several ? spyi_run_passes(&s, variant, timed, error)
                          : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
-        else if (s.timing) { // what failed ends, too
+        else if (s.timing) { // timing also ends after a failure
             spyi_text ignored = { NULL, 0, 0 };
             (void)device->backend->time_end(device->gpu, &ignored);
             spyi_text_free(&ignored);

@@ -1,6 +1,7 @@
-// The call shape from all leaves' shapes, by numpy's rule.
+// Computes the call shape from the shapes of all leaves, by numpy's rule.
 //
-// Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
+// Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1
+// stretches).
 #include "call/launch.h"
 
 SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,

@@ -1,18 +1,20 @@
-// Copies of a call's values that outlive the caller's arguments, and snapshots of its tensors, for compile threads.
+// Copies of a call's values, which outlive the caller's arguments, and snapshots of its tensors, for compile
+// threads.
 #include "call/prepare.h"
 
-// A tensor as it was: the thread reads its shape and place, whatever becomes of it meanwhile.
+// A copy of a tensor and its storage at one moment: the thread reads shape and place from it, whatever
+// happens to the tensor meanwhile.
 typedef struct spyi_snapshot_part {
     spy_tensor tensor;
     spyi_storage storage;
 } spyi_snapshot_part;
 
 typedef struct spyi_snapshot {
-    spyi_snapshot_part value; // first: freed through its tensor
+    spyi_snapshot_part value; // first member: freeing its tensor frees the snapshot
     spyi_snapshot_part grads[2];
 } spyi_snapshot;
 
-// All but the head, whose references other threads count meanwhile.
+// Copies the tensor and its storage, but not the object's head, whose reference count other threads change.
 static void spyi_snapshot_take(spyi_snapshot_part *to, const spy_tensor *from) {
     const size_t head = sizeof from->object;
     memset(to, 0, sizeof *to);
@@ -24,7 +26,8 @@ static void spyi_snapshot_take(spyi_snapshot_part *to, const spy_tensor *from) {
     to->tensor.storage = &to->storage;
 }
 
-// The first value that is this one's tensor, or lies in its storage: values that share a tensor share its copy.
+// The two functions return the first value that has the same tensor as value `i`, or the same storage. Values
+// that share a tensor share its copy.
 static uint32_t spyi_first_of_tensor(const spyi_values *values, uint32_t i) {
     uint32_t j = 0;
     while (values->items[j].tensor != values->items[i].tensor) j++;
@@ -60,7 +63,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     to->count = from->count;
     to->global_count = from->global_count;
     to->grad_count = from->grad_count;
-    to->options = from->options; // kept
+    to->options = from->options; // those of the prepared call, which keeps them
     to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
@@ -89,7 +92,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             if (!snapshot) continue;
             spyi_snapshot_take(&snapshot->value, v->tensor);
             if (beside) snapshot->value.tensor.storage = beside->storage;
-            for (int g = 0; g < 2; g++) { // the same tensor for both stays one
+            for (int g = 0; g < 2; g++) { // one tensor for both gradients has one copy
                 const spy_tensor *grad = v->tensor->grads[g];
                 bool second = g == 1 && grad == v->tensor->grads[0];
                 if (grad && !second) spyi_snapshot_take(&snapshot->grads[g], grad);

@@ -1,5 +1,5 @@
-// Memory that a running call makes itself: uploaded host arrays that are run over, new tensors, and places for results to host
-// memory.
+// The memory that a running call makes for itself: uploads of host arrays that are run over, new tensors, and
+// room for results in host memory.
 #include "call/run.h"
 
 SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -21,7 +21,7 @@ SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t i, spyi_made *
             (char *)s->device->readback->chunk.mapped + s->device->readback->offset + s->readback_offset[i];
 }
 
-// Has the leaf's kind make its memory.
+// Lets the leaf's kind make its memory.
 static spy_status spyi_make_leaf(spyi_run_state *s, uint32_t i, spyi_text *error) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_made made;
@@ -54,7 +54,7 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         s->waits = true;
     }
     if (!s->waits || size == 0) return SPY_OK;
-    if (device->readback_submit) { // a call has left its results: the GPU may still write them
+    if (device->readback_submit) { // the GPU may still write an interrupted call's results
         spy_status status = spyi_wait_for_results(device, device->readback_submit, error);
         if (status != SPY_OK) return status;
         device->readback_submit = 0;

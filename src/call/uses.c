@@ -1,4 +1,4 @@
-// Which memory a call's dispatch reads and writes: barriers are made from it.
+// Collects the memory that a call's dispatch reads and writes. Barriers are made from it.
 #include "call/run.h"
 
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses) {

@@ -1,11 +1,12 @@
-// How many elements a thread takes: vectors where every leaf allows it, or several one after the other.
+// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, or several
+// elements one group apart.
 #include "call/launch.h"
 
 #define SPYI_WIDE_BYTES                                                                                      \
-    256 // of a thread's elements, over all leaves, of wide variants: they lie in registers
-#define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
+    256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
+#define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
 
-// Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
+// Returns whether each `width` neighbouring elements of the leaf are aligned vectors, for every thread.
 static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool linear,
                              uint32_t components, uint32_t width) {
     uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
@@ -16,27 +17,27 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
         return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (!linear && leaf->strides[d] % width) return false;
-    // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
-    // multiples of 64 bytes.
+    // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of
+    // the pool are multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
     return spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <=
            leaf->storage->size;
 }
 
-// Turns the variant wide if every leaf allows it and all outputs are vectors. `crosses`: these run on from row to row, and
-// whatever does not lie like them is read element by element.
+// Makes the variant wide if every leaf allows it and all outputs are vectors. `crosses`: a thread's elements
+// may run on from one row to the next; leaves that are not linear are then read element by element.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
                           bool crosses) {
     int64_t from = limits->profile.prefers_bindings
                        ? 2 * SPYI_LANES
-                       : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
+                       : (int64_t)16384 * width; // with fewer elements a GPU needs the threads more
     if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
     if (launch->rank > 1 && !crosses && launch->dims[launch->rank - 1] % width) return;
     if (crosses && (launch->rank < 2 || b->mode || launch->key.reordered)) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
-    bool outputs = false, row = true; // row: nothing but elements one after the other
-    size_t bytes = 0, largest = 0;    // of an element over all leaves; of any scalar
+    bool outputs = false, row = true; // row: all leaves are linear
+    size_t bytes = 0, largest = 0;    // bytes: an element over all leaves; largest: a scalar
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
@@ -45,7 +46,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         bool linear = walk[i] == SPYI_WALK_LINEAR;
         bool vector =
             (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
-        // Elements of several scalars make a GPU's threads skip over each other's vectors (docs/measurements.md has the figures).
+        // With elements of several scalars, a GPU's threads skip over each other's vectors
+        // (docs/measurements.md has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return;
         bytes += at->memory_size;
         row = row && linear;
@@ -63,7 +65,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
     launch->key.crosses = crosses;
-    // Strides of vectors count vectors; the last one is read whole.
+    // The strides of a leaf that is loaded as vectors count vectors. Its last vector is read as a whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
@@ -72,7 +74,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     }
 }
 
-// Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
+// Returns the elements that fill 16 bytes of the smallest scalars, on targets that load small scalars so;
+// elsewhere SPYI_LANES.
 static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     uint32_t smallest = 4;
     if (!spyi_rules_of(limits->profile.target)->packs_words) return SPYI_LANES;
@@ -83,8 +86,8 @@ static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, cons
     return smallest == 1 || smallest == 2 ? 16 / smallest : SPYI_LANES;
 }
 
-// A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
-// when elements are large (docs/measurements.md has the figures).
+// Lets a thread of a large flat call that cannot be wide take several elements, so that more loads are under
+// way: four, or two if elements are large (docs/measurements.md has the figures).
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
     if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||

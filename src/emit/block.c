@@ -1,5 +1,5 @@
-// The parameter block of a kernel: its fields, the operations that pack them, and what is passed beside it (structured
-// buffers, ConstantBuffers of kinds).
+// Declares the parameter block of a kernel: its fields, the operations that pack them, and what is passed
+// beside the block (structured buffers, and ConstantBuffers of kinds).
 #include "emit/internal.h"
 
 static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, uint32_t offset) {
@@ -23,7 +23,7 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
 
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) {
-    char line[2048]; // names of types reach 1,000 characters
+    char line[2048]; // a type's name can have 1,000 characters
     va_list list;
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
@@ -35,19 +35,20 @@ SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, u
     s->out->block_size = (uint32_t)(offset + size);
 }
 
-// Names of leaves in block and buffers: paths, but without what our own names have: "_count", "x__stride0".
+// Makes the names of leaves in block and buffers from their paths, so that none is one of the library's own
+// names ("_count", "x__stride0").
 SPYI_FN void spyi_make_names(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     for (uint32_t i = 0; i < b->leaf_count && !s->failed; i++) {
         spyi_text name = { NULL, 0, 0 };
         if (b->leaves[i].path[0] == '_' && strncmp(b->leaves[i].path, "_result", 7) != 0)
             spyi_text_add(&name, "p");
-        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
+        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // a keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
             char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
-        for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
+        for (uint32_t j = 0; j < i; j++) { // "a.b" and "a_b" give one name
             if (strcmp(s->names[j], spyi_text_str(&name)) != 0) continue;
             spyi_text_add(&name, "__n%u", i);
             break;
@@ -61,7 +62,7 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
-    if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
+    if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
         if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
         else spyi_spell_vector(s, i, &type);
     } else {
@@ -93,7 +94,7 @@ SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf) {
     return (spyi_pack_op)(SPYI_PACK_SCALAR + leaf->kind->run->field_op);
 }
 
-// What travels in the block, or is bound beside it.
+// Declares a leaf that is not in memory: as a field of the block, or as a binding beside it.
 static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
@@ -127,7 +128,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const char *index = key->index64 ? "int64_t" : "int";
     size_t index_size = key->index64 ? 8 : 4;
-    for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
+    for (uint32_t i = 0; i < b->leaf_count; i++) // addresses come first: they are aligned to 8 bytes
         if (spyi_leaf_in_memory(&b->leaves[i]) && !spyi_is_skipped(s, i)) spyi_declare_leaf(s, i);
     if (s->out->prints) spyi_add_field(s, SPYI_PACK_PRINT, 0, 0, 8, 8, "uint64_t _print");
     s->prologue->fields(s);
@@ -151,6 +152,6 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name,
                            d);
     }
-    if (s->out->block_size) // as large as the compiler makes it, and whole words
+    if (s->out->block_size) // the compiler's size of the struct, in whole words of 4 bytes
         s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
 }

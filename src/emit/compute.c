@@ -1,10 +1,12 @@
-// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. It consists of
-//   the entry point's attributes, and what the system gives it;
-//   the number of the thread's first element, with the layout of groups and of call groups;
+// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. It
+// writes
+//   the entry point's attributes, and the parameters that the system fills;
+//   the number of the thread's first element, which depends on the layout of groups and of call groups;
 //   the guard that ends threads behind the last element;
-//   the element's coordinates in the call, and from them the places of strided leaves;
-//   the loads that happen once a thread (wide.c has those of vectors), the calls for each element, and the stores.
-// team.c has the prologue of kernels that sum gradients; it uses the coordinates and indices of this one.
+//   the element's coordinates in the call, and from them the offsets of strided leaves;
+//   the loads that happen once a thread (wide.c has those of vectors), the calls for each element, and the
+//   stores.
+// team.c has the prologue of kernels that sum gradients. It uses the coordinates and indices of this one.
 #include "emit/internal.h"
 
 #define SPYI_MOST_ELEMENTS 16
@@ -37,7 +39,7 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
 
 // >>coordinates
 
-// The number of the current element in the call, as an expression.
+// Writes the number of the current element in the call, as an expression.
 SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
@@ -53,7 +55,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
-    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    // The innermost coordinate comes first. Divisions are multiplications, which are exact for numbers below
+    // 2^31.
     if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
@@ -67,7 +70,7 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
                   key->rank > 1 ? "spy_rest" : "spy_i");
 }
 
-// Those of the thread's next element; behind the end, of the last one again.
+// Writes the coordinates of the thread's next element. Behind the end they are those of the last element.
 static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
@@ -86,7 +89,7 @@ static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     spyi_text_add(body, "}\n");
 }
 
-// Where each strided leaf's element is, from the coordinates.
+// Writes the offset of each strided leaf's element, from the coordinates.
 SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
@@ -112,8 +115,8 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     }
 }
 
-// The current element's index in the memory of leaf `i`, behind the leaf's base; nothing where all elements have the first one.
-// Wide leaves: that of access number `access` of the thread's.
+// Writes the current element's index in the memory of leaf `i`, counted from the leaf's base; nothing if all
+// elements have index 0. For wide leaves it is the index of the thread's access number `access`.
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t access, bool store,
                                 spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -126,8 +129,8 @@ SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t a
         if (n > 1) spyi_text_add(out, " * %u", n);
         if (access) spyi_text_add(out, " + %u", access);
     } else if (walk == SPYI_WALK_LINEAR) {
-        // Of several elements all are loaded, so that the loads are under way together; the last one stands
-        // in for those behind the end.
+        // A thread loads all of its elements, so that the loads are under way together. The last element is
+        // loaded in place of elements behind the end.
         const char *form = s->suffix[0] && !store ? "min(spy_i%s, spy_last)" : "spy_i%s";
         spyi_text_add(out, form, s->suffix);
     } else if (walk != SPYI_WALK_UNIFORM) {
@@ -139,7 +142,7 @@ SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t a
     }
 }
 
-// Coordinates and places of all of a thread's elements.
+// Writes the coordinates and offsets of all elements of a thread.
 static void spyi_emit_crossing(spyi_emit_state *s) {
     for (s->element = 0; s->element < s->key->width; s->element++) {
         snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
@@ -153,7 +156,8 @@ static void spyi_emit_crossing(spyi_emit_state *s) {
 
 // >>a thread's elements
 
-// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
+// Writes, for call groups: the thread's number, its call group and place in that group, the coordinates (from
+// the last dimension to the first), and the element's number.
 static void spyi_emit_groups(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
@@ -183,7 +187,8 @@ static void spyi_emit_groups(spyi_emit_state *s) {
         spyi_text_add(body, "    spy_i = spy_i * uint(spyi_block._shape[%u]) + uint(spy_c%u);\n", d, d);
 }
 
-// A dispatch: its ids when groups had to be folded, and the end of its threads.
+// Writes, for dispatches: the ids of the thread if its groups were folded, and the guard that ends threads
+// beyond the count.
 static void spyi_emit_threads(spyi_emit_state *s) {
     const uint32_t *threads = s->bound->options.threads;
     if (s->key->folded)
@@ -207,7 +212,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
     spyi_text *body = &s->body;
     if (s->bound->dispatch) spyi_emit_threads(s);
     else if (key->rank == 0 &&
-             s->out->group_size > 1) // the caller's group; its other threads have nothing to do
+             s->out->group_size > 1) // the other threads of the caller's group have no element
         spyi_text_add(body, "    if (any(spy_thread != 0)) return;\n");
     if (key->rank == 0) return;
     if (key->grouped) {
@@ -228,7 +233,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
             "    if (spy_i_0 >= spyi_block._count) return;\n    uint spy_last = spyi_block._count - 1;\n");
         for (uint32_t k = 1; k < key->unroll; k++)
             spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
-        return; // flat: no coordinates
+        return; // flat variants need no coordinates
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
@@ -256,7 +261,7 @@ static void spyi_compute_body(spyi_emit_state *s) {
         spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
     if (s->key->crosses) spyi_emit_crossing(s);
     spyi_emit_thread_loads(s);
-    // All loads first, so that they are under way together; then each call with its stores.
+    // All loads come first, so that they are under way together; then come each element's call and stores.
     for (s->element = 0; s->element < elements; s->element++) {
         if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
         s->wrapper->arguments(s, &arguments[s->element]);

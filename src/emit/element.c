@@ -1,7 +1,8 @@
-// The element function, spyi_element: what is computed for one element of the call. Its parameters are the call's leaves, so that
-// each of them takes part in a derivative or not. Outputs are `out` parameters, but a result in one piece is returned where no
-// derivative is asked for. The body makes structs and pairs of the leaves, makes the graph's calls one after another, and takes
-// apart what comes back. It knows neither threads nor memory: the prologue does.
+// Writes the element function, spyi_element, which computes one element of the call. Each leaf is a parameter
+// of its own, so that each can take part in a derivative or not. Outputs are `out` parameters, but a result
+// that is one leaf is returned if no derivative is computed. The body makes structs and pairs from the
+// leaves, makes the graph's calls one after another, and takes the outputs apart. It knows neither threads
+// nor memory, which are the prologue's.
 #include "emit/internal.h"
 
 // >>its parameters
@@ -61,14 +62,15 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out);
 
-// A variable for a part of the argument `of`: "a_light__color", which is not the variable of a parameter light_color.
+// Writes the name of a variable for part of the argument `of`: "a_light__color". The two underscores tell it
+// from the variable of a parameter light_color.
 static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
     spyi_text_add(out, "%s__%s", of, part);
     for (char *c = out->data; c && *c; c++)
         if (*c == '.' || *c == '[' || *c == ']') *c = '_';
 }
 
-// A DifferentialPair is made of its two parts. `top`: it is declared, too.
+// Makes a DifferentialPair from its two parts. `top`: the pair is also declared.
 static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, const char *to, bool top,
                                spyi_text *out) {
     spyi_text parts = { NULL, 0, 0 };
@@ -111,7 +113,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
         spyi_spell_field(to, child, &field);
-        // In derivatives Slang 2026.12 asserts at constants for fields of fields: these have a variable of their own.
+        // Slang 2026.12 asserts in derivatives if a field of a field is set to a constant, so inner structs
+        // get their own variable.
         bool apart = before && s->bound->mode && child->leaf < 0 && child->in;
         if (apart) {
             spyi_spell_part(to, child->name, &part);
@@ -126,7 +129,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
     }
 }
 
-// Whether an argument or the result needs a variable of its own; else it is one of the function's parameters.
+// Returns whether an argument or the result needs its own variable. Otherwise it is a parameter of the
+// element function.
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
     if (node->leaf < 0) return true;
     const spyi_leaf *leaf = &b->leaves[node->leaf];
@@ -142,7 +146,8 @@ static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out)
 
 // >>calls
 
-// The function's parameters and variables begin with these; a function that is called so would be hidden by them.
+// Returns whether the called function is hidden: names of the element function's parameters and variables
+// begin with "a_", "r_" or "v_", too.
 static bool spyi_is_hidden(const spyi_graph_call *call) {
     const char *name = call->spelling;
     bool letter = name[0] == 'a' || name[0] == 'r' || name[0] == 'v';
@@ -155,7 +160,7 @@ static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *ou
     else spyi_text_add(out, "spyi_called");
 }
 
-// For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
+// Writes, for a hidden function, a function of another name that calls it outside of the element function.
 static void spyi_emit_called(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, spyi_text *out) {
     const spyi_graph_call *call = &graph->calls[c];
     bool returns = call->result->kind != SPYI_TYPE_VOID;
@@ -178,7 +183,7 @@ static void spyi_emit_called(const spyi_emit_state *s, const spyi_graph *graph, 
     spyi_text_add(out, ");\n}\n\n");
 }
 
-// Whether a later call takes what call `c` returns.
+// Returns whether a later call takes the result of call `c`.
 static bool spyi_is_used(const spyi_graph *graph, uint32_t c) {
     for (uint32_t i = c + 1; i < graph->call_count; i++)
         for (uint32_t o = 0; o < graph->calls[i].operand_count; o++)
@@ -197,7 +202,7 @@ static void spyi_spell_operand(const spyi_emit_state *s, const spyi_graph *graph
     else spyi_text_add(out, "r_%u", operand->index);
 }
 
-// `ends`: nothing stands behind the call.
+// Writes call `c`. `ends`: it is the last statement, so its result can be returned at once.
 static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, bool ends,
                               spyi_text *out) {
     const spyi_leaf *returned = spyi_returned_leaf(s->bound);
@@ -230,7 +235,7 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
     const spyi_bound *b = s->bound;
     const spyi_leaf *returned = spyi_returned_leaf(b);
     uint32_t tops = b->param_count + (b->has_result && !returned ? 1u : 0u);
-    spyi_text outputs = { NULL, 0, 0 }; // what is handed on after the calls
+    spyi_text outputs = { NULL, 0, 0 }; // statements that hand outputs on after the calls
     for (uint32_t c = 0; c < graph->call_count; c++)
         if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
     spyi_text_add(out, "%s\n%s spyi_element(", b->mode ? "[Differentiable]" : "[ForceInline]",

@@ -1,5 +1,5 @@
-// A compute shader of the user's own, dispatched as it is: no text is made, but its parameters are packed where Slang has
-// placed them.
+// Makes the pack program for a compute shader of the user's, which is dispatched as it is: no text is
+// written, and its parameters are packed where Slang has placed them.
 #include "emit/internal.h"
 
 static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, uint32_t offset) {
@@ -14,7 +14,7 @@ static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, u
     return true;
 }
 
-// Of a struct's field, or of a vector's component.
+// Returns the byte offset of a struct's field, or of a vector's component.
 static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
     return type->field_count ? type->fields[i].device_offset : i * spyi_type_device_stride(type->element);
 }
@@ -22,7 +22,7 @@ static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
-    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields have the type's order
         spy_status status =
             spyi_entry_node(b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, i), out, error);
         if (status != SPY_OK) return status;
@@ -48,10 +48,11 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
     for (uint32_t i = 0; !arrays && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
         if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
-        spyi_text_add(error,
-                      "'%s': on CUDA a shader takes no array of buffers as its own parameter; make it a global, or a "
-                      "member of a ConstantBuffer",
-                      leaf->path);
+        spyi_text_add(
+            error,
+            "'%s': on CUDA a shader takes no array of buffers as its own parameter; make it a global, or a "
+            "member of a ConstantBuffer",
+            leaf->path);
         return SPY_ERROR_UNSUPPORTED;
     }
     for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)

@@ -1,8 +1,8 @@
-// The element function for one element of the kernel, called as it is: its arguments with their loads, the call, and the stores
-// of its outputs. gradient.c is the same for calls that compute gradients.
+// Calls the element function for one element of the kernel: writes its arguments with their loads, the call,
+// and the stores of its outputs. gradient.c does the same for calls that compute gradients.
 #include "emit/internal.h"
 
-// The beginning of a leaf's variable; its name follows: "a_x", "r_result".
+// Returns the beginning of the name of a leaf's variable; the leaf's name follows: "a_x", "r_result".
 static const char *spyi_variable_prefix(const spyi_leaf *leaf) {
     return strncmp(leaf->path, "_result", 7) == 0 ? "r" : "a_";
 }

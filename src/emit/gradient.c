@@ -1,8 +1,9 @@
-// The element function's derivative for one element of the kernel: it is called through bwd_diff or fwd_diff. A gradient that each
-// element has to itself is loaded, added to and stored here. One that elements share is summed: team.c.
+// Calls the element function's derivative for one element of the kernel, through bwd_diff or fwd_diff. A
+// gradient that no two elements share is loaded, added to and stored here. Shared gradients are summed:
+// team.c.
 #include "emit/internal.h"
 
-// A gradient that is read, as the derivative takes it.
+// Writes the value of a gradient that is read, in the type that the derivative takes.
 static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     const spyi_type *wanted = s->bound->leaves[leaf->value_leaf].differential;
@@ -30,7 +31,7 @@ static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (!spyi_is_active(s->bound, leaf)) {
         if (leaf->param_in && !(leaf->param_out && !backward)) {
             spyi_value_expression(s, i, out);
-        } else { // an output of a type without derivatives, in forward mode
+        } else { // forward mode: an output whose type has no derivative
             spyi_make_variable(s, i, "a_", leaf->param_in, "    ");
             spyi_text_add(out, "%s", s->lvalues[i]);
         }
@@ -70,13 +71,13 @@ static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
         if (arguments->size) spyi_text_add(arguments, ", ");
         spyi_emit_argument(s, i, arguments);
     }
-    for (uint32_t i = 0; i < b->leaf_count; i++) // so that the loads are under way together
+    for (uint32_t i = 0; i < b->leaf_count; i++) // their loads are under way together
         if (b->leaves[i].role == SPYI_ROLE_ADDED && s->key->width == 1 && !s->key->together &&
             !spyi_is_skipped(s, i) && !spyi_is_summed(s, i))
             spyi_make_variable(s, i, "g_", true, "    ");
 }
 
-// What an input's pair holds after the call is added to its gradient.
+// Adds the differential in an input's pair after the call to the input's gradient.
 static void spyi_add_gradient(spyi_emit_state *s, uint32_t i, const char *indent) {
     const spyi_leaf *leaf = &s->bound->leaves[i], *of = &s->bound->leaves[leaf->value_leaf];
     spyi_text from = { NULL, 0, 0 }, to = { NULL, 0, 0 };
@@ -100,7 +101,7 @@ static void spyi_add_gradient(spyi_emit_state *s, uint32_t i, const char *indent
     spyi_text_free(&to);
 }
 
-// An output of forward mode, or its gradient.
+// Stores an output of forward mode, or the output's gradient.
 static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     bool gradient = leaf->role == SPYI_ROLE_WRITTEN;

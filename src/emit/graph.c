@@ -1,4 +1,4 @@
-// The graph of a binding: today one call, whose operands are the binding's parameters.
+// Makes the graph of a binding: one call, whose operands are the binding's parameters.
 #include "emit/graph.h"
 
 SPYI_FN bool spyi_single_call_make(const spyi_bound *bound, spyi_single_call *single) {

@@ -1,4 +1,5 @@
-// What the files of this room share: the state of one emission, and what each file writes of the kernel's text.
+// What the files of this room share: the state of one emission, and the functions that write parts of the
+// kernel's text.
 #ifndef SPYI_EMIT_INTERNAL_H
 #define SPYI_EMIT_INTERNAL_H
 
@@ -10,46 +11,57 @@ typedef struct spyi_emit_state spyi_emit_state;
 
 // How a kernel is made up
 //
-// A kernel is three things, one inside the other: the element function, a wrapper that calls it, and a prologue.
+// A kernel is three things, one inside the other: the element function, a wrapper that calls it, and a
+// prologue.
 //
-// The *element function* (element.c) is one Slang function, spyi_element, which computes one element of the call. Its parameters
-// are the call's leaves and its body is a graph of calls (graph.h). It is the same whatever stage the kernel belongs to.
+// The *element function* (element.c) is one Slang function, spyi_element, which computes one element of the
+// call. Its parameters are the call's leaves and its body is a graph of calls (graph.h). It is the same
+// whatever stage the kernel belongs to.
 //
-// A *wrapper* says what stands in the kernel for one element: the arguments of the element function, the call, and the stores of
-// what comes back. It calls the function as it is (forward.c), or through bwd_diff or fwd_diff (gradient.c).
+// A *wrapper* writes the code for one element: the arguments of the element function, the call, and the
+// stores of its outputs. It calls the element function directly (forward.c), or through bwd_diff or fwd_diff
+// (gradient.c).
 //
-// A *prologue* finds the elements that one run of the kernel (a thread, a pixel, a ray) works on. It is the only one that
-// knows where they come from; compute.c has that of compute kernels, team.c that of kernels that sum gradients. Another stage is
-// another file with another table. The contact between them is this:
-// - The prologue's body() writes the statements of the entry point into s->body. For each element it sets s->element and
-//   s->suffix, so that variables of different elements have different names, and calls the wrapper's arguments() and then
-//   spyi_emit_call(). It calls arguments() for all elements before the first call where it wants the loads under way together. A
-//   guard round spyi_emit_call() (a tail, a last row) is the prologue's.
-// - Before arguments() it has declared what its own number() and index() name, and has loaded what all its elements share: the
-//   leaves for which spyi_is_hoisted() is true (spyi_load_hoisted()) and those for which spyi_is_wide() is true (wide.c).
-// - number() gives the number of the current element in the call, and index() where the current element lies in a leaf's memory.
-//   The loads and stores of one leaf (leaf.c) are made of these two and name no thread. wide.c belongs to the compute prologue.
-// - The element function gives nothing to the prologue: it takes its arguments and hands its outputs back to the wrapper.
+// A *prologue* finds the elements that one run of the kernel (a thread, a pixel, a ray) works on. No other
+// part knows where the elements come from. compute.c has the prologue of compute kernels, team.c that of
+// kernels that sum gradients. Another stage would be another file with another spyi_prologue. Prologue and
+// wrapper meet in these points:
+// - The prologue's body() writes the statements of the entry point into s->body. For each element it sets
+//   s->element and s->suffix, so that variables of different elements have different names, and calls the
+//   wrapper's arguments() and then spyi_emit_call(). Where all loads should be under way together, it calls
+//   arguments() for all elements before the first call. A guard round spyi_emit_call() (for a tail or a last
+//   row) is written by the prologue.
+// - Before arguments(), body() declares the variables that its own number() and index() name, and loads what
+//   all its elements share: the leaves for which spyi_is_hoisted() is true (spyi_load_hoisted()) and those
+//   for which spyi_is_wide() is true (wide.c).
+// - number() writes the number of the current element in the call, and index() writes where the current
+//   element lies in a leaf's memory. The loads and stores of one leaf (leaf.c) use only these two and name no
+//   thread. wide.c belongs to the compute prologue.
+// - The element function gives nothing to the prologue: it takes its arguments and hands its outputs back to
+//   the wrapper.
 typedef struct spyi_prologue {
-    // The kernel's form, for the comment that it begins with: "wide".
+    // Returns the kernel's form for the comment at its start: "wide".
     const char *(*name)(const spyi_emit_state *s);
-    // The entry point's attributes, its name, and those of its parameters that the system fills; the list stays open.
+    // Writes the entry point's attributes, its name, and the parameters that the system fills. The parameter
+    // list stays open.
     void (*head)(const spyi_emit_state *s, spyi_text *out);
     // Declares the fields of the parameter block that the prologue itself needs.
     void (*fields)(spyi_emit_state *s);
     // Writes the statements of the entry point.
     void (*body)(spyi_emit_state *s);
-    // The number of the current element in the call, as an expression of type int.
+    // Writes the number of the current element in the call, as an expression of type int.
     void (*number)(const spyi_emit_state *s, spyi_text *out);
-    // The current element's index in the memory of a leaf, behind the leaf's base; no text where all elements have the first
-    // one. Wide leaves: of access number `access`. `store`: it is written there, so it must not be another element's.
+    // Writes the current element's index in the memory of a leaf, counted from the leaf's base. Writes
+    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`.
+    // `store`: the element is written there, so the index must not be another element's.
     void (*index)(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store, spyi_text *out);
 } spyi_prologue;
 
 typedef struct spyi_wrapper {
-    // The element function's arguments for the current element; declares and loads the variables that they need.
+    // Writes the element function's arguments for the current element; declares and loads the variables that
+    // they name.
     void (*arguments)(spyi_emit_state *s, spyi_text *arguments);
-    // The call with these arguments, and the stores of its outputs.
+    // Writes the call with these arguments, and the stores of its outputs.
     void (*call)(spyi_emit_state *s, const char *arguments, const char *indent);
 } spyi_wrapper;
 
@@ -58,127 +70,136 @@ struct spyi_emit_state {
     const spyi_wrapper *wrapper;
     const spyi_bound *bound;
     const spyi_profile *profile;
-    const spyi_rules *rules; // of its target
+    const spyi_rules *rules; // the rules of the profile's target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
-    spyi_text fields;  // of the parameter block's struct
-    spyi_text buffers; // entry-point parameters
-    spyi_text holders; // globals
+    spyi_text fields;  // text: fields of the parameter block's struct
+    spyi_text buffers; // text: parameters of the entry point (structured buffers)
+    spyi_text holders; // text: globals (ConstantBuffers)
     spyi_text body;
-    char **names;   // of each leaf in block and buffers: its path with dots replaced
-    char **lvalues; // of each leaf in the kernel: its variable for the current element; NULL: it has had none
-    bool *fresh;    // the leaf's variable is declared where it is loaded
+    char **names;   // by leaf: its name in block and buffers, which is its path with dots replaced
+    char **lvalues; // by leaf: its variable for the current element; NULL: none so far
+    bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
-    size_t block_align;  // largest alignment of a field
-    uint32_t element;    // which of the thread's elements is being written
-    char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
-    uint32_t max_groups; // in a row of folded ones
+    size_t block_align;  // largest alignment of a field, bytes
+    uint32_t element;    // index of the current element among the thread's elements
+    char suffix[8];      // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    uint32_t max_groups; // most groups in a row of folded groups
     bool failed;         // out of memory
 };
 
 // >>walk.c
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // its memory is not touched
+SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // whether its memory is untouched
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // loaded as vectors
-// Whether it has one value for all of a thread's elements.
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether it is loaded as vectors
+// Returns whether one value of the leaf serves all elements of a thread, and is loaded once.
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // wide: the last vector may be partly valid
-// Of the names of the current element's coordinates and places.
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
+// Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
+// its own, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
-SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
-SPYI_FN bool spyi_has_base(const spyi_emit_state *s,
-                           uint32_t leaf); // its indices begin at a number of their own
-// The type in which a leaf's memory is declared, per element of its walk.
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
+// Returns whether the leaf's indices start at a base, which is a field of the block.
+SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
+// Returns the type in which the leaf's memory is declared: one element of its walk.
 SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t leaf);
-// Vectors of 3 and 4 64-bit scalars, where the target wants them scalar by scalar; a leaf that is loaded so.
+// On targets that load vectors of three or four 64-bit scalars one scalar at a time: returns whether the type
+// is such a vector, whether the leaf is loaded in this way, and whether its field of the block is read so.
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf); // ... in the parameter block
-// Wide leaves: the vectors that hold the thread's elements, and how many of them one access moves.
+SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf);
+// For wide leaves: the number of vectors that hold a thread's elements, and the number that one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
-SPYI_FN void spyi_declare_shape(spyi_emit_state *s); // the call's own sizes
-// Three numbers, in x, y and z.
+SPYI_FN void spyi_declare_shape(spyi_emit_state *s); // declares the sizes of the call's dimensions
+// Adds a field of three uint32, packed by `op` with dims 0 to 2 (x, y and z).
 SPYI_FN void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name);
-// A field of the block: its text, its place, and the step that fills it.
+// Adds a field to the block, and the operation that packs it. size and align are in bytes; `format` is the
+// declaration.
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
 
 // >>leaf.c
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out);
-// `expression` of memory type `from` as a value of type `to`.
+// Writes `expression`, of memory type `from`, as a value of type `to`.
 SPYI_FN void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
                              spyi_text *out);
-// A value of a type with scalars of `from` as it is stored in memory type `to`.
+// Writes `expression`, whose scalars have type `from`, as it is stored in memory type `to`.
 SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
                               const char *expression, spyi_text *out);
-// The type of a leaf's scalars, as the function has them.
+// Returns the type of a leaf's scalars, as the function sees them.
 SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf);
-// Where component `inner` of the current element lies, as for a store: "b_x[spy_i]".
+// Writes where component `inner` of the current element lies: "b_x[spy_i]". `store`: as in
+// spyi_prologue.index.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *inner,
                         bool store, spyi_text *out);
-// The leaf's value for the current element as an expression, if it needs no variable; false: it does.
+// Writes the leaf's value for the current element as an expression; false: the leaf needs a variable.
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
-// ... or else the name of its variable, which is declared and filled.
+// Writes the leaf's value for the current element: the expression, or the name of a variable that is declared
+// and loaded here.
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t leaf, spyi_text *out);
-// Names the leaf's variable for the current element, "a_x_1", as what loads and stores mean.
+// Gives the leaf's variable for the current element its name, "a_x_1". Loads and stores use that name.
 SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix);
-// ... and declares it; `loads`: and fills it.
+// Names the leaf's variable and writes its declaration. `loads`: also its load.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
                                 const char *indent);
-// Loads a leaf that has one value for all of a run's elements.
+// Writes the load of a leaf for which spyi_is_hoisted() is true.
 SPYI_FN void spyi_load_hoisted(spyi_emit_state *s, uint32_t leaf);
-// Fills the leaf's variable, or writes it back.
+// Write the load of the leaf's variable, and its store.
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *indent);
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 
 // >>wide.c
-SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // "float4"
-// The current element's value in the vectors of a wide leaf, and its variable back into them.
+SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // writes "float4"
+// For wide leaves: write the current element's value as an expression of its vectors, and put its variable
+// back into them.
 SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
-// Loads the leaf's vectors, or declares them; stores those of all leaves.
+// Write the loads of a leaf's vectors (an output's are only declared), and the stores of all leaves' vectors.
 SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t leaf);
 SPYI_FN void spyi_store_vectors(spyi_emit_state *s);
 
 // >>compute.c
 SPYI_FN const spyi_prologue *spyi_compute_prologue(void);
-// What the prologue of sums shares with it: its name, head, number and index, and
+// team.c's prologue has these four functions as its own, and calls those that follow them.
 SPYI_FN const char *spyi_compute_name(const spyi_emit_state *s);
 SPYI_FN void spyi_compute_head(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store,
                                 spyi_text *out);
-SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // fields of the block: what coordinates are made of
-// Coordinates of element spy_i, and from them the places of the leaves that need them. `summed`: only of sums.
+SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // declares the sizes that coordinates need
+// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed`, for teams:
+// the offsets of summed leaves; false: of the others.
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
 SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
-SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // once a thread: hoisted values, and vectors in
+SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // loads hoisted leaves and vectors
 
 // >>element.c
-// The element function.
+// Writes the element function.
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out);
-// Of a leaf: an output that nobody wants to know about.
+// Returns whether the leaf is an output that nobody uses.
 SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf);
-// Whether it takes part in the derivative.
+// Returns whether the leaf takes part in the derivative.
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf);
-// Whether the element function hands it back; other outputs are variables within.
+// Returns whether the element function hands the leaf back. Other outputs are variables inside the function.
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf);
-// The result that the element function returns; NULL: none, its outputs are parameters.
+// Returns the leaf that the element function returns; NULL: it returns nothing, and its outputs are
+// parameters.
 SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b);
-// Whether it is a parameter of the element function.
+// Returns whether the leaf is a parameter of the element function.
 SPYI_FN bool spyi_is_parameter(const spyi_bound *b, const spyi_leaf *leaf);
 
 // >>forward.c
 SPYI_FN const spyi_wrapper *spyi_forward(void);
-// What each prologue calls for each of its elements: the wrapper's call, after telling the module which element it is.
+// Writes one element's call. Prologues use it: it tells the module the element's number, then calls the
+// wrapper's call().
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent);
 
 // >>gradient.c
@@ -188,18 +209,18 @@ SPYI_FN const spyi_wrapper *spyi_derivative(void);
 typedef enum spyi_piece_op {
     SPYI_PIECE_ADD,   // to = to + from
     SPYI_PIECE_COPY,  // to = from
-    SPYI_PIECE_SUM,   // the sum += from
-    SPYI_PIECE_APPLY, // to = to + the sum
-    SPYI_PIECE_ATOMIC // likewise, atomically
+    SPYI_PIECE_SUM,   // sum = sum + from
+    SPYI_PIECE_APPLY, // to = to + sum
+    SPYI_PIECE_ATOMIC // the same as SPYI_PIECE_APPLY, atomically
 } spyi_piece_op;
 
-// Statements that do `op` with each piece of a value. `to` and `from` are expressions of the value, of types that differ in
-// scalars alone; `sum_of` is the leaf whose sum it is.
+// Writes statements that do `op` to each piece of a value. `to` and `from` are expressions of the whole
+// value; their types differ in scalars alone. `sum_of` is the leaf whose sum is used.
 SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
                               const char *to, const spyi_type *from_type, const char *from,
                               const char *indent);
-SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // it is not unrolled
-// Whether the loops that write a sum out begin at spy_from.
+SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // whether it is too long to unroll
+// Returns whether the loops that write the leaf's sum out begin at spy_from instead of 0.
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
 // >>team.c

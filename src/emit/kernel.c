@@ -1,9 +1,9 @@
-// The text of a kernel, put together of what the other files of this room write: imports, parameter block, entry point,
-// the element function, and the prologue round it. User code is imported, never pasted.
-// Which forms of kernels were tried, and how fast they are: docs/measurements.md.
+// Puts a kernel's text together from the parts that the other files of this room write: imports, parameter
+// block, element function, entry point with the prologue's statements. User code is imported, never pasted.
+// docs/measurements.md has the forms of kernels that were tried, and how fast they are.
 #include "emit/internal.h"
 
-// The shape of a call group, for get_call_group_id() and its like.
+// Writes the shape of a call group, which get_call_group_id() and similar functions read.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
     if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
@@ -12,7 +12,7 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     spyi_text_add(out, " };\n\n");
 }
 
-// Puts the parts together.
+// Writes the whole kernel in the order of its text.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, const spyi_graph *graph) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
@@ -42,7 +42,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
-    // slangpy_atomic.slang: the device adds floats by itself.
+    // slangpy_atomic.slang reads this constant: the device has atomic additions of floats.
     if (s->bound->names_library && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
@@ -54,7 +54,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_text_free(&kernel);
 }
 
-// Whether print() may be called: the module or the call's own Slang text has it.
+// Returns whether the kernel may call print(): the module or the call's own Slang text names it.
 static bool spyi_call_prints(const spy_function *function, const spyi_bound *bound) {
     const char *prelude = bound->options.prelude;
     if (!function->object.device->printer) return false;

@@ -1,13 +1,13 @@
-// One leaf in a kernel: its value for the current element as an expression or a variable, and how it is loaded and stored. Where
-// the current element is, the prologue says.
+// The code of one leaf in a kernel: its value for the current element as an expression or a variable, and its
+// loads and stores. The prologue says where the current element lies.
 #include "emit/internal.h"
 
-// A field of the variable `parent`, or an element of an array.
+// Writes the expression of a field of variable `parent`, or of an array element of it.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
     spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
 }
 
-// As a type is declared in memory: bare bools are integers there.
+// Writes the type as it is declared in memory. Scalars and vectors of bool are integers there.
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_DTYPE_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
@@ -20,7 +20,7 @@ static bool spyi_bare_bool(const spyi_type *type) {
            type->scalar == SPY_DTYPE_BOOL;
 }
 
-// `expression` of memory type `from` as a value of type `to`.
+// Writes `expression`, of memory type `from`, as a value of type `to`.
 SPYI_FN void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
                              spyi_text *out) {
     if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
@@ -29,7 +29,7 @@ SPYI_FN void spyi_spell_load(const spyi_type *from, const spyi_type *to, const c
     else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
-// A value of a type with scalars of `from` as it is stored in memory type `to`.
+// Writes `expression`, whose scalars have type `from`, as it is stored in memory type `to`.
 SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
                               const char *expression, spyi_text *out) {
     bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
@@ -41,14 +41,14 @@ SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const sp
     }
 }
 
-// The type of a leaf's scalars, as the function has them.
+// Returns the type of a leaf's scalars, as the function sees them.
 SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return type->scalar;
 }
 
-// The current element of a leaf that is not in memory.
+// Writes the current element's value of a leaf that is not in memory.
 static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
@@ -74,7 +74,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi_block.x[...]". Wide leaves: access number `access` of the thread's.
+// Writes where leaf `i`'s current element lies: "spyi_block.x[...]". For wide leaves: where the thread's
+// access number `access` lies.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, const char *inner, bool store,
                         spyi_text *out) {
     spyi_text index = { NULL, 0, 0 };
@@ -97,7 +98,8 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, c
 
 // >>loads and stores
 
-// Loads or stores one value of leaf `i` between memory and the variable `value`; gathered ones piece by piece.
+// Loads or stores one value of leaf `i` between memory and the variable `value`. Gathered leaves are moved
+// component by component.
 static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store,
                             const char *indent) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
@@ -120,7 +122,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
         const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi_block.x[" index "]"
-        index = index ? index + 1 : whole;                                      // out of memory
+        index = index ? index + 1 : whole; // whole is "" when out of memory
         int before = (int)(index - whole), length = (int)place.size - before - 1;
         spyi_text value_text = { NULL, 0, 0 };
         if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
@@ -180,7 +182,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
 
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
     spyi_text value = { NULL, 0, 0 };
-    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // inout
+    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // an inout leaf
     else if (!spyi_leaf_expression(s, i, &value)) {
         spyi_move_value(s, i, s->lvalues[i], false, indent);
         return;
@@ -198,7 +200,7 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>variables
 
-// The leaf's variable for the current element: "a_x_1".
+// Gives the leaf's variable for the current element its name: "a_x_1".
 SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *prefix) {
     spyi_text name = { NULL, 0, 0 };
     spyi_text_add(&name, "%s%s%s", prefix, s->names[i], s->suffix);
@@ -207,7 +209,7 @@ SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *pref
     spyi_text_free(&name);
 }
 
-// It is declared, too; `loads`: and filled.
+// Names and declares the leaf's variable. `loads`: also loads its value.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
                                 const char *indent) {
     spyi_name_variable(s, i, prefix);
@@ -218,7 +220,7 @@ SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *pref
     s->fresh[i] = false;
 }
 
-// The leaf's value for the current element.
+// Writes the leaf's value for the current element.
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (spyi_leaf_expression(s, i, out)) return;
     spyi_make_variable(s, i, "a_", true, "    ");

@@ -1,26 +1,26 @@
-// Statements that go over a value piece by piece: gradients are added, copied or summed in another type than the value's
-// own, field by field, element by element.
+// Writes statements that go over a value piece by piece, field by field and element by element: they add,
+// copy or sum gradients in another type than the value's own.
 #include "emit/internal.h"
 
-// A sum of up to so many scalars is unrolled, and its threads are added up one scalar at a time. A longer one goes in loops, and
-// is added to the gradient in memory, not to a copy of it: unrolled it compiles for many seconds and runs slower
-// (docs/measurements.md, "Long sums of gradients").
+// A sum of at most this many scalars is unrolled, and a team adds up its threads one scalar at a time. A
+// longer sum goes in loops, and is added to the gradient in memory, not to a copy of it: unrolled, it would
+// compile for many seconds and run slower (docs/measurements.md, "Long sums of gradients").
 #define SPYI_SUM_UNROLLED 32u
 
 SPYI_FN bool spyi_sum_is_long(const spyi_type *type) {
     return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
 }
 
-// One piece of a value after another. `to` and `from` are expressions of the value, of types that differ in scalars alone.
+// What spyi_each_piece() writes: the operation, and the sum that it uses.
 typedef struct spyi_pieces {
     spyi_text *out;
     spyi_piece_op op;
-    const char *sum;    // its variable
-    const char *scalar; // of sums
-    bool single;        // the sum is no array
-    bool loops;         // ... a long one: nothing is unrolled
-    bool open;          // ... its outermost loops begin at spy_from
-    uint32_t depth;     // loops that are open
+    const char *sum;    // the sum's variable
+    const char *scalar; // type of the sum's scalars
+    bool single;        // the sum is one scalar, not an array
+    bool loops;         // the sum is long: nothing is unrolled
+    bool open;          // the outermost loops begin at spy_from
+    uint32_t depth;     // loops that enclose the piece
 } spyi_pieces;
 
 static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const char *to,
@@ -53,11 +53,12 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     }
 }
 
-// `index`: of the piece's first scalar among those of the whole value.
+// Writes the statements of all pieces of a value. `index` is the expression of the piece's first scalar among
+// all scalars of the whole value.
 static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char *to,
                             const spyi_type *from_type, const char *from, const char *index,
                             const char *indent) {
-    bool whole = p->op == SPYI_PIECE_ADD || p->op == SPYI_PIECE_COPY; // vectors and matrices need no parting
+    bool whole = p->op == SPYI_PIECE_ADD || p->op == SPYI_PIECE_COPY; // vectors and matrices are one piece
     uint32_t parts = to_type->kind == SPYI_TYPE_STRUCT   ? to_type->field_count
                      : to_type->kind == SPYI_TYPE_ARRAY  ? 1
                      : to_type->kind == SPYI_TYPE_SCALAR ? 0
@@ -109,8 +110,9 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
     }
 }
 
-// Whether the loops that write a sum out begin at spy_from. It is 0, which compilers cannot know: where they can, NVRTC unrolls all
-// of them, and lavapipe those of up to 32, which makes compiling longer (docs/measurements.md, "Long sums of gradients").
+// Returns whether the loops that write a sum out begin at spy_from, which is 0, but compilers cannot know
+// that. If they could, NVRTC would unroll all of the loops, and lavapipe those of up to 32 steps, which makes
+// compiling longer (docs/measurements.md, "Long sums of gradients").
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t i) {
     return s->key->team && spyi_is_summed(s, i) && spyi_sum_is_long(s->bound->leaves[i].type);
 }

@@ -1,12 +1,13 @@
-// Sums of gradients that elements share.
+// The prologue of kernels that sum the gradients that elements share. Its threads go over elements in a loop.
 //
-//   The elements that add to one place are a sum. A team of threads makes a sum, or a part of one, each thread over every
-//   so-many-th element; then the team adds up its threads in groupshared memory, in a fixed order, and one thread hands the
-//   result on. A sum in one part is added to the gradient as it is; parts are added atomically, or left in memory for
-//   a second pass, which sums them as this one sums elements.
+//   All elements that add to one gradient element make up a sum. A team of threads computes a sum or a part
+//   of one, and each thread takes every so-many-th element. Then the team adds up its threads in groupshared
+//   memory, in a fixed order, and one thread hands the result on. A sum in one part is added to the gradient
+//   directly. The parts of a sum are added atomically, or left in memory for a second dispatch, which sums
+//   parts as this one sums elements.
 //
-// This is a prologue, beside the one of compute.c: its threads go over elements in a loop.
-// Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
+// Barriers need all threads of a group, so no thread leaves before the end. Threads beyond the last element
+// add nothing.
 #include "emit/internal.h"
 
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
@@ -29,7 +30,8 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
-// Each scalar of leaf `i`'s sum: `format` has the sum and its number.
+// Writes an assignment to each scalar of leaf `i`'s sum. `format` is its right side, where %s is the scalar
+// and spy_p its index.
 static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, const char *indent) {
     uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
     spyi_text sum = { NULL, 0, 0 };
@@ -43,7 +45,7 @@ static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, co
     spyi_text_free(&sum);
 }
 
-// What teams have left of leaf `i`'s sums: number `row` of each.
+// Writes the place in memory of part number `row` of leaf `i`'s sum.
 static void spyi_left_place(const spyi_emit_state *s, uint32_t i, const char *row, spyi_text *out) {
     uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
     spyi_text_add(out, "spyi_block.%s__sums[", s->names[i]);
@@ -51,7 +53,7 @@ static void spyi_left_place(const spyi_emit_state *s, uint32_t i, const char *ro
     else spyi_text_add(out, "%s * spyi_block._sums + spy_k]", row);
 }
 
-// Lines one step further in.
+// Appends the lines, indented by four spaces more.
 static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     const char *line = spyi_text_str(lines);
     while (*line) {
@@ -61,7 +63,7 @@ static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     }
 }
 
-// Places of the loop's element, or of the sum itself at the end.
+// Writes coordinates and offsets: of the loop's element, or at the end of the sum itself.
 static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
     const char *index = s->key->index64 ? "int64_t" : "int";
     if (!spyi_needs_coordinates(s)) return;
@@ -103,7 +105,7 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
     s->body = outer;
 }
 
-// A team's sum leaves: into the gradient, or for a later pass.
+// Hands the team's sum on: adds it to the gradient, or leaves it for the dispatch that finishes.
 static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text place = { NULL, 0, 0 };
@@ -119,8 +121,7 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
-    } else if (spyi_sum_is_long(leaf->type) &&
-               !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
+    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // in memory: drivers unroll a copy
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {

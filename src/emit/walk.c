@@ -1,5 +1,5 @@
-// How a variant of a kernel walks the memory of a leaf, as its key says: whether the leaf is loaded as vectors, gathered
-// piece by piece, or once a thread, and which type its memory is declared in.
+// Reads from a variant's key how its kernel walks the memory of a leaf: whether the leaf is loaded as
+// vectors, gathered by components, or loaded once a thread, and in which type its memory is declared.
 #include "emit/internal.h"
 
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) {
@@ -48,13 +48,13 @@ SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
     return false;
 }
 
-// Whether indices of the leaf begin at a number of their own. A pointer's index must not be negative: NVIDIA's driver
-// takes it as unsigned.
+// Returns whether the leaf's indices start at a base. With pointers only reversed leaves have one, because an
+// index must not be negative: NVIDIA's driver takes it as unsigned.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
 }
 
-// The type in which a leaf's memory is declared, per element of its walk.
+// Returns the type in which the leaf's memory is declared: one element of its walk.
 SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     return spyi_gathers(s, i) ? leaf->element : leaf->packed;
@@ -74,12 +74,12 @@ SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
     return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
-// Vectors that hold the thread's elements of a wide leaf.
+// Returns the number of vectors that hold the thread's elements of a wide leaf.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
     return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
 }
 
-// Vectors in one access of a wide leaf: 1, or 2 and 4 of those that go as uint4.
+// Returns the number of vectors that one access of a wide leaf moves: 1, or 2 or 4 if they go as one uint4.
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;

@@ -1,21 +1,22 @@
-// Wide pieces: what a thread of the compute prologue does once for several neighbouring elements. A leaf is loaded as vectors of
-// SPYI_LANES scalars, each element takes its scalars from them and puts them back, and the vectors are stored at the end; the
-// last thread stores those of its elements that are valid one by one.
+// The vectors of wide variants: what a thread of the compute prologue does once for several neighbouring
+// elements. A leaf is loaded as vectors of SPYI_LANES scalars. Each element takes its scalars from them and
+// puts them back, and the vectors are stored at the end. If the last thread has fewer elements, it stores
+// them one by one.
 #include "emit/internal.h"
 
-// A wide leaf's vector type.
+// Writes a wide leaf's vector type.
 SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
     spyi_text_add(out, "%u", SPYI_LANES);
 }
 
-// "w_x__1", its vectors.
+// Writes the name of a wide leaf's vector: "w_x__1", or "w_x" if it has only one.
 static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
     spyi_text_add(out, "w_%s", s->names[i]);
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
-// Component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
+// Writes component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
     spyi_vector_name(s, i, at / SPYI_LANES, out);
@@ -57,7 +58,7 @@ SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent)
     }
 }
 
-// The vectors of one access of 16 bytes.
+// Loads 16 bytes as one uint4, and divides them into their vectors.
 static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
     uint32_t packed = spyi_packed(s, i);
     spyi_text place = { NULL, 0, 0 };
@@ -96,7 +97,8 @@ SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
-// What lies behind the end is not ours: the last thread stores its valid elements one by one.
+// Writes the stores of the last thread, which stores its elements one by one: memory behind the end must not
+// change.
 static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
     uint32_t n = spyi_memory_type(s, i)->columns;
     bool packed = spyi_packed(s, i) > 1;
@@ -124,7 +126,7 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
     s->element = 0;
 }
 
-// One access of a wide leaf, as a value.
+// Writes the value that one access of a wide leaf stores.
 static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, spyi_text *out) {
     uint32_t packed = spyi_packed(s, i);
     if (packed == 1) {

@@ -1,5 +1,5 @@
-// Command lists: the object, and its submission, which repeats what was recorded without looking at arguments, shapes or plans
-// again. What can be recorded is in list_record.c.
+// Command lists: the object, and its submission, which repeats what was recorded without a look at arguments,
+// shapes or plans. list_record.c has what can be recorded.
 #include "list/list.h"
 
 // >>the object
@@ -80,7 +80,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
 
 // >>finish, submit, read
 
-// Room for the parameters of any one dispatch.
+// Allocates room for the parameters of any one dispatch.
 static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *error) {
     spyi_context *ctx = &list->sink.object.device->ctx;
     size_t size = 0;
@@ -88,8 +88,8 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
         const spyi_list_op *op = &list->ops[i];
         if (op->plan && op->size > size) size = op->size;
     }
-    spyi_free(ctx, list->scratch, list->scratch_size); // of a finish that failed
-    list->scratch_size = size + 64;                    // host values may be copied with their padding
+    spyi_free(ctx, list->scratch, list->scratch_size); // of a spy_list_finish() that failed
+    list->scratch_size = size + 64;                    // room for the padding of host values
     list->scratch = (uint8_t *)spyi_allocate(ctx, list->scratch_size);
     if (list->scratch) return SPY_OK;
     list->scratch_size = 0;

@@ -1,11 +1,11 @@
-// Submission: the first time a list's operations go one by one; where the backend has graphs, the second time makes one of
-// them, as a list that is submitted again is likely to be submitted often. A launch is then one piece of work: its uses of
-// memory are those of all operations together.
+// Submission. At first a list's operations run one by one. Where the backend has graphs, the second
+// submission makes a graph of the list, as it is likely to be submitted often. A launch of the graph is one
+// piece of work; it uses the memory of all operations together.
 #include "list/list.h"
 
-// >>what all operations use
+// >>the uses of all operations
 
-// Adds a part to what is known of a resource, which has one entry for each way of use at most.
+// Adds a use to graph_uses, which has at most one entry for each resource and way of use.
 static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint32_t how) {
     spyi_use *at = list->graph_uses, *end = at + list->graph_use_count;
     while (at < end && (at->resource != use->resource || at->how != how)) at++;
@@ -20,7 +20,7 @@ static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint
 }
 
 static size_t spyi_graph_most_uses(const spy_command_list *list) {
-    return 2 * list->use_count + 1; // and the timestamps
+    return 2 * list->use_count + 1; // and one for the timestamps
 }
 
 static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
@@ -54,12 +54,12 @@ static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *err
 
 // >>the graph
 
-// Whether a submission is to make one: a single piece of work is launched as fast without.
+// Returns whether this submission shall make a graph. A single piece of work is as fast without one.
 static bool spyi_list_wants_graph(const spy_command_list *list) {
     size_t work = 0;
     if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
         return false;
-    for (size_t i = 0; i < list->use_count; i++) // what reads its group counts is in no graph
+    for (size_t i = 0; i < list->use_count; i++) // indirect dispatches cannot be in a graph
         if (list->uses[i].how & SPYI_USE_COUNTS) return false;
     for (size_t i = 0; i < list->op_count; i++) work += list->ops[i].plan || list->ops[i].use_count;
     return work > 1;
@@ -73,14 +73,15 @@ SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
     list->graph_uses = NULL;
 }
 
-// Runs the operations into a graph. They are noted as if they ran: the launch that follows makes that true.
+// Records the operations into a graph. Their uses are noted as if they ran now; the launch that follows makes
+// that true.
 static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     const spy_backend *backend = device->backend;
     spy_status status = spyi_graph_collect_uses(list, error);
     if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
     if (status == SPY_OK) {
-        device->barrier_owed = true; // barriers of operations against each other, not against what was before
+        device->barrier_owed = true; // orders the operations against each other, not against earlier work
         status = spyi_list_run(list, error);
         if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
         else (void)backend->graph_end(device->gpu, NULL, error);

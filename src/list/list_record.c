@@ -1,9 +1,10 @@
 // What a command list can record: calls, copies, fills, writes, barriers, labels and timestamps.
 //
-// Host data go to device memory of their own while recording, so that a submission only copies on the device.
+// Host data are uploaded to device memory while they are recorded, so that a submission only copies on the
+// device.
 #include "list/list.h"
 
-// Inside the device of an open list; else an error has been reported.
+// Enters the device of a list that is not finished; otherwise reports an error.
 static spy_status spyi_list_enter(spy_command_list *list, const char *function) {
     spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
     if (status != SPY_OK) return status;
@@ -35,7 +36,7 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
 
 // >>copies, fills and writes
 
-// A tensor whose elements are one range of bytes.
+// Checks that the list can transfer the tensor: its elements must be one range of bytes.
 static spy_status spyi_list_check_tensor(const spy_command_list *list, const char *name,
                                          const spy_tensor *tensor, spyi_text *error) {
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
@@ -66,7 +67,7 @@ static uint64_t spyi_list_place(const spy_tensor *tensor) {
     return tensor->storage->offset + tensor->begin_bytes;
 }
 
-// Nothing when there are no elements.
+// Records a copy of all bytes, or nothing if there are no elements.
 static spy_status spyi_list_add_copy(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
                                      const spy_tensor *from, spyi_text *error) {
     if (to->element_count == 0) return SPY_OK;
@@ -126,7 +127,8 @@ spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *fro
     return spyi_list_leave(list, function, spyi_list_copy(list, to, from, &error), &error);
 }
 
-// A tensor like `like`, for what a transfer copies from. The list keeps its memory, the tensor is given back.
+// Makes a tensor with the type and shape of `like`, from which a recorded transfer copies. The caller
+// releases the tensor with spyi_list_drop_source(); the list holds its memory.
 static spy_tensor *spyi_list_source(const spy_tensor *like, spyi_text *error, spy_status *status) {
     return spyi_tensor_make(like->object.device, like->type, &like->shape, "list data", error, status);
 }
@@ -183,7 +185,7 @@ spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void
 
 // >>barriers, labels, timestamps
 
-// What uses no memory. `work` NULL: a barrier.
+// Records an operation that uses no memory. `work` NULL: a barrier.
 static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
                                  const spyi_work *work, spyi_text *error) {
     spyi_list_op *op;
@@ -204,7 +206,7 @@ spy_status spy_list_barrier(spy_command_list *list) {
 static spy_status spyi_list_label(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
                                   const char *name, spyi_text *error) {
     spyi_label_work work = spyi_label_of(label, name);
-    uint32_t depth = list->depth; // as its operation has it: behind it
+    uint32_t depth = list->depth; // restored if recording fails
     list->depth = label == SPYI_LABEL_PUSH ? depth + 1 : label == SPYI_LABEL_POP ? depth - 1 : depth;
     spy_status status = spyi_list_mark(list, kind, name, &work.work, error);
     if (status != SPY_OK) list->depth = depth;

@@ -1,7 +1,9 @@
-// Operations of a command list one by one, as they were recorded: no look at arguments, shapes or plans.
+// Runs the operations of a command list one by one, as they were recorded, without a look at arguments,
+// shapes or plans.
 #include "list/list.h"
 
-// Work that uses nothing waits for nothing: a barrier that is owed goes to the next that does.
+// Runs one operation. Work without uses waits for nothing: a barrier that is owed stays for the next work
+// with uses.
 static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     if (!op->work) {
@@ -15,7 +17,7 @@ static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list
     return status;
 }
 
-// The times go from their slots, which all lists share, to the list's own memory.
+// Copies the times from the device's slots, which all lists share, to the list's own memory.
 static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
     const spy_tensor *times = list->times;
     spyi_use use =
@@ -25,7 +27,7 @@ static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text 
     return spyi_record_with(list->sink.object.device, &store.work, &use, 1, false, error);
 }
 
-// Also what a failure part of the way left open.
+// Closes `depth` labels, also those that a failed operation left open.
 static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
     spyi_text ignored = { NULL, 0, 0 };
     spyi_label_work pop = spyi_label_of(SPYI_LABEL_POP, NULL);
@@ -36,7 +38,7 @@ static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
-    uint32_t depth = 0, labelled = 0; // open labels: the operations', the list's own
+    uint32_t depth = 0, labelled = 0; // open labels of the operations, and of the list
     if (list->label) {
         spyi_label_work push = spyi_label_of(SPYI_LABEL_PUSH, list->label);
         status = spyi_record(device->backend, device->gpu, &push.work, error);

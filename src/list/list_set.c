@@ -1,22 +1,22 @@
-// Changing values of a recorded call: numbers and host data, in the parameters that the list repeats.
+// Changes values of a recorded call: numbers and host data among the parameters that the list repeats.
 #include "kinds/kinds.h"
 #include "list/list.h"
 
 // >>finding a value
 
-// A recorded value: a leaf of the plan's, or of a variant's shader parameters.
+// A recorded value: a leaf of the plan, or a leaf of the variant's shader parameters.
 typedef struct spyi_set_place {
     const spyi_leaf *leaf;
-    bool input; // of a shader parameter
+    bool input; // `leaf` is a shader parameter's
 } spyi_set_place;
 
-// Whether an operation packs a value that may change.
+// Returns whether the operation packs a value that may change.
 static bool spyi_set_packs(const spyi_pack *pack) {
     return pack->op >= SPYI_PACK_SCALAR && pack->op <= SPYI_PACK_KIND;
 }
 
-// Where a dispatch has it among its parameters, which the list keeps; NULL: nowhere, its kernel does without. The variants of a
-// call each have leaves of their own for shader parameters, which their paths tell.
+// Returns where the value stands among the parameters of a dispatch, which the list keeps; NULL: the kernel
+// does not use it. Each variant of a call has its own leaves for shader parameters; they are found by path.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
     const spyi_bound_inputs *bound_inputs = &op->variant->bound_inputs;
@@ -34,8 +34,8 @@ static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *plac
     return NULL;
 }
 
-// Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
-// place in the parameters: a struct that is given by fields is its fields.
+// Returns value `number` of the call: first the parameters' leaves, then those of globals; NULL beyond the
+// last. A struct that is given by fields counts as its fields.
 static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_list_call *call,
                                       uint32_t number, spyi_set_place *place) {
     const spyi_bound *b = &call->plan->bound;
@@ -70,7 +70,8 @@ static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_li
     return SPY_ERROR_NOT_FOUND;
 }
 
-// The name of an argument without one: of the parameter at its position. NULL: there are not so many.
+// Returns the parameter's name for an argument without a name, by position; NULL: the function has fewer
+// parameters.
 static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
     for (uint32_t i = 0; i < b->param_count; i++) {
         const spyi_node *node = &b->nodes[i];
@@ -93,7 +94,7 @@ static spy_status spyi_set_mismatch(const spyi_leaf *leaf, const spyi_value *v, 
     return SPY_ERROR_TYPE_MISMATCH;
 }
 
-// Finds what the value is for, and packs it into the list's scratch.
+// Finds the leaf that the value is for, and packs the value into the list's scratch memory.
 static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call *call, const spyi_value *v,
                                    uint32_t position, spyi_set_place *place, spyi_text *error) {
     const char *path = v->name && v->name[0] ? v->name : spyi_set_name(&call->plan->bound, position);
@@ -126,7 +127,8 @@ static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, c
     }
 }
 
-// The graph's copies of the call's parameters. One that cannot be told is made anew.
+// Changes the graph's copies of the call's parameters. After a failure the graph is dropped, and the next
+// submission makes a new one.
 static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *call, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
@@ -138,13 +140,13 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
     return status;
 }
 
-// All values are looked at before the first is changed.
+// Checks all values before it changes the first.
 static spy_status spyi_list_set(spy_command_list *list, const spyi_list_call *call, spy_args args,
                                 spyi_text *error) {
     spyi_values *values = list->sink.object.device->cache->values;
     spyi_set_place place;
     spy_status status = spyi_describe_args(list->sink.object.device, args, values, error);
-    if (!call->op_count) return status; // it has no elements
+    if (!call->op_count) return status; // the call has no elements
     for (int pass = 0; pass < 2; pass++) {
         uint32_t unnamed = 0;
         for (uint32_t i = 0; i < values->count && status == SPY_OK; i = spyi_value_end(values->items, i)) {
@@ -171,7 +173,7 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
         status = SPY_ERROR_OUT_OF_RANGE;
     } else {
         status = spyi_list_set(list, &list->calls[call], args, &error);
-        const spyi_list_call *c = &list->calls[call]; // its function may have gone with its module
+        const spyi_list_call *c = &list->calls[call]; // the function may be gone with its module
         if (status != SPY_OK)
             spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
                           c->op_count ? list->ops[c->first_op].name : "");
