@@ -31260,113 +31260,120 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
 
 // >>emit/graph.h --------------------------------------------------------------------------------------------
 
-// A graph of calls: what the element function computes. Today a call of the user's is a graph of one call; a fused graph is
-// several of them, whose results feed each other.
+// A graph of calls: what the element function computes. Today each graph has one call, the user's. A fused
+// graph would have several calls, where one takes the results of others.
 
-// One operand of a call: an argument of the whole graph, or what an earlier call of the graph has returned. A result can be an
-// operand of several calls, and each sees its value: only an argument can be given to an `out` or `inout` parameter.
+// One operand of a call: an argument of the graph, or the result of an earlier call of the graph. Several
+// calls can have the same result as an operand, as they take its value. Only an argument can be given to an
+// `out` or `inout` parameter.
 typedef struct spyi_operand {
     bool is_result;
-    uint32_t
-        index; // of the argument among the binding's parameters (spyi_bound.nodes), or of the call in the graph
+    uint32_t index; // in spyi_bound.nodes, or in spyi_graph.calls
 } spyi_operand;
 
 typedef struct spyi_graph_call {
-    spyi_callee callee;   // of a method the first operand is the instance
-    const char *spelling; // of the function, as Slang code calls it: "add", "Tool::halve", "get"
+    spyi_callee callee;   // for a method the first operand is the instance
+    const char *spelling; // how Slang code names the function: "add", "Tool::halve", "get"
     const spyi_type *result;
     const spyi_operand *operands;
     uint32_t operand_count;
 } spyi_graph_call;
 
 typedef struct spyi_graph {
-    const spyi_graph_call *calls; // in the order in which they run
+    const spyi_graph_call *calls; // call_count calls, in the order in which they run
     uint32_t call_count;
-    uint32_t result; // index of the call that gives the binding's "_result", where the binding has one
+    uint32_t result; // index of the call that returns the binding's "_result", if it has one
 } spyi_graph;
 
-// The graph of one call, with the memory that it needs.
+// A graph of one call, with the memory for it.
 typedef struct spyi_single_call {
     spyi_graph graph;
     spyi_graph_call call;
     spyi_operand *operands;
 } spyi_single_call;
 
-// The call that `bound` was bound for. False: out of memory. spyi_single_call_free() in any case.
+// Makes the graph of the call that `bound` was bound for; false: out of memory. Call spyi_single_call_free()
+// in any case.
 SPYI_FN bool spyi_single_call_make(const spyi_bound *bound, spyi_single_call *single);
 SPYI_FN void spyi_single_call_free(spyi_single_call *single);
 
 // >>emit/emit.h ---------------------------------------------------------------------------------------------
 
-// Emission: the text of one kernel variant of a bound call, and the program that packs its parameter block.
+// Emission: writes the text of one kernel variant of a bound call, and the program that packs its parameter
+// block.
 
 #define SPYI_MOST_MEMORY_LEAVES 64
 
-// How a leaf's memory is walked, told by the strides of the collapsed dimensions.
+// How a kernel walks a leaf's memory. It follows from the leaf's strides over the collapsed dimensions.
 typedef enum spyi_walk_kind {
-    SPYI_WALK_UNIFORM, // all strides 0: loaded once
-    SPYI_WALK_LINEAR,  // element number = thread's element number
-    SPYI_WALK_INNER,   // wide: neighbours along the innermost dimension, other strides any
-    SPYI_WALK_STILL,   // wide: innermost stride 0, other strides any
+    SPYI_WALK_UNIFORM, // all strides are 0: the value is loaded once a thread
+    SPYI_WALK_LINEAR,  // element i of the call is element i of the leaf
+    SPYI_WALK_INNER,   // wide variants: innermost stride 1, other strides any
+    SPYI_WALK_STILL,   // wide variants: innermost stride 0, other strides any
     SPYI_WALK_STRIDED  // any strides
 } spyi_walk_kind;
 
 #define SPYI_WALK_MASK 7u
-#define SPYI_WALK_GATHER 8u    // consumed dimensions are not packed: components are loaded one by one
+#define SPYI_WALK_GATHER 8u    // the consumed dimensions are not packed: components are loaded one by one
 #define SPYI_WALK_REVERSED 16u // some stride is negative: indices count from the lowest element
-#define SPYI_WALK_SKIPPED 32u  // not touched: a gradient that another pass adds to, or whose sum is finished later
-#define SPYI_WALK_SUMMED 64u   // a gradient that elements share: summed over the thread's elements, then over the team
-#define SPYI_WALK_ATOMIC 128u  // ... and then added atomically, as teams share it too
+// The variant does not load or store the leaf's memory: another pass adds to this gradient, the next dispatch
+// finishes its sums, or this dispatch finishes the sums of other leaves.
+#define SPYI_WALK_SKIPPED 32u
+// A gradient that several elements share: each thread sums its elements, then the team sums its threads.
+#define SPYI_WALK_SUMMED 64u
+#define SPYI_WALK_ATOMIC 128u // the team's sum is added atomically: several teams share the gradient
 
 #define SPYI_WHOLE_TEAM 255u
 
 // Scalars of a vector in wide variants.
 #define SPYI_LANES 4u
 
-// What tells one variant of a plan's kernel from another. Compared as bytes.
+// The properties that tell one kernel variant of a plan from another. Keys are compared as bytes.
 typedef struct spyi_variant_key {
-    uint8_t rank;     // collapsed dimensions; 0: one element
-    uint8_t width;    // neighbouring elements a thread: 1; in wide variants 4, or as many as 16 bytes hold
-    uint8_t crosses;  // ... whose elements may lie in several rows: each has coordinates of its own
-    uint8_t unroll;   // elements a thread that lie a group apart: 1, or 4 in flat variants of large calls
-    uint8_t bindings; // structured buffers instead of pointers
-    uint8_t index64;  // offsets beyond 32 bits
-    uint8_t folded;   // more groups than one dimension holds
+    uint8_t rank;    // collapsed dimensions; 0: the call has one element
+    uint8_t width;   // neighbouring elements a thread takes: 1; wide variants: 4, or as many as 16 bytes hold
+    uint8_t crosses; // wide: a thread's elements may lie in several rows; each has its own coordinates
+    uint8_t unroll;  // elements a thread takes, a group's size apart: 1; in flat variants of large calls 2, 4
+    uint8_t bindings; // memory is reached through structured buffers; 0: through pointers
+    uint8_t index64;  // offsets need more than 32 bits
+    uint8_t folded;   // the groups exceed one dimension of a dispatch, and are folded into two
     uint8_t walk_count;
-    uint8_t grouped;                       // threads are placed by call groups; dimensions are not collapsed
-    uint8_t team;      // passes that sum gradients: 1 + the logarithm of a team's threads, SPYI_WHOLE_TEAM; else 0
-    uint8_t inner;     // ... its threads lie next to each other; else one of each team does
-    uint8_t finishes;  // ... and this one sums what teams have left
-    uint8_t together;  // gradients may lie in the same memory: they are added to one after another
-    uint8_t by_team;   // ... its two dimensions are the sum's number and the element's in it
-    uint8_t reordered; // dimensions stand in another order than the call's, and somebody asks for that
-    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind, _GATHER, _REVERSED; unused ones 0
+    uint8_t grouped;   // threads are ordered by call groups; dimensions are not collapsed
+    uint8_t team;      // sums of gradients: 1 + log2 of a team's threads, or SPYI_WHOLE_TEAM; 0: no sums
+    uint8_t inner;     // team: its threads are neighbours; 0: neighbouring threads belong to different teams
+    uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
+    uint8_t together;  // gradients may share memory: a thread adds to them one after another
+    uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
+    uint8_t reordered; // dimensions are not in the call's order, but the kernel needs element numbers
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind and flags; 0 beyond walk_count
 } spyi_variant_key;
 
-// One step of packing: `offset` is where in the block.
+// One operation of a pack program, which writes a value to byte `offset` of the block.
 typedef enum spyi_pack_op {
-    SPYI_PACK_COUNT,   // elements, uint32
-    SPYI_PACK_ROW,     // threads of a row of groups, uint32
-    SPYI_PACK_THREADS, // of a dispatch in x, y or z (`dim`), uint32
-    SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z, uint32
+    SPYI_PACK_COUNT,   // elements of the call, uint32
+    SPYI_PACK_ROW,     // threads of one row of folded groups, uint32
+    SPYI_PACK_THREADS, // threads of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z (`dim`), uint32
     SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
     SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32
-    SPYI_PACK_MAGIC,   // its multiplier for division, uint32
-    SPYI_PACK_SHIFT,   // and its shift, uint32
-    SPYI_PACK_BASE,    // elements from the binding's start, or the lowest one, to the first; uint32 or int64
-    SPYI_PACK_STRIDE,  // of the leaf along collapsed dimension `dim`, int32 or int64
-    SPYI_PACK_INNER,   // of the leaf along consumed dimension `dim`, int32 or int64
-    SPYI_PACK_ELEMENT, // of the call's elements along collapsed dimension `dim`, uint32
-    SPYI_PACK_TEAM,    // `dim`: sums, elements of each, parts of each, elements of a part, groups of a row; uint32
-    SPYI_PACK_PRINT,   // address of the device's print buffer, uint64
-    SPYI_PACK_ADDRESS, // of the leaf's lowest element, uint64; from here on calls of equal shapes differ
-    SPYI_PACK_SUMS,    // of what teams leave of the leaf's sums, uint64
-    SPYI_PACK_SCALAR,  // number, converted; from here on in the order of spyi_field_op
-    SPYI_PACK_BYTES,   // host value in the device's layout
-    SPYI_PACK_INLINE,  // host array in the device's layout
-    SPYI_PACK_KIND,    // what the leaf's kind packs
-    SPYI_PACK_SIZES,   // nothing: the value must have the sizes that the leaf's type takes
-    SPYI_PACK_BINDING  // the leaf's tensor, into the binding of number `offset`
+    SPYI_PACK_MAGIC,   // multiplier that divides by that size, uint32
+    SPYI_PACK_SHIFT,   // shift that divides by that size, uint32
+    SPYI_PACK_BASE,   // elements from the binding's start or the lowest element to element 0; uint32 or int64
+    SPYI_PACK_STRIDE, // the leaf's stride along collapsed dimension `dim`, int32 or int64
+    SPYI_PACK_INNER,  // the leaf's stride along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_ELEMENT, // stride of the call's elements along collapsed dimension `dim`, uint32
+    SPYI_PACK_TEAM,  // `dim`: sums, elements of a sum, its parts, elements of a part, groups of a row; uint32
+    SPYI_PACK_PRINT, // address of the device's print buffer, uint64
+    // From here on the values differ even between calls of equal shapes.
+    SPYI_PACK_ADDRESS, // address of the leaf's lowest element, uint64
+    SPYI_PACK_SUMS,    // address of the sums that teams leave for the leaf, uint64
+    // From here on the order is that of spyi_field_op.
+    SPYI_PACK_SCALAR, // a number, converted to the leaf's type
+    SPYI_PACK_BYTES,  // a host value, in the device's layout
+    SPYI_PACK_INLINE, // a host array, in the device's layout
+    SPYI_PACK_KIND,   // what the leaf's kind packs by itself
+    SPYI_PACK_SIZES,  // writes nothing; fails unless the value has the sizes that the leaf's type needs
+    SPYI_PACK_BINDING // binds the leaf's tensor to binding number `offset`
 } spyi_pack_op;
 
 typedef struct spyi_pack {
@@ -31376,7 +31383,7 @@ typedef struct spyi_pack {
     uint32_t offset;
 } spyi_pack;
 
-// A kernel's text and how to call it.
+// The text of a kernel, and what a dispatch of it needs.
 typedef struct spyi_emitted {
     spyi_text text;
     spyi_pack *packs;
@@ -31384,91 +31391,106 @@ typedef struct spyi_emitted {
     uint32_t block_size;
     bool block_by_address;
     uint32_t binding_count;
-    uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each binding
+    uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each structured buffer
     uint32_t holder_count;
-    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> among the parameters
+    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> parameter
     uint32_t group_size;
     bool prints; // the block has the address of the device's print buffer
 } spyi_emitted;
 
 #define SPYI_KERNEL_ENTRY "spyi_kernel"
 
-// The kernel is for devices of `profile`.
+// Writes the kernel of a bound call for devices of `profile`.
 SPYI_FN spy_status spyi_emit(const spy_function *function, const spyi_profile *profile,
                              const spyi_bound *bound, const spyi_variant_key *key, spyi_emitted *out,
                              spyi_text *error);
-// Likewise of a graph of calls, whose arguments and result are the binding's.
+// Writes the kernel of a graph of calls. The arguments and the result of the graph are those of the binding.
 SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_profile *profile,
                                    const spyi_bound *bound, const spyi_graph *graph,
                                    const spyi_variant_key *key, spyi_emitted *out, spyi_text *error);
-// What packs the parameters of a compiled shader of the module's own; `out` has been emitted without text.
+// Makes the pack program for a compute shader of the user's module. The shader runs as it is: no text is
+// written.
 SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
-// Threads of a group of a kernel over `rank` collapsed dimensions.
+// Returns the threads of a group, for a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
-// Groups in y and z, and in rows of folded ones: some devices take more of them in x alone.
+// Returns the most groups in y, in z, and in a row of folded groups. Some devices take more groups in x
+// alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
-// Elements of a call group along each of the call's dimensions; false: there are no groups, and all are 1.
+// Writes the elements of a call group along each dimension of the call; false: the call has no groups, and
+// all are 1.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
-// The operation that fills the field of a leaf.
+// Returns the operation that packs the field of a leaf.
 SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf);
 
-// A field of the variable `parent`, or an element of an array.
+// Writes the expression of a field of variable `parent`, or of an array element of it.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out);
-// Whether a variant loads a leaf as vectors of `width` scalars.
+// Returns whether a variant loads the leaf as vectors: `width` neighbouring elements at once.
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
-// Threads of a team, and how many teams stand side by side in a group.
+// Returns the threads of a team. A group has group_size / spyi_team_size() teams.
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size);
 
 // >>emit/internal.h -----------------------------------------------------------------------------------------
 
-// What the files of this room share: the state of one emission, and what each file writes of the kernel's text.
+// What the files of this room share: the state of one emission, and the functions that write parts of the
+// kernel's text.
 
 typedef struct spyi_emit_state spyi_emit_state;
 
 // How a kernel is made up
 //
-// A kernel is three things, one inside the other: the element function, a wrapper that calls it, and a prologue.
+// A kernel is three things, one inside the other: the element function, a wrapper that calls it, and a
+// prologue.
 //
-// The *element function* (element.c) is one Slang function, spyi_element, which computes one element of the call. Its parameters
-// are the call's leaves and its body is a graph of calls (graph.h). It is the same whatever stage the kernel belongs to.
+// The *element function* (element.c) is one Slang function, spyi_element, which computes one element of the
+// call. Its parameters are the call's leaves and its body is a graph of calls (graph.h). It is the same
+// whatever stage the kernel belongs to.
 //
-// A *wrapper* says what stands in the kernel for one element: the arguments of the element function, the call, and the stores of
-// what comes back. It calls the function as it is (forward.c), or through bwd_diff or fwd_diff (gradient.c).
+// A *wrapper* writes the code for one element: the arguments of the element function, the call, and the
+// stores of its outputs. It calls the element function directly (forward.c), or through bwd_diff or fwd_diff
+// (gradient.c).
 //
-// A *prologue* finds the elements that one run of the kernel (a thread, a pixel, a ray) works on. It is the only one that
-// knows where they come from; compute.c has that of compute kernels, team.c that of kernels that sum gradients. Another stage is
-// another file with another table. The contact between them is this:
-// - The prologue's body() writes the statements of the entry point into s->body. For each element it sets s->element and
-//   s->suffix, so that variables of different elements have different names, and calls the wrapper's arguments() and then
-//   spyi_emit_call(). It calls arguments() for all elements before the first call where it wants the loads under way together. A
-//   guard round spyi_emit_call() (a tail, a last row) is the prologue's.
-// - Before arguments() it has declared what its own number() and index() name, and has loaded what all its elements share: the
-//   leaves for which spyi_is_hoisted() is true (spyi_load_hoisted()) and those for which spyi_is_wide() is true (wide.c).
-// - number() gives the number of the current element in the call, and index() where the current element lies in a leaf's memory.
-//   The loads and stores of one leaf (leaf.c) are made of these two and name no thread. wide.c belongs to the compute prologue.
-// - The element function gives nothing to the prologue: it takes its arguments and hands its outputs back to the wrapper.
+// A *prologue* finds the elements that one run of the kernel (a thread, a pixel, a ray) works on. No other
+// part knows where the elements come from. compute.c has the prologue of compute kernels, team.c that of
+// kernels that sum gradients. Another stage would be another file with another spyi_prologue. Prologue and
+// wrapper meet in these points:
+// - The prologue's body() writes the statements of the entry point into s->body. For each element it sets
+//   s->element and s->suffix, so that variables of different elements have different names, and calls the
+//   wrapper's arguments() and then spyi_emit_call(). Where all loads should be under way together, it calls
+//   arguments() for all elements before the first call. A guard round spyi_emit_call() (for a tail or a last
+//   row) is written by the prologue.
+// - Before arguments(), body() declares the variables that its own number() and index() name, and loads what
+//   all its elements share: the leaves for which spyi_is_hoisted() is true (spyi_load_hoisted()) and those
+//   for which spyi_is_wide() is true (wide.c).
+// - number() writes the number of the current element in the call, and index() writes where the current
+//   element lies in a leaf's memory. The loads and stores of one leaf (leaf.c) use only these two and name no
+//   thread. wide.c belongs to the compute prologue.
+// - The element function gives nothing to the prologue: it takes its arguments and hands its outputs back to
+//   the wrapper.
 typedef struct spyi_prologue {
-    // The kernel's form, for the comment that it begins with: "wide".
+    // Returns the kernel's form for the comment at its start: "wide".
     const char *(*name)(const spyi_emit_state *s);
-    // The entry point's attributes, its name, and those of its parameters that the system fills; the list stays open.
+    // Writes the entry point's attributes, its name, and the parameters that the system fills. The parameter
+    // list stays open.
     void (*head)(const spyi_emit_state *s, spyi_text *out);
     // Declares the fields of the parameter block that the prologue itself needs.
     void (*fields)(spyi_emit_state *s);
     // Writes the statements of the entry point.
     void (*body)(spyi_emit_state *s);
-    // The number of the current element in the call, as an expression of type int.
+    // Writes the number of the current element in the call, as an expression of type int.
     void (*number)(const spyi_emit_state *s, spyi_text *out);
-    // The current element's index in the memory of a leaf, behind the leaf's base; no text where all elements have the first
-    // one. Wide leaves: of access number `access`. `store`: it is written there, so it must not be another element's.
+    // Writes the current element's index in the memory of a leaf, counted from the leaf's base. Writes
+    // nothing if all elements have index 0. For wide leaves it is the index of access number `access`.
+    // `store`: the element is written there, so the index must not be another element's.
     void (*index)(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store, spyi_text *out);
 } spyi_prologue;
 
 typedef struct spyi_wrapper {
-    // The element function's arguments for the current element; declares and loads the variables that they need.
+    // Writes the element function's arguments for the current element; declares and loads the variables that
+    // they name.
     void (*arguments)(spyi_emit_state *s, spyi_text *arguments);
-    // The call with these arguments, and the stores of its outputs.
+    // Writes the call with these arguments, and the stores of its outputs.
     void (*call)(spyi_emit_state *s, const char *arguments, const char *indent);
 } spyi_wrapper;
 
@@ -31477,127 +31499,136 @@ struct spyi_emit_state {
     const spyi_wrapper *wrapper;
     const spyi_bound *bound;
     const spyi_profile *profile;
-    const spyi_rules *rules; // of its target
+    const spyi_rules *rules; // the rules of the profile's target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
-    spyi_text fields;  // of the parameter block's struct
-    spyi_text buffers; // entry-point parameters
-    spyi_text holders; // globals
+    spyi_text fields;  // text: fields of the parameter block's struct
+    spyi_text buffers; // text: parameters of the entry point (structured buffers)
+    spyi_text holders; // text: globals (ConstantBuffers)
     spyi_text body;
-    char **names;   // of each leaf in block and buffers: its path with dots replaced
-    char **lvalues; // of each leaf in the kernel: its variable for the current element; NULL: it has had none
-    bool *fresh;    // the leaf's variable is declared where it is loaded
+    char **names;   // by leaf: its name in block and buffers, which is its path with dots replaced
+    char **lvalues; // by leaf: its variable for the current element; NULL: none so far
+    bool *fresh;    // by leaf: its variable is declared by its load
     uint32_t pack_capacity;
-    size_t block_align;  // largest alignment of a field
-    uint32_t element;    // which of the thread's elements is being written
-    char suffix[8];      // of its variables: "", or "_0", "_1", ... when there are several
-    uint32_t max_groups; // in a row of folded ones
+    size_t block_align;  // largest alignment of a field, bytes
+    uint32_t element;    // index of the current element among the thread's elements
+    char suffix[8];      // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    uint32_t max_groups; // most groups in a row of folded groups
     bool failed;         // out of memory
 };
 
 // >>walk.c
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // its memory is not touched
+SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // whether its memory is untouched
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // loaded as vectors
-// Whether it has one value for all of a thread's elements.
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether it is loaded as vectors
+// Returns whether one value of the leaf serves all elements of a thread, and is loaded once.
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // wide: the last vector may be partly valid
-// Of the names of the current element's coordinates and places.
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
+// Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
+// its own, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
-SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // some leaf is neither uniform nor linear
-SPYI_FN bool spyi_has_base(const spyi_emit_state *s,
-                           uint32_t leaf); // its indices begin at a number of their own
-// The type in which a leaf's memory is declared, per element of its walk.
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
+// Returns whether the leaf's indices start at a base, which is a field of the block.
+SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
+// Returns the type in which the leaf's memory is declared: one element of its walk.
 SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t leaf);
-// Vectors of 3 and 4 64-bit scalars, where the target wants them scalar by scalar; a leaf that is loaded so.
+// On targets that load vectors of three or four 64-bit scalars one scalar at a time: returns whether the type
+// is such a vector, whether the leaf is loaded in this way, and whether its field of the block is read so.
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf); // ... in the parameter block
-// Wide leaves: the vectors that hold the thread's elements, and how many of them one access moves.
+SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf);
+// For wide leaves: the number of vectors that hold a thread's elements, and the number that one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 
 // >>block.c
 SPYI_FN void spyi_make_names(spyi_emit_state *s);
 SPYI_FN void spyi_declare_block(spyi_emit_state *s);
-SPYI_FN void spyi_declare_shape(spyi_emit_state *s); // the call's own sizes
-// Three numbers, in x, y and z.
+SPYI_FN void spyi_declare_shape(spyi_emit_state *s); // declares the sizes of the call's dimensions
+// Adds a field of three uint32, packed by `op` with dims 0 to 2 (x, y and z).
 SPYI_FN void spyi_add_numbers(spyi_emit_state *s, spyi_pack_op op, const char *name);
-// A field of the block: its text, its place, and the step that fills it.
+// Adds a field to the block, and the operation that packs it. size and align are in bytes; `format` is the
+// declaration.
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) SPYI_PRINTF(7, 8);
 
 // >>leaf.c
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out);
-// `expression` of memory type `from` as a value of type `to`.
+// Writes `expression`, of memory type `from`, as a value of type `to`.
 SPYI_FN void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
                              spyi_text *out);
-// A value of a type with scalars of `from` as it is stored in memory type `to`.
+// Writes `expression`, whose scalars have type `from`, as it is stored in memory type `to`.
 SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
                               const char *expression, spyi_text *out);
-// The type of a leaf's scalars, as the function has them.
+// Returns the type of a leaf's scalars, as the function sees them.
 SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf);
-// Where component `inner` of the current element lies, as for a store: "b_x[spy_i]".
+// Writes where component `inner` of the current element lies: "b_x[spy_i]". `store`: as in
+// spyi_prologue.index.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *inner,
                         bool store, spyi_text *out);
-// The leaf's value for the current element as an expression, if it needs no variable; false: it does.
+// Writes the leaf's value for the current element as an expression; false: the leaf needs a variable.
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
-// ... or else the name of its variable, which is declared and filled.
+// Writes the leaf's value for the current element: the expression, or the name of a variable that is declared
+// and loaded here.
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t leaf, spyi_text *out);
-// Names the leaf's variable for the current element, "a_x_1", as what loads and stores mean.
+// Gives the leaf's variable for the current element its name, "a_x_1". Loads and stores use that name.
 SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix);
-// ... and declares it; `loads`: and fills it.
+// Names the leaf's variable and writes its declaration. `loads`: also its load.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *prefix, bool loads,
                                 const char *indent);
-// Loads a leaf that has one value for all of a run's elements.
+// Writes the load of a leaf for which spyi_is_hoisted() is true.
 SPYI_FN void spyi_load_hoisted(spyi_emit_state *s, uint32_t leaf);
-// Fills the leaf's variable, or writes it back.
+// Write the load of the leaf's variable, and its store.
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *indent);
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 
 // >>wide.c
-SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // "float4"
-// The current element's value in the vectors of a wide leaf, and its variable back into them.
+SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // writes "float4"
+// For wide leaves: write the current element's value as an expression of its vectors, and put its variable
+// back into them.
 SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
-// Loads the leaf's vectors, or declares them; stores those of all leaves.
+// Write the loads of a leaf's vectors (an output's are only declared), and the stores of all leaves' vectors.
 SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t leaf);
 SPYI_FN void spyi_store_vectors(spyi_emit_state *s);
 
 // >>compute.c
 SPYI_FN const spyi_prologue *spyi_compute_prologue(void);
-// What the prologue of sums shares with it: its name, head, number and index, and
+// team.c's prologue has these four functions as its own, and calls those that follow them.
 SPYI_FN const char *spyi_compute_name(const spyi_emit_state *s);
 SPYI_FN void spyi_compute_head(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out);
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t leaf, uint32_t access, bool store,
                                 spyi_text *out);
-SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // fields of the block: what coordinates are made of
-// Coordinates of element spy_i, and from them the places of the leaves that need them. `summed`: only of sums.
+SPYI_FN void spyi_declare_sizes(spyi_emit_state *s); // declares the sizes that coordinates need
+// Write the coordinates of element spy_i, and from them the offsets of strided leaves. `summed`, for teams:
+// the offsets of summed leaves; false: of the others.
 SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s);
 SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed);
-SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // once a thread: hoisted values, and vectors in
+SPYI_FN void spyi_emit_thread_loads(spyi_emit_state *s); // loads hoisted leaves and vectors
 
 // >>element.c
-// The element function.
+// Writes the element function.
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out);
-// Of a leaf: an output that nobody wants to know about.
+// Returns whether the leaf is an output that nobody uses.
 SPYI_FN bool spyi_is_dropped(const spyi_leaf *leaf);
-// Whether it takes part in the derivative.
+// Returns whether the leaf takes part in the derivative.
 SPYI_FN bool spyi_is_active(const spyi_bound *b, const spyi_leaf *leaf);
-// Whether the element function hands it back; other outputs are variables within.
+// Returns whether the element function hands the leaf back. Other outputs are variables inside the function.
 SPYI_FN bool spyi_comes_back(const spyi_bound *b, const spyi_leaf *leaf);
-// The result that the element function returns; NULL: none, its outputs are parameters.
+// Returns the leaf that the element function returns; NULL: it returns nothing, and its outputs are
+// parameters.
 SPYI_FN const spyi_leaf *spyi_returned_leaf(const spyi_bound *b);
-// Whether it is a parameter of the element function.
+// Returns whether the leaf is a parameter of the element function.
 SPYI_FN bool spyi_is_parameter(const spyi_bound *b, const spyi_leaf *leaf);
 
 // >>forward.c
 SPYI_FN const spyi_wrapper *spyi_forward(void);
-// What each prologue calls for each of its elements: the wrapper's call, after telling the module which element it is.
+// Writes one element's call. Prologues use it: it tells the module the element's number, then calls the
+// wrapper's call().
 SPYI_FN void spyi_emit_call(spyi_emit_state *s, const char *arguments, const char *indent);
 
 // >>gradient.c
@@ -31607,18 +31638,18 @@ SPYI_FN const spyi_wrapper *spyi_derivative(void);
 typedef enum spyi_piece_op {
     SPYI_PIECE_ADD,   // to = to + from
     SPYI_PIECE_COPY,  // to = from
-    SPYI_PIECE_SUM,   // the sum += from
-    SPYI_PIECE_APPLY, // to = to + the sum
-    SPYI_PIECE_ATOMIC // likewise, atomically
+    SPYI_PIECE_SUM,   // sum = sum + from
+    SPYI_PIECE_APPLY, // to = to + sum
+    SPYI_PIECE_ATOMIC // the same as SPYI_PIECE_APPLY, atomically
 } spyi_piece_op;
 
-// Statements that do `op` with each piece of a value. `to` and `from` are expressions of the value, of types that differ in
-// scalars alone; `sum_of` is the leaf whose sum it is.
+// Writes statements that do `op` to each piece of a value. `to` and `from` are expressions of the whole
+// value; their types differ in scalars alone. `sum_of` is the leaf whose sum is used.
 SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
                               const char *to, const spyi_type *from_type, const char *from,
                               const char *indent);
-SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // it is not unrolled
-// Whether the loops that write a sum out begin at spy_from.
+SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // whether it is too long to unroll
+// Returns whether the loops that write the leaf's sum out begin at spy_from instead of 0.
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
 // >>team.c
@@ -31626,8 +31657,8 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void);
 
 // >>emit/walk.c ---------------------------------------------------------------------------------------------
 
-// How a variant of a kernel walks the memory of a leaf, as its key says: whether the leaf is loaded as vectors, gathered
-// piece by piece, or once a thread, and which type its memory is declared in.
+// Reads from a variant's key how its kernel walks the memory of a leaf: whether the leaf is loaded as
+// vectors, gathered by components, or loaded once a thread, and in which type its memory is declared.
 
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf) {
     return s->key->walk[leaf] & SPYI_WALK_MASK;
@@ -31675,13 +31706,13 @@ SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s) {
     return false;
 }
 
-// Whether indices of the leaf begin at a number of their own. A pointer's index must not be negative: NVIDIA's driver
-// takes it as unsigned.
+// Returns whether the leaf's indices start at a base. With pointers only reversed leaves have one, because an
+// index must not be negative: NVIDIA's driver takes it as unsigned.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf) {
     return (s->key->bindings && !spyi_is_wide(s, leaf)) || (s->key->walk[leaf] & SPYI_WALK_REVERSED);
 }
 
-// The type in which a leaf's memory is declared, per element of its walk.
+// Returns the type in which the leaf's memory is declared: one element of its walk.
 SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     return spyi_gathers(s, i) ? leaf->element : leaf->packed;
@@ -31701,12 +31732,12 @@ SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t i) {
     return !s->key->bindings && !spyi_is_wide(s, i) && spyi_is_long_vector(s, spyi_memory_type(s, i));
 }
 
-// Vectors that hold the thread's elements of a wide leaf.
+// Returns the number of vectors that hold the thread's elements of a wide leaf.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t i) {
     return spyi_memory_type(s, i)->columns * s->key->width / SPYI_LANES;
 }
 
-// Vectors in one access of a wide leaf: 1, or 2 and 4 of those that go as uint4.
+// Returns the number of vectors that one access of a wide leaf moves: 1, or 2 or 4 if they go as one uint4.
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
     const spyi_type *memory = spyi_memory_type(s, i);
     size_t size = spyi_type_scalar(s->types, memory->scalar)->device_size;
@@ -31716,8 +31747,8 @@ SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t i) {
 
 // >>emit/block.c --------------------------------------------------------------------------------------------
 
-// The parameter block of a kernel: its fields, the operations that pack them, and what is passed beside it (structured
-// buffers, ConstantBuffers of kinds).
+// Declares the parameter block of a kernel: its fields, the operations that pack them, and what is passed
+// beside the block (structured buffers, and ConstantBuffers of kinds).
 
 static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, uint32_t offset) {
     spyi_emitted *e = s->out;
@@ -31740,7 +31771,7 @@ static void spyi_add_pack(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uin
 
 SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, uint32_t leaf, size_t size,
                             size_t align, const char *format, ...) {
-    char line[2048]; // names of types reach 1,000 characters
+    char line[2048]; // a type's name can have 1,000 characters
     va_list list;
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
@@ -31752,19 +31783,20 @@ SPYI_FN void spyi_add_field(spyi_emit_state *s, spyi_pack_op op, uint32_t dim, u
     s->out->block_size = (uint32_t)(offset + size);
 }
 
-// Names of leaves in block and buffers: paths, but without what our own names have: "_count", "x__stride0".
+// Makes the names of leaves in block and buffers from their paths, so that none is one of the library's own
+// names ("_count", "x__stride0").
 SPYI_FN void spyi_make_names(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     for (uint32_t i = 0; i < b->leaf_count && !s->failed; i++) {
         spyi_text name = { NULL, 0, 0 };
         if (b->leaves[i].path[0] == '_' && strncmp(b->leaves[i].path, "_result", 7) != 0)
             spyi_text_add(&name, "p");
-        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // no keyword
+        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // a keyword
         for (const char *c = b->leaves[i].path; *c; c++) {
             char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
-        for (uint32_t j = 0; j < i; j++) { // "a.b" beside "a_b"
+        for (uint32_t j = 0; j < i; j++) { // "a.b" and "a_b" give one name
             if (strcmp(s->names[j], spyi_text_str(&name)) != 0) continue;
             spyi_text_add(&name, "__n%u", i);
             break;
@@ -31778,7 +31810,7 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     const spyi_type *memory = spyi_memory_type(s, i);
     spyi_text type = { NULL, 0, 0 };
-    if (spyi_is_wide(s, i)) { // vectors of scalars, whatever the element
+    if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
         if (spyi_packed(s, i) > 1) spyi_text_add(&type, "uint4");
         else spyi_spell_vector(s, i, &type);
     } else {
@@ -31810,7 +31842,7 @@ SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf) {
     return (spyi_pack_op)(SPYI_PACK_SCALAR + leaf->kind->run->field_op);
 }
 
-// What travels in the block, or is bound beside it.
+// Declares a leaf that is not in memory: as a field of the block, or as a binding beside it.
 static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
@@ -31844,7 +31876,7 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const char *index = key->index64 ? "int64_t" : "int";
     size_t index_size = key->index64 ? 8 : 4;
-    for (uint32_t i = 0; i < b->leaf_count; i++) // addresses first: they need 8-byte places
+    for (uint32_t i = 0; i < b->leaf_count; i++) // addresses come first: they are aligned to 8 bytes
         if (spyi_leaf_in_memory(&b->leaves[i]) && !spyi_is_skipped(s, i)) spyi_declare_leaf(s, i);
     if (s->out->prints) spyi_add_field(s, SPYI_PACK_PRINT, 0, 0, 8, 8, "uint64_t _print");
     s->prologue->fields(s);
@@ -31868,21 +31900,21 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name,
                            d);
     }
-    if (s->out->block_size) // as large as the compiler makes it, and whole words
+    if (s->out->block_size) // the compiler's size of the struct, in whole words of 4 bytes
         s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
 }
 
 // >>emit/leaf.c ---------------------------------------------------------------------------------------------
 
-// One leaf in a kernel: its value for the current element as an expression or a variable, and how it is loaded and stored. Where
-// the current element is, the prologue says.
+// The code of one leaf in a kernel: its value for the current element as an expression or a variable, and its
+// loads and stores. The prologue says where the current element lies.
 
-// A field of the variable `parent`, or an element of an array.
+// Writes the expression of a field of variable `parent`, or of an array element of it.
 SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_text *out) {
     spyi_text_add(out, "%s%s%s", parent, field->name[0] == '[' ? "" : ".", field->name);
 }
 
-// As a type is declared in memory: bare bools are integers there.
+// Writes the type as it is declared in memory. Scalars and vectors of bool are integers there.
 SPYI_FN void spyi_spell_memory(const spyi_emit_state *s, const spyi_type *type, spyi_text *out) {
     bool bare = type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR;
     if (!bare || type->scalar != SPY_DTYPE_BOOL) spyi_text_add(out, "%s", spyi_spell(type));
@@ -31895,7 +31927,7 @@ static bool spyi_bare_bool(const spyi_type *type) {
            type->scalar == SPY_DTYPE_BOOL;
 }
 
-// `expression` of memory type `from` as a value of type `to`.
+// Writes `expression`, of memory type `from`, as a value of type `to`.
 SPYI_FN void spyi_spell_load(const spyi_type *from, const spyi_type *to, const char *expression,
                              spyi_text *out) {
     if (spyi_bare_bool(from) && spyi_bare_bool(to)) spyi_text_add(out, "%s != 0", expression);
@@ -31904,7 +31936,7 @@ SPYI_FN void spyi_spell_load(const spyi_type *from, const spyi_type *to, const c
     else spyi_text_add(out, "%s(%s)", spyi_spell(to), expression);
 }
 
-// A value of a type with scalars of `from` as it is stored in memory type `to`.
+// Writes `expression`, whose scalars have type `from`, as it is stored in memory type `to`.
 SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const spyi_type *to,
                               const char *expression, spyi_text *out) {
     bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
@@ -31916,14 +31948,14 @@ SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const sp
     }
 }
 
-// The type of a leaf's scalars, as the function has them.
+// Returns the type of a leaf's scalars, as the function sees them.
 SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
     return type->scalar;
 }
 
-// The current element of a leaf that is not in memory.
+// Writes the current element's value of a leaf that is not in memory.
 static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
@@ -31949,7 +31981,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
 
 // >>places
 
-// Where leaf `i`'s current element lies: "spyi_block.x[...]". Wide leaves: access number `access` of the thread's.
+// Writes where leaf `i`'s current element lies: "spyi_block.x[...]". For wide leaves: where the thread's
+// access number `access` lies.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, const char *inner, bool store,
                         spyi_text *out) {
     spyi_text index = { NULL, 0, 0 };
@@ -31972,7 +32005,8 @@ SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, c
 
 // >>loads and stores
 
-// Loads or stores one value of leaf `i` between memory and the variable `value`; gathered ones piece by piece.
+// Loads or stores one value of leaf `i` between memory and the variable `value`. Gathered leaves are moved
+// component by component.
 static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, bool store,
                             const char *indent) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
@@ -31995,7 +32029,7 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
         const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi_block.x[" index "]"
-        index = index ? index + 1 : whole;                                      // out of memory
+        index = index ? index + 1 : whole; // whole is "" when out of memory
         int before = (int)(index - whole), length = (int)place.size - before - 1;
         spyi_text value_text = { NULL, 0, 0 };
         if (!store) spyi_text_add(&value_text, "%s(", spyi_spell(memory));
@@ -32055,7 +32089,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
 
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
     spyi_text value = { NULL, 0, 0 };
-    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // inout
+    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // an inout leaf
     else if (!spyi_leaf_expression(s, i, &value)) {
         spyi_move_value(s, i, s->lvalues[i], false, indent);
         return;
@@ -32073,7 +32107,7 @@ SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *in
 
 // >>variables
 
-// The leaf's variable for the current element: "a_x_1".
+// Gives the leaf's variable for the current element its name: "a_x_1".
 SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *prefix) {
     spyi_text name = { NULL, 0, 0 };
     spyi_text_add(&name, "%s%s%s", prefix, s->names[i], s->suffix);
@@ -32082,7 +32116,7 @@ SPYI_FN void spyi_name_variable(spyi_emit_state *s, uint32_t i, const char *pref
     spyi_text_free(&name);
 }
 
-// It is declared, too; `loads`: and filled.
+// Names and declares the leaf's variable. `loads`: also loads its value.
 SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *prefix, bool loads,
                                 const char *indent) {
     spyi_name_variable(s, i, prefix);
@@ -32093,7 +32127,7 @@ SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t i, const char *pref
     s->fresh[i] = false;
 }
 
-// The leaf's value for the current element.
+// Writes the leaf's value for the current element.
 SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (spyi_leaf_expression(s, i, out)) return;
     spyi_make_variable(s, i, "a_", true, "    ");
@@ -32102,23 +32136,24 @@ SPYI_FN void spyi_value_expression(spyi_emit_state *s, uint32_t i, spyi_text *ou
 
 // >>emit/wide.c ---------------------------------------------------------------------------------------------
 
-// Wide pieces: what a thread of the compute prologue does once for several neighbouring elements. A leaf is loaded as vectors of
-// SPYI_LANES scalars, each element takes its scalars from them and puts them back, and the vectors are stored at the end; the
-// last thread stores those of its elements that are valid one by one.
+// The vectors of wide variants: what a thread of the compute prologue does once for several neighbouring
+// elements. A leaf is loaded as vectors of SPYI_LANES scalars. Each element takes its scalars from them and
+// puts them back, and the vectors are stored at the end. If the last thread has fewer elements, it stores
+// them one by one.
 
-// A wide leaf's vector type.
+// Writes a wide leaf's vector type.
 SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     spyi_spell_memory(s, spyi_type_scalar(s->types, spyi_memory_type(s, i)->scalar), out);
     spyi_text_add(out, "%u", SPYI_LANES);
 }
 
-// "w_x__1", its vectors.
+// Writes the name of a wide leaf's vector: "w_x__1", or "w_x" if it has only one.
 static void spyi_vector_name(const spyi_emit_state *s, uint32_t i, uint32_t vector, spyi_text *out) {
     spyi_text_add(out, "w_%s", s->names[i]);
     if (spyi_vectors(s, i) > 1) spyi_text_add(out, "__%u", vector);
 }
 
-// Component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
+// Writes component `c` of the current element in the vectors of a wide leaf: "w_x__1.z".
 static void spyi_component(const spyi_emit_state *s, uint32_t i, uint32_t c, spyi_text *out) {
     uint32_t at = s->element * spyi_memory_type(s, i)->columns + c;
     spyi_vector_name(s, i, at / SPYI_LANES, out);
@@ -32160,7 +32195,7 @@ SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t i, const char *indent)
     }
 }
 
-// The vectors of one access of 16 bytes.
+// Loads 16 bytes as one uint4, and divides them into their vectors.
 static void spyi_load_packed(spyi_emit_state *s, uint32_t i, uint32_t access, const char *type) {
     uint32_t packed = spyi_packed(s, i);
     spyi_text place = { NULL, 0, 0 };
@@ -32199,7 +32234,8 @@ SPYI_FN void spyi_load_vectors(spyi_emit_state *s, uint32_t i) {
     spyi_text_free(&type);
 }
 
-// What lies behind the end is not ours: the last thread stores its valid elements one by one.
+// Writes the stores of the last thread, which stores its elements one by one: memory behind the end must not
+// change.
 static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
     uint32_t n = spyi_memory_type(s, i)->columns;
     bool packed = spyi_packed(s, i) > 1;
@@ -32227,7 +32263,7 @@ static void spyi_store_tail(spyi_emit_state *s, uint32_t i) {
     s->element = 0;
 }
 
-// One access of a wide leaf, as a value.
+// Writes the value that one access of a wide leaf stores.
 static void spyi_stored(const spyi_emit_state *s, uint32_t i, uint32_t access, spyi_text *out) {
     uint32_t packed = spyi_packed(s, i);
     if (packed == 1) {
@@ -32273,13 +32309,15 @@ SPYI_FN void spyi_store_vectors(spyi_emit_state *s) {
 
 // >>emit/compute.c ------------------------------------------------------------------------------------------
 
-// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. It consists of
-//   the entry point's attributes, and what the system gives it;
-//   the number of the thread's first element, with the layout of groups and of call groups;
+// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. It
+// writes
+//   the entry point's attributes, and the parameters that the system fills;
+//   the number of the thread's first element, which depends on the layout of groups and of call groups;
 //   the guard that ends threads behind the last element;
-//   the element's coordinates in the call, and from them the places of strided leaves;
-//   the loads that happen once a thread (wide.c has those of vectors), the calls for each element, and the stores.
-// team.c has the prologue of kernels that sum gradients; it uses the coordinates and indices of this one.
+//   the element's coordinates in the call, and from them the offsets of strided leaves;
+//   the loads that happen once a thread (wide.c has those of vectors), the calls for each element, and the
+//   stores.
+// team.c has the prologue of kernels that sum gradients. It uses the coordinates and indices of this one.
 
 #define SPYI_MOST_ELEMENTS 16
 
@@ -32311,7 +32349,7 @@ SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
 
 // >>coordinates
 
-// The number of the current element in the call, as an expression.
+// Writes the number of the current element in the call, as an expression.
 SPYI_FN void spyi_compute_number(const spyi_emit_state *s, spyi_text *out) {
     if (s->key->reordered) {
         for (uint32_t d = 0; d < s->key->rank; d++)
@@ -32327,7 +32365,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
-    // Coordinates, innermost last: division by multiplication, exact for numbers below 2^31.
+    // The innermost coordinate comes first. Divisions are multiplications, which are exact for numbers below
+    // 2^31.
     if (key->rank > 1) spyi_text_add(body, "    uint spy_rest = spy_i;\n    uint spy_high;\n");
     for (uint32_t d = key->rank - 1u; d >= 1; d--) {
         spyi_text_add(
@@ -32341,7 +32380,7 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
                   key->rank > 1 ? "spy_rest" : "spy_i");
 }
 
-// Those of the thread's next element; behind the end, of the last one again.
+// Writes the coordinates of the thread's next element. Behind the end they are those of the last element.
 static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
@@ -32360,7 +32399,7 @@ static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     spyi_text_add(body, "}\n");
 }
 
-// Where each strided leaf's element is, from the coordinates.
+// Writes the offset of each strided leaf's element, from the coordinates.
 SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
@@ -32386,8 +32425,8 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     }
 }
 
-// The current element's index in the memory of leaf `i`, behind the leaf's base; nothing where all elements have the first one.
-// Wide leaves: that of access number `access` of the thread's.
+// Writes the current element's index in the memory of leaf `i`, counted from the leaf's base; nothing if all
+// elements have index 0. For wide leaves it is the index of the thread's access number `access`.
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t access, bool store,
                                 spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -32400,8 +32439,8 @@ SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t a
         if (n > 1) spyi_text_add(out, " * %u", n);
         if (access) spyi_text_add(out, " + %u", access);
     } else if (walk == SPYI_WALK_LINEAR) {
-        // Of several elements all are loaded, so that the loads are under way together; the last one stands
-        // in for those behind the end.
+        // A thread loads all of its elements, so that the loads are under way together. The last element is
+        // loaded in place of elements behind the end.
         const char *form = s->suffix[0] && !store ? "min(spy_i%s, spy_last)" : "spy_i%s";
         spyi_text_add(out, form, s->suffix);
     } else if (walk != SPYI_WALK_UNIFORM) {
@@ -32413,7 +32452,7 @@ SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t a
     }
 }
 
-// Coordinates and places of all of a thread's elements.
+// Writes the coordinates and offsets of all elements of a thread.
 static void spyi_emit_crossing(spyi_emit_state *s) {
     for (s->element = 0; s->element < s->key->width; s->element++) {
         snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
@@ -32427,7 +32466,8 @@ static void spyi_emit_crossing(spyi_emit_state *s) {
 
 // >>a thread's elements
 
-// Thread number, call group and place in the group, coordinates, element: dimensions from the last to the first.
+// Writes, for call groups: the thread's number, its call group and place in that group, the coordinates (from
+// the last dimension to the first), and the element's number.
 static void spyi_emit_groups(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     spyi_text *body = &s->body;
@@ -32457,7 +32497,8 @@ static void spyi_emit_groups(spyi_emit_state *s) {
         spyi_text_add(body, "    spy_i = spy_i * uint(spyi_block._shape[%u]) + uint(spy_c%u);\n", d, d);
 }
 
-// A dispatch: its ids when groups had to be folded, and the end of its threads.
+// Writes, for dispatches: the ids of the thread if its groups were folded, and the guard that ends threads
+// beyond the count.
 static void spyi_emit_threads(spyi_emit_state *s) {
     const uint32_t *threads = s->bound->options.threads;
     if (s->key->folded)
@@ -32481,7 +32522,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
     spyi_text *body = &s->body;
     if (s->bound->dispatch) spyi_emit_threads(s);
     else if (key->rank == 0 &&
-             s->out->group_size > 1) // the caller's group; its other threads have nothing to do
+             s->out->group_size > 1) // the other threads of the caller's group have no element
         spyi_text_add(body, "    if (any(spy_thread != 0)) return;\n");
     if (key->rank == 0) return;
     if (key->grouped) {
@@ -32502,7 +32543,7 @@ static void spyi_emit_index(spyi_emit_state *s) {
             "    if (spy_i_0 >= spyi_block._count) return;\n    uint spy_last = spyi_block._count - 1;\n");
         for (uint32_t k = 1; k < key->unroll; k++)
             spyi_text_add(body, "    uint spy_i_%u = spy_i_0 + %u;\n", k, group * k);
-        return; // flat: no coordinates
+        return; // flat variants need no coordinates
     } else {
         spyi_text_add(body, "    uint spy_i = %s;\n", thread);
     }
@@ -32530,7 +32571,7 @@ static void spyi_compute_body(spyi_emit_state *s) {
         spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
     if (s->key->crosses) spyi_emit_crossing(s);
     spyi_emit_thread_loads(s);
-    // All loads first, so that they are under way together; then each call with its stores.
+    // All loads come first, so that they are under way together; then come each element's call and stores.
     for (s->element = 0; s->element < elements; s->element++) {
         if (elements > 1) snprintf(s->suffix, sizeof s->suffix, "_%u", s->element);
         s->wrapper->arguments(s, &arguments[s->element]);
@@ -32606,7 +32647,7 @@ SPYI_FN const spyi_prologue *spyi_compute_prologue(void) {
 
 // >>emit/graph.c --------------------------------------------------------------------------------------------
 
-// The graph of a binding: today one call, whose operands are the binding's parameters.
+// Makes the graph of a binding: one call, whose operands are the binding's parameters.
 
 SPYI_FN bool spyi_single_call_make(const spyi_bound *bound, spyi_single_call *single) {
     memset(single, 0, sizeof *single);
@@ -32629,10 +32670,11 @@ SPYI_FN void spyi_single_call_free(spyi_single_call *single) {
 
 // >>emit/element.c ------------------------------------------------------------------------------------------
 
-// The element function, spyi_element: what is computed for one element of the call. Its parameters are the call's leaves, so that
-// each of them takes part in a derivative or not. Outputs are `out` parameters, but a result in one piece is returned where no
-// derivative is asked for. The body makes structs and pairs of the leaves, makes the graph's calls one after another, and takes
-// apart what comes back. It knows neither threads nor memory: the prologue does.
+// Writes the element function, spyi_element, which computes one element of the call. Each leaf is a parameter
+// of its own, so that each can take part in a derivative or not. Outputs are `out` parameters, but a result
+// that is one leaf is returned if no derivative is computed. The body makes structs and pairs from the
+// leaves, makes the graph's calls one after another, and takes the outputs apart. It knows neither threads
+// nor memory, which are the prologue's.
 
 // >>its parameters
 
@@ -32691,14 +32733,15 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out);
 
-// A variable for a part of the argument `of`: "a_light__color", which is not the variable of a parameter light_color.
+// Writes the name of a variable for part of the argument `of`: "a_light__color". The two underscores tell it
+// from the variable of a parameter light_color.
 static void spyi_spell_part(const char *of, const char *part, spyi_text *out) {
     spyi_text_add(out, "%s__%s", of, part);
     for (char *c = out->data; c && *c; c++)
         if (*c == '.' || *c == '[' || *c == ']') *c = '_';
 }
 
-// A DifferentialPair is made of its two parts. `top`: it is declared, too.
+// Makes a DifferentialPair from its two parts. `top`: the pair is also declared.
 static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, const char *to, bool top,
                                spyi_text *out) {
     spyi_text parts = { NULL, 0, 0 };
@@ -32741,7 +32784,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
         spyi_spell_field(to, child, &field);
-        // In derivatives Slang 2026.12 asserts at constants for fields of fields: these have a variable of their own.
+        // Slang 2026.12 asserts in derivatives if a field of a field is set to a constant, so inner structs
+        // get their own variable.
         bool apart = before && s->bound->mode && child->leaf < 0 && child->in;
         if (apart) {
             spyi_spell_part(to, child->name, &part);
@@ -32756,7 +32800,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
     }
 }
 
-// Whether an argument or the result needs a variable of its own; else it is one of the function's parameters.
+// Returns whether an argument or the result needs its own variable. Otherwise it is a parameter of the
+// element function.
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
     if (node->leaf < 0) return true;
     const spyi_leaf *leaf = &b->leaves[node->leaf];
@@ -32772,7 +32817,8 @@ static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out)
 
 // >>calls
 
-// The function's parameters and variables begin with these; a function that is called so would be hidden by them.
+// Returns whether the called function is hidden: names of the element function's parameters and variables
+// begin with "a_", "r_" or "v_", too.
 static bool spyi_is_hidden(const spyi_graph_call *call) {
     const char *name = call->spelling;
     bool letter = name[0] == 'a' || name[0] == 'r' || name[0] == 'v';
@@ -32785,7 +32831,7 @@ static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *ou
     else spyi_text_add(out, "spyi_called");
 }
 
-// For a hidden function: one of a harmless name that calls it, in a scope where none of our names are.
+// Writes, for a hidden function, a function of another name that calls it outside of the element function.
 static void spyi_emit_called(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, spyi_text *out) {
     const spyi_graph_call *call = &graph->calls[c];
     bool returns = call->result->kind != SPYI_TYPE_VOID;
@@ -32808,7 +32854,7 @@ static void spyi_emit_called(const spyi_emit_state *s, const spyi_graph *graph, 
     spyi_text_add(out, ");\n}\n\n");
 }
 
-// Whether a later call takes what call `c` returns.
+// Returns whether a later call takes the result of call `c`.
 static bool spyi_is_used(const spyi_graph *graph, uint32_t c) {
     for (uint32_t i = c + 1; i < graph->call_count; i++)
         for (uint32_t o = 0; o < graph->calls[i].operand_count; o++)
@@ -32827,7 +32873,7 @@ static void spyi_spell_operand(const spyi_emit_state *s, const spyi_graph *graph
     else spyi_text_add(out, "r_%u", operand->index);
 }
 
-// `ends`: nothing stands behind the call.
+// Writes call `c`. `ends`: it is the last statement, so its result can be returned at once.
 static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph, uint32_t c, bool ends,
                               spyi_text *out) {
     const spyi_leaf *returned = spyi_returned_leaf(s->bound);
@@ -32860,7 +32906,7 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
     const spyi_bound *b = s->bound;
     const spyi_leaf *returned = spyi_returned_leaf(b);
     uint32_t tops = b->param_count + (b->has_result && !returned ? 1u : 0u);
-    spyi_text outputs = { NULL, 0, 0 }; // what is handed on after the calls
+    spyi_text outputs = { NULL, 0, 0 }; // statements that hand outputs on after the calls
     for (uint32_t c = 0; c < graph->call_count; c++)
         if (spyi_is_hidden(&graph->calls[c])) spyi_emit_called(s, graph, c, out);
     spyi_text_add(out, "%s\n%s spyi_element(", b->mode ? "[Differentiable]" : "[ForceInline]",
@@ -32895,10 +32941,10 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
 
 // >>emit/forward.c ------------------------------------------------------------------------------------------
 
-// The element function for one element of the kernel, called as it is: its arguments with their loads, the call, and the stores
-// of its outputs. gradient.c is the same for calls that compute gradients.
+// Calls the element function for one element of the kernel: writes its arguments with their loads, the call,
+// and the stores of its outputs. gradient.c does the same for calls that compute gradients.
 
-// The beginning of a leaf's variable; its name follows: "a_x", "r_result".
+// Returns the beginning of the name of a leaf's variable; the leaf's name follows: "a_x", "r_result".
 static const char *spyi_variable_prefix(const spyi_leaf *leaf) {
     return strncmp(leaf->path, "_result", 7) == 0 ? "r" : "a_";
 }
@@ -32955,28 +33001,28 @@ SPYI_FN const spyi_wrapper *spyi_forward(void) {
 
 // >>emit/pieces.c -------------------------------------------------------------------------------------------
 
-// Statements that go over a value piece by piece: gradients are added, copied or summed in another type than the value's
-// own, field by field, element by element.
+// Writes statements that go over a value piece by piece, field by field and element by element: they add,
+// copy or sum gradients in another type than the value's own.
 
-// A sum of up to so many scalars is unrolled, and its threads are added up one scalar at a time. A longer one goes in loops, and
-// is added to the gradient in memory, not to a copy of it: unrolled it compiles for many seconds and runs slower
-// (docs/measurements.md, "Long sums of gradients").
+// A sum of at most this many scalars is unrolled, and a team adds up its threads one scalar at a time. A
+// longer sum goes in loops, and is added to the gradient in memory, not to a copy of it: unrolled, it would
+// compile for many seconds and run slower (docs/measurements.md, "Long sums of gradients").
 #define SPYI_SUM_UNROLLED 32u
 
 SPYI_FN bool spyi_sum_is_long(const spyi_type *type) {
     return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
 }
 
-// One piece of a value after another. `to` and `from` are expressions of the value, of types that differ in scalars alone.
+// What spyi_each_piece() writes: the operation, and the sum that it uses.
 typedef struct spyi_pieces {
     spyi_text *out;
     spyi_piece_op op;
-    const char *sum;    // its variable
-    const char *scalar; // of sums
-    bool single;        // the sum is no array
-    bool loops;         // ... a long one: nothing is unrolled
-    bool open;          // ... its outermost loops begin at spy_from
-    uint32_t depth;     // loops that are open
+    const char *sum;    // the sum's variable
+    const char *scalar; // type of the sum's scalars
+    bool single;        // the sum is one scalar, not an array
+    bool loops;         // the sum is long: nothing is unrolled
+    bool open;          // the outermost loops begin at spy_from
+    uint32_t depth;     // loops that enclose the piece
 } spyi_pieces;
 
 static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const char *to,
@@ -33009,11 +33055,12 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     }
 }
 
-// `index`: of the piece's first scalar among those of the whole value.
+// Writes the statements of all pieces of a value. `index` is the expression of the piece's first scalar among
+// all scalars of the whole value.
 static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char *to,
                             const spyi_type *from_type, const char *from, const char *index,
                             const char *indent) {
-    bool whole = p->op == SPYI_PIECE_ADD || p->op == SPYI_PIECE_COPY; // vectors and matrices need no parting
+    bool whole = p->op == SPYI_PIECE_ADD || p->op == SPYI_PIECE_COPY; // vectors and matrices are one piece
     uint32_t parts = to_type->kind == SPYI_TYPE_STRUCT   ? to_type->field_count
                      : to_type->kind == SPYI_TYPE_ARRAY  ? 1
                      : to_type->kind == SPYI_TYPE_SCALAR ? 0
@@ -33065,8 +33112,9 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
     }
 }
 
-// Whether the loops that write a sum out begin at spy_from. It is 0, which compilers cannot know: where they can, NVRTC unrolls all
-// of them, and lavapipe those of up to 32, which makes compiling longer (docs/measurements.md, "Long sums of gradients").
+// Returns whether the loops that write a sum out begin at spy_from, which is 0, but compilers cannot know
+// that. If they could, NVRTC would unroll all of the loops, and lavapipe those of up to 32 steps, which makes
+// compiling longer (docs/measurements.md, "Long sums of gradients").
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t i) {
     return s->key->team && spyi_is_summed(s, i) && spyi_sum_is_long(s->bound->leaves[i].type);
 }
@@ -33092,10 +33140,11 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
 
 // >>emit/gradient.c -----------------------------------------------------------------------------------------
 
-// The element function's derivative for one element of the kernel: it is called through bwd_diff or fwd_diff. A gradient that each
-// element has to itself is loaded, added to and stored here. One that elements share is summed: team.c.
+// Calls the element function's derivative for one element of the kernel, through bwd_diff or fwd_diff. A
+// gradient that no two elements share is loaded, added to and stored here. Shared gradients are summed:
+// team.c.
 
-// A gradient that is read, as the derivative takes it.
+// Writes the value of a gradient that is read, in the type that the derivative takes.
 static void spyi_gradient_expression(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     const spyi_type *wanted = s->bound->leaves[leaf->value_leaf].differential;
@@ -33123,7 +33172,7 @@ static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (!spyi_is_active(s->bound, leaf)) {
         if (leaf->param_in && !(leaf->param_out && !backward)) {
             spyi_value_expression(s, i, out);
-        } else { // an output of a type without derivatives, in forward mode
+        } else { // forward mode: an output whose type has no derivative
             spyi_make_variable(s, i, "a_", leaf->param_in, "    ");
             spyi_text_add(out, "%s", s->lvalues[i]);
         }
@@ -33163,13 +33212,13 @@ static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
         if (arguments->size) spyi_text_add(arguments, ", ");
         spyi_emit_argument(s, i, arguments);
     }
-    for (uint32_t i = 0; i < b->leaf_count; i++) // so that the loads are under way together
+    for (uint32_t i = 0; i < b->leaf_count; i++) // their loads are under way together
         if (b->leaves[i].role == SPYI_ROLE_ADDED && s->key->width == 1 && !s->key->together &&
             !spyi_is_skipped(s, i) && !spyi_is_summed(s, i))
             spyi_make_variable(s, i, "g_", true, "    ");
 }
 
-// What an input's pair holds after the call is added to its gradient.
+// Adds the differential in an input's pair after the call to the input's gradient.
 static void spyi_add_gradient(spyi_emit_state *s, uint32_t i, const char *indent) {
     const spyi_leaf *leaf = &s->bound->leaves[i], *of = &s->bound->leaves[leaf->value_leaf];
     spyi_text from = { NULL, 0, 0 }, to = { NULL, 0, 0 };
@@ -33193,7 +33242,7 @@ static void spyi_add_gradient(spyi_emit_state *s, uint32_t i, const char *indent
     spyi_text_free(&to);
 }
 
-// An output of forward mode, or its gradient.
+// Stores an output of forward mode, or the output's gradient.
 static void spyi_store_output(spyi_emit_state *s, uint32_t i, const char *indent) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     bool gradient = leaf->role == SPYI_ROLE_WRITTEN;
@@ -33232,15 +33281,16 @@ SPYI_FN const spyi_wrapper *spyi_derivative(void) {
 
 // >>emit/team.c ---------------------------------------------------------------------------------------------
 
-// Sums of gradients that elements share.
+// The prologue of kernels that sum the gradients that elements share. Its threads go over elements in a loop.
 //
-//   The elements that add to one place are a sum. A team of threads makes a sum, or a part of one, each thread over every
-//   so-many-th element; then the team adds up its threads in groupshared memory, in a fixed order, and one thread hands the
-//   result on. A sum in one part is added to the gradient as it is; parts are added atomically, or left in memory for
-//   a second pass, which sums them as this one sums elements.
+//   All elements that add to one gradient element make up a sum. A team of threads computes a sum or a part
+//   of one, and each thread takes every so-many-th element. Then the team adds up its threads in groupshared
+//   memory, in a fixed order, and one thread hands the result on. A sum in one part is added to the gradient
+//   directly. The parts of a sum are added atomically, or left in memory for a second dispatch, which sums
+//   parts as this one sums elements.
 //
-// This is a prologue, beside the one of compute.c: its threads go over elements in a loop.
-// Barriers need all threads of a group: none leaves before the end, and those beyond the last element add nothing.
+// Barriers need all threads of a group, so no thread leaves before the end. Threads beyond the last element
+// add nothing.
 
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
     return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
@@ -33262,7 +33312,8 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
-// Each scalar of leaf `i`'s sum: `format` has the sum and its number.
+// Writes an assignment to each scalar of leaf `i`'s sum. `format` is its right side, where %s is the scalar
+// and spy_p its index.
 static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, const char *indent) {
     uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
     spyi_text sum = { NULL, 0, 0 };
@@ -33276,7 +33327,7 @@ static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, co
     spyi_text_free(&sum);
 }
 
-// What teams have left of leaf `i`'s sums: number `row` of each.
+// Writes the place in memory of part number `row` of leaf `i`'s sum.
 static void spyi_left_place(const spyi_emit_state *s, uint32_t i, const char *row, spyi_text *out) {
     uint32_t n = spyi_type_scalars(s->bound->leaves[i].type);
     spyi_text_add(out, "spyi_block.%s__sums[", s->names[i]);
@@ -33284,7 +33335,7 @@ static void spyi_left_place(const spyi_emit_state *s, uint32_t i, const char *ro
     else spyi_text_add(out, "%s * spyi_block._sums + spy_k]", row);
 }
 
-// Lines one step further in.
+// Appends the lines, indented by four spaces more.
 static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     const char *line = spyi_text_str(lines);
     while (*line) {
@@ -33294,7 +33345,7 @@ static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     }
 }
 
-// Places of the loop's element, or of the sum itself at the end.
+// Writes coordinates and offsets: of the loop's element, or at the end of the sum itself.
 static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
     const char *index = s->key->index64 ? "int64_t" : "int";
     if (!spyi_needs_coordinates(s)) return;
@@ -33336,7 +33387,7 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
     s->body = outer;
 }
 
-// A team's sum leaves: into the gradient, or for a later pass.
+// Hands the team's sum on: adds it to the gradient, or leaves it for the dispatch that finishes.
 static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text place = { NULL, 0, 0 };
@@ -33352,8 +33403,7 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
-    } else if (spyi_sum_is_long(leaf->type) &&
-               !spyi_gathers(s, i)) { // where it lies: a copy is unrolled by drivers
+    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // in memory: drivers unroll a copy
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {
@@ -33429,11 +33479,11 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
 
 // >>emit/kernel.c -------------------------------------------------------------------------------------------
 
-// The text of a kernel, put together of what the other files of this room write: imports, parameter block, entry point,
-// the element function, and the prologue round it. User code is imported, never pasted.
-// Which forms of kernels were tried, and how fast they are: docs/measurements.md.
+// Puts a kernel's text together from the parts that the other files of this room write: imports, parameter
+// block, element function, entry point with the prologue's statements. User code is imported, never pasted.
+// docs/measurements.md has the forms of kernels that were tried, and how fast they are.
 
-// The shape of a call group, for get_call_group_id() and its like.
+// Writes the shape of a call group, which get_call_group_id() and similar functions read.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     uint32_t group[SPY_MAX_RANK];
     if (!s->bound->call_info || !spyi_call_group(s->bound, group)) return;
@@ -33442,7 +33492,7 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     spyi_text_add(out, " };\n\n");
 }
 
-// Puts the parts together.
+// Writes the whole kernel in the order of its text.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, const spyi_graph *graph) {
     const spyi_variant_key *key = s->key;
     spyi_emitted *out = s->out;
@@ -33472,7 +33522,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
-    // slangpy_atomic.slang: the device adds floats by itself.
+    // slangpy_atomic.slang reads this constant: the device has atomic additions of floats.
     if (s->bound->names_library && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
@@ -33484,7 +33534,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_text_free(&kernel);
 }
 
-// Whether print() may be called: the module or the call's own Slang text has it.
+// Returns whether the kernel may call print(): the module or the call's own Slang text names it.
 static bool spyi_call_prints(const spy_function *function, const spyi_bound *bound) {
     const char *prelude = bound->options.prelude;
     if (!function->object.device->printer) return false;
@@ -33554,8 +33604,8 @@ SPYI_FN void spyi_emitted_free(spyi_emitted *emitted) {
 
 // >>emit/entry.c --------------------------------------------------------------------------------------------
 
-// A compute shader of the user's own, dispatched as it is: no text is made, but its parameters are packed where Slang has
-// placed them.
+// Makes the pack program for a compute shader of the user's, which is dispatched as it is: no text is
+// written, and its parameters are packed where Slang has placed them.
 
 static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, uint32_t offset) {
     spyi_pack *packs = (spyi_pack *)spyi_realloc(out->packs, (out->pack_count + 1) * sizeof *packs);
@@ -33569,7 +33619,7 @@ static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, u
     return true;
 }
 
-// Of a struct's field, or of a vector's component.
+// Returns the byte offset of a struct's field, or of a vector's component.
 static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
     return type->field_count ? type->fields[i].device_offset : i * spyi_type_device_stride(type->element);
 }
@@ -33577,7 +33627,7 @@ static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
-    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields stand in the type's order
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields have the type's order
         spy_status status =
             spyi_entry_node(b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, i), out, error);
         if (status != SPY_OK) return status;
@@ -33603,10 +33653,11 @@ SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound
     for (uint32_t i = 0; !arrays && i < bound->leaf_count; i++) {
         const spyi_leaf *leaf = &bound->leaves[i];
         if (!spyi_type_is_bound_array(leaf->type) || spyi_type_is_unsized(leaf->type)) continue;
-        spyi_text_add(error,
-                      "'%s': on CUDA a shader takes no array of buffers as its own parameter; make it a global, or a "
-                      "member of a ConstantBuffer",
-                      leaf->path);
+        spyi_text_add(
+            error,
+            "'%s': on CUDA a shader takes no array of buffers as its own parameter; make it a global, or a "
+            "member of a ConstantBuffer",
+            leaf->path);
         return SPY_ERROR_UNSUPPORTED;
     }
     for (uint32_t p = 0; p < bound->param_count && status == SPY_OK; p++)
@@ -36316,60 +36367,63 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
 
 // >>call/launch.h -------------------------------------------------------------------------------------------
 
-// From arguments to the numbers of a launch: shapes, walks, width, access to memory, groups of threads, passes.
+// From the arguments of a call to a launch: shapes, walks, vector width, memory access, groups, passes.
 
 // launch.c
-// Shapes, broadcasting, collapse, choice of variant, into plan->launch. Records nothing and allocates nothing.
+// Fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records nothing
+// and allocates nothing.
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
-// Whether the kernel walks through the leaf's memory.
+// Returns whether the kernel walks through the leaf's memory.
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
 
 // repeat.c
-// Whether the call repeats one of the plan's launches but for base addresses and numbers. It is plan->launch then, with the
-// call's base addresses.
+// Returns whether the call equals one of the plan's launches but for base addresses and numbers. plan->launch
+// is then that launch, with this call's base addresses.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values);
-// Whether no output lies in the memory of another argument.
+// Returns whether no output shares memory with another argument.
 SPYI_FN bool spyi_outputs_apart(const spyi_bound *b, const spyi_values *values);
-SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // a mask of address bits that must stay
-// The same of one tensor; and notes where it lies.
+SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits); // address bits that must not change
+// spyi_launch_repeats() for one tensor, and the function that puts the tensor's address into the launch.
 SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *tensor, uint64_t grid);
 SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *tensor);
 
 // shape.c
-// Sizes and strides of a leaf's value; temporaries and new tensors are contiguous.
+// Gives the sizes and strides of a leaf's value. Temporaries and new tensors are contiguous.
 SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                 spy_shape *dims, spy_shape *strides);
-// The call shape from all leaves; the first two that disagree are named.
+// Computes the call shape from all leaves. An error names the first two leaves whose sizes disagree.
 SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *values, spy_shape *call,
                                    spyi_text *error);
-// An output must have a place for each element of the call; whether it has one of its own, overlap.c looks.
+// Checks that an output has an element for each element of the call. overlap.c checks that none share memory.
 SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                      spyi_text *error);
 
-// width.c: into launch->key, with the strides that follow from it.
+// width.c: chooses the vector width. Fills launch->key and adapts the leaves' strides.
 SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
 
-// access.c: into launch->key and the leaves.
+// access.c: chooses between pointers and structured buffers. Fills launch->key and the leaves.
 SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                 spyi_launch *launch);
-// Places the bindings of temporaries once they have memory.
+// Computes the binding offsets of temporaries, once these have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// groups.c: into launch->groups. `group`: sizes of the call's groups, where it has some.
+// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set.
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error);
 
 // passes.c, for backward calls
-// Which gradients are added to in one dispatch.
+// Divides the gradients into passes: fills launch->passes. Each pass adds to its gradients in one dispatch.
 SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
                                       spyi_text *error);
-// The teams of launch->pass.
+// Chooses the teams of threads that sum the gradients of launch->pass.
 SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch);
-// Gives the dimensions of launch->pass in the order in which they are walked: first those whose elements do not share a
-// gradient, whose number is returned.
+// Gives the sizes of launch->pass's dimensions (*count of them) in the order in which they are walked, and
+// reorders the leaves' strides. Dimensions whose elements do not share a gradient come first; returns their
+// number.
 SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int64_t *sizes, uint32_t *count);
-// Goes on to the next pass, or to the one that finishes this one; false: this was the last.
+// Moves the launch to the dispatch that finishes this pass, or to the next pass; returns false after the last
+// one.
 SPYI_FN bool spyi_next_pass(spyi_launch *launch);
 
 // overlap.c
@@ -36378,53 +36432,55 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 
 // >>call/call.h ---------------------------------------------------------------------------------------------
 
-// One call of a function.
+// The stages of one call of a function, and the table through which a command list records calls.
 
-// >>recording: what a call goes to instead of being run
+// >>recording: where a call goes when it is recorded instead of run
 
 typedef struct spyi_sink spyi_sink;
 
-// What a command list does with the calls that are recorded into it. list/ fills it.
+// How a command list records calls. The room list/ defines the functions.
 typedef struct spyi_sink_table {
     spy_status (*check_open)(const spyi_sink *sink,
-                             spyi_text *error); // an error: nothing more can be recorded
+                             spyi_text *error); // an error if the list is finished
     spy_status (*begin_call)(spyi_sink *sink, spyi_text *error);
     spy_status (*append_work)(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
                               const spyi_work *work, const spyi_use *uses, uint32_t use_count, bool untracked,
                               spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan);
-    void (*drop_call)(spyi_sink *sink); // takes back what has been recorded of a call that has failed
+    void (*drop_call)(spyi_sink *sink); // removes what a failed call has recorded
 } spyi_sink_table;
 
-// The beginning of a command list.
+// The first member of a command list: all that a call knows of it.
 struct spyi_sink {
     spyi_object object;
     const spyi_sink_table *table;
 };
 
 // run.c
-// `sink`: records the call instead of running it; or NULL.
+// Runs the call, or records it into `sink` if that is not NULL.
 SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sink *sink, bool timed,
                             uint64_t *gpu_time_ns, spyi_text *error);
 
 // again.c
-// The call, if it repeats one of the plan's launches; false: nothing was done. The options are the plan's. Neither allocates,
-// but for a new result.
+// Makes the call if it repeats one of the plan's launches; returns false, having done nothing, if it does
+// not. The call's options must be those of the plan. Like spyi_cache_again(), it allocates nothing but the
+// tensor of a new result.
 SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status, spyi_text *error);
-// The call, if it repeats one of the function's last few plans.
+// Makes the call if it repeats one of the last few plans of the function; returns false if it does not.
 SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_call_options *options,
                               spy_status *status, spyi_text *error);
 
-// call.c: the stages of a call, or of a dispatch when `threads` is given, inside the device
+// call.c
+// The stages of a call, or of a dispatch if `threads` is given. The caller has entered the device.
 SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const spy_call_options *options,
                                     const spyi_threads *threads, const char *public_name);
-// The same from outside the device. `timed`: with the GPU's time.
+// Enters the device, makes the call, and leaves the device. `timed`: measures the GPU's time, too.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 
 // >>call/run.h ----------------------------------------------------------------------------------------------
 
-// A running call, as its files share it: memory of its own, uses, passes, the dispatch, results.
+// The state of one running call, and the functions that the files of this room share.
 
 typedef struct spyi_run_state {
     spy_device *device;
@@ -36432,151 +36488,156 @@ typedef struct spyi_run_state {
     const spyi_bound *bound;
     const spyi_values *values;
     spyi_launch *launch;
-    spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: temporaries and new tensors
+    spy_tensor *made[SPYI_MOST_MEMORY_LEAVES]; // by leaf: the temporaries and new tensors of this call
     uint32_t readback_offset[SPYI_MOST_MEMORY_LEAVES];
-    spyi_sink *sink; // records the call; NULL: it runs
-    bool waits;      // something returns to host memory
-    bool left;       // the device has been left to compile: the launch is worked out again
+    spyi_sink *sink; // records the call; NULL: the call runs
+    bool waits;      // the call waits for results in host memory
+    bool left;       // the device was left to compile: the launch must be computed again
     bool timing;     // time_begin has been called
 } spyi_run_state;
 
 // temporaries.c
 SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error);
 SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new);
-// What the leaf's kind is told of the memory that it makes.
+// Fills `made`, with which the leaf's kind makes and finishes its memory.
 SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t leaf, spyi_made *made);
-SPYI_FN void spyi_place_readback(spyi_run_state *s); // where results to host memory go in this launch
+SPYI_FN void spyi_place_readback(spyi_run_state *s); // sets the place of each result in the readback buffer
 
 // uses.c
-// Results to host memory are left out: each call that has them waits.
+// Fills `uses` and returns their number. Results in host memory are left out, as each call that has them
+// waits.
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses);
 
 // results.c
-// While a command list or an engine's command buffer is recorded into, no result can come back within the call.
+// Fails for results in host memory if the call is recorded into a command list or an engine's command buffer.
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error);
 SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error);
-// After success: hands a new tensor to the caller, and describes results of whatever kind.
+// After success: hands a new tensor to the caller, and fills the spy_result of an SPY_ARG_KIND_RESULT
+// argument.
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made);
 
 // backward.c
-// Every pass has its variant before the first one runs: what cannot be compiled must not be noticed half way. Leaves the
-// launch as the first pass has it. `several`: there is more than one; `bytes`: what the sums of the largest need.
+// Makes the variants of all passes before the first pass runs, so that a compile error leaves every output as
+// it was. Afterwards the launch is that of the first pass. *several: the call has more than one dispatch;
+// *bytes: the most bytes that the sums of one pass need.
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
 
 // run.c
-// Shapes, checks and the variant to run, compiled if need be; NULL: there is nothing to do. Of a backward call: of the pass that
-// the launch names.
+// Computes the launch, checks it, and gives its variant, compiling it if need be. *variant is NULL if the
+// call has no elements. For backward calls: the variant of launch->pass.
 SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_text *error);
 SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
                                         spyi_text *error);
 
 // pack.c
-// Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all of the kernel's. `repeats`: the
-// block holds the last call's, whose sizes and strides stay.
+// Fills plan->launch->block, the variant's uniform buffers, and `bindings`, which has room for all bindings
+// of the kernel. `repeats`: the block already has the sizes and strides, which are not packed again.
 SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_variant *variant, bool repeats, spyi_binding *bindings,
                                   spyi_text *error);
 
 // >>call/again.h --------------------------------------------------------------------------------------------
 
-// How a call repeats one that its plan made before: what must be as it was, and what changes in the launch's blocks.
+// How a call repeats an earlier call of its plan: what is compared, and what changes in the parameter blocks.
 
-// One argument, or the gradient of one: what must be as it was, and what its value becomes.
+// One argument, or one gradient of an argument's tensor: what must be equal, and where its value goes.
 typedef struct spyi_again_item {
-    const char *name;      // "": by position
-    const spyi_type *type; // of a tensor's elements
+    const char *name;      // "" if the argument was given by position
+    const spyi_type *type; // element type of the tensor
     uint8_t kind, direction, dtype, rank;
     uint8_t op;        // spyi_again_op
-    uint8_t gradients; // of a tensor: spyi_gradients_of() it; 0: the call does not look at them
-    uint8_t how;       // what the call does with its memory: SPYI_USE_...
-    uint16_t leaf;     // of the plan
+    uint8_t gradients; // of a tensor: its spyi_gradients_of(); 0: the call does not use gradients
+    uint8_t how;       // how the call uses its memory: SPYI_USE_...
+    uint16_t leaf;     // index in the plan's leaves
     uint32_t place_count;
-    uint8_t **places;  // in the blocks of the dispatches: where its value or address stands
-    uint8_t of, which; // of a gradient: the argument whose tensor has it, and which of the two it is
+    uint8_t **places;  // where its value or address stands in the blocks
+    uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
-// One of several dispatches that a call makes.
+// One of several dispatches that one call makes.
 typedef struct spyi_again_step {
     const spyi_variant *variant;
     uint8_t *block;
-    uint8_t *launched; // the block as the launch's graph has it
+    uint8_t *launched; // copy of the block as the launch's graph last got it
     uint32_t groups[3];
-    uint64_t sums_bytes;   // that it leaves, or takes from the step before; 0: neither
-    bool finishes;         // it takes them
-    uint32_t sum, sum_end; // of spyi_again.sums
+    uint64_t sums_bytes;   // bytes of sums that this dispatch leaves or, if `finishes`, reads; 0: none
+    bool finishes;         // it reads the sums that the dispatch before it left
+    uint32_t sum, sum_end; // its entries of spyi_again.sums: first, and one past the last
 } spyi_again_step;
 
-// Where in a dispatch's block the address of a leaf's sums stands.
+// The place in a dispatch's block where the address of a leaf's sums stands.
 typedef struct spyi_again_sum {
     uint32_t offset;
-    uint64_t at; // bytes from the start of the call's sums
+    uint64_t at; // byte offset in the call's sums
 } spyi_again_sum;
 
-// In one block of memory.
+// How calls repeat one launch. The struct and all that it points to are one allocation.
 typedef struct spyi_again {
-    const spyi_variant *variant; // of the first dispatch
+    const spyi_variant *variant; // variant of the first dispatch
     uint64_t grid;               // spyi_launch_grid() of the device
-    spyi_again_item *items;      // the arguments, and then the gradients of their tensors
-    spyi_again_step *steps;      // NULL: one, of the launch's own block and groups
+    spyi_again_item *items;      // item_count items: `count` arguments, then the gradients of their tensors
+    spyi_again_step *steps;      // step_count dispatches; NULL: one, with the launch's block and groups
     spyi_again_sum *sums;
-    const spyi_again_item *fresh; // of a new tensor; NULL: none is made
+    const spyi_again_item *fresh; // the item that makes a new tensor; NULL: none does
     uint32_t count, item_count, step_count;
-    uint64_t sums_bytes; // of the largest step
-    uint32_t runs;       // of several steps without a graph
+    uint64_t sums_bytes; // largest sums_bytes of the steps
+    uint32_t runs;       // calls of several steps made without a graph
 } spyi_again;
 
 // again_learn.c
-// Learns how the call that has just been made, of one dispatch, is repeated.
+// Learns from a call of one dispatch, which has just been made, how it is repeated.
 SPYI_FN void spyi_again_learn(spyi_plan *plan, const spyi_values *values, const spyi_variant *variant);
 
-// What a call of several dispatches was, noted while each of them is in the launch.
+// Notes on a call of several dispatches. spyi_again_note() adds one dispatch while it is in the launch.
 typedef struct spyi_again_notes {
     spyi_again_step steps[2 * SPYI_MOST_PASSES];
     uint32_t count;
-    spyi_text blocks; // one behind the other
-    bool fail;        // it cannot be repeated
+    spyi_text blocks; // the blocks of all noted dispatches, one after another
+    bool fail;        // the call cannot be repeated
     uint64_t reach[SPYI_MOST_MEMORY_LEAVES];
 } spyi_again_notes;
 
 SPYI_FN void spyi_again_begin(spyi_again_notes *notes, const spyi_run_state *s);
 SPYI_FN void spyi_again_note(spyi_again_notes *notes, const spyi_run_state *s, const spyi_variant *variant);
-// Learns from the notes, if all went well, and frees them. Whether the launch can be repeated.
+// Learns from the notes if the call succeeded, and frees them. Returns whether the launch can be repeated.
 SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, spy_status status);
 
 // again_steps.c
-// Makes a call of several dispatches again. `uses`: of all of them, with room for one more.
+// Repeats a call of several dispatches. `uses` has the uses of all dispatches, and room for one more.
 SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use *uses, uint32_t use_count,
                                                       spyi_text *error);
 
 // >>call/prepare.h ------------------------------------------------------------------------------------------
 
-// Prepared calls, as their files share them.
+// Prepared calls: the struct, and the functions that the files of this room share.
 
 struct spy_prepared {
     spyi_object object;
     spy_function *function;
     spyi_plan *plan; // one reference; NULL while compiling or after a failure
-    bool running;    // a thread has not been joined yet
-    bool queued;     // for a thread, after a reload
+    bool running;    // the thread has been started and not yet joined
+    bool queued;     // waits for a thread that compiles it after a reload
     spyi_thread thread;
-    spyi_outside outside; // the thread's
-    spyi_atomic finished; // set by the thread at its end
-    spyi_values values;   // copies for threads
+    spyi_outside outside; // the device's record of the thread's work
+    spyi_atomic finished; // set to 1 by the thread at its end
+    spyi_values values;   // copies that the thread reads
     spyi_kept_options kept;
-    spyi_plan *made;   // by the thread
-    spy_status status; // of the last compilation
+    spyi_plan *made;   // the plan that the thread made
+    spy_status status; // result of the last compilation
     spyi_text error;
     spyi_text made_error;
     spy_status made_status;
-    bool renewed;        // the last compilation was for a reload: the next call may bring other arguments
-    uint32_t generation; // of the module that the plan, or the failure, is of; the thread's own while it runs
+    // The last compilation was for a reload: the next call may bring arguments of other types.
+    bool renewed;
+    // Generation of the module's code that the plan, or the failure, belongs to. Joining a thread updates it.
+    uint32_t generation;
     spy_prepared *previous, *next;
 };
 
 // snapshot.c
-// false: out of memory; what there is must be freed nevertheless.
+// Copies the values; false: out of memory. The caller then frees the part that was copied, too.
 SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to);
 SPYI_FN void spyi_free_copies(spyi_values *values);
 
@@ -36584,25 +36645,28 @@ SPYI_FN void spyi_free_copies(spyi_values *values);
 // Makes all variants that a call with these values needs.
 SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 
-// Starts a thread that compiles the call for its values and the module's code of today; false: there is none to be had.
+// Starts a thread that compiles the call for p->values and the module's current code; false: no thread could
+// be started.
 SPYI_FN bool spyi_prepare_start(spy_prepared *p);
-// After its thread has finished: takes over what that made. Inside the device.
+// Joins the thread, which has finished, and takes over the plan that it made. The caller has entered the
+// device.
 SPYI_FN void spyi_prepare_join(spy_prepared *p);
-// Leaves the device until the thread has finished, then joins it.
+// Waits outside of the device until the thread has finished, then joins it.
 SPYI_FN void spyi_prepare_wait(spy_prepared *p);
-// The plan and its variants on this thread, for the arguments at hand and the module's code of today.
+// Makes the plan and its variants on the calling thread, for `values` and the module's current code.
 SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_text *error);
-// What a thread will compile the next time. false: out of memory, and no thread will.
+// Copies the values for the next compile thread; false: out of memory, and no thread can be started.
 SPYI_FN bool spyi_prepared_remember(spy_prepared *p, const spyi_values *values);
 SPYI_FN bool spyi_prepared_outdated(const spy_prepared *p);
 SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p);
 
-// prepared.c: all within the device, without waiting but where it is said
-SPYI_FN void spyi_prepared_reloaded(spy_device *device); // has threads compile the new code of prepared calls
-SPYI_FN void spyi_prepared_collect(spy_device *device);  // takes over what threads have finished
-SPYI_FN bool spyi_prepared_renewing(const spy_device *device);      // a thread compiles new code of one
-SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // its thread has not ended yet
-SPYI_FN void spyi_prepared_finish_all(spy_device *device); // waits for all compile threads; the device goes
+// prepared.c
+// The caller has entered the device. Only spyi_prepared_finish_all() waits.
+SPYI_FN void spyi_prepared_reloaded(spy_device *device);       // starts threads that compile the new code
+SPYI_FN void spyi_prepared_collect(spy_device *device);        // joins the threads that have finished
+SPYI_FN bool spyi_prepared_renewing(const spy_device *device); // whether a thread compiles reloaded code
+SPYI_FN bool spyi_prepared_compiles(struct spy_prepared *prepared); // whether its thread still compiles
+SPYI_FN void spyi_prepared_finish_all(spy_device *device);          // joins all compile threads
 SPYI_FN void spyi_prepared_free(struct spy_prepared *prepared);
 SPYI_FN void spyi_prepared_free_all(spy_device *device);
 
@@ -36611,9 +36675,10 @@ SPYI_FN void spyi_calls_attach(spy_device *device);
 
 // >>call/shape.c --------------------------------------------------------------------------------------------
 
-// The call shape from all leaves' shapes, by numpy's rule.
+// Computes the call shape from the shapes of all leaves, by numpy's rule.
 //
-// Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1 stretches).
+// Source of the broadcast rule: numpy's general broadcasting rules (align at the last dimension, size 1
+// stretches).
 
 SPYI_FN void spyi_leaf_measures(const spyi_leaf *leaf, const spyi_value *v, const spy_shape *call,
                                 spy_shape *dims, spy_shape *strides) {
@@ -36702,18 +36767,21 @@ SPYI_FN spy_status spyi_check_output(const spyi_leaf *leaf, const spyi_value *v,
 
 // >>call/passes.c -------------------------------------------------------------------------------------------
 
-// Passes of a backward call. Gradients that each element has to itself are added to on the way; of those that elements share,
-// a pass sums the ones that share alike (emit/gradient.c has how), and what is shared otherwise gets a pass of its own, as does
-// what lies in the same memory but is walked in another way. Nothing here depends on more than shapes and the device, so that
-// the order of sums stays the same.
+// Divides a backward call into passes. A gradient that no two elements share is added to by each element's
+// thread. Of the gradients that elements share, one pass sums those that are shared along the same dimensions
+// (emit/team.c says how); a gradient that is shared along other dimensions gets another pass, and so does one
+// that shares memory with a gradient of the pass but is walked in another way. All decisions depend only on
+// shapes and the device, so that the order of sums stays the same.
 
-// Of a pass, figures for an NVIDIA H200 and for CPUs: enough groups to fill the device, and enough elements a thread.
+// Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
+// thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
 #define SPYI_TEAM_GROUPS 2048u
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
 #define SPYI_TEAM_LONG 32u
-// Threads next to each other that read neighbours: on GPUs one access of 128 bytes is enough; CPUs like rows.
+// Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
+// team whose elements are neighbours has 16 threads, each of which reads along its row.
 #define SPYI_TEAM_SIDE 32u
 #define SPYI_TEAM_INNER_CPU 16u
 
@@ -36733,7 +36801,8 @@ static bool spyi_same_places(const spyi_bound *b, const spyi_launch *launch, uin
            memcmp(p->inner, q->inner, b->leaves[i].consumed * sizeof *p->inner) == 0;
 }
 
-// Whether gradient `i` can be added to in a pass with those that are in it.
+// Returns whether gradient `i` can be added to in the pass. Sets pass->together if it shares memory with a
+// gradient of the pass.
 static bool spyi_joins(const spyi_bound *b, const spyi_values *values, const spyi_launch *launch,
                        spyi_pass *pass, uint32_t i) {
     bool together = false;
@@ -36746,7 +36815,7 @@ static bool spyi_joins(const spyi_bound *b, const spyi_values *values, const spy
     return true;
 }
 
-// Gradients that each element has to itself need no pass of their own beside one that sums.
+// Merges the pass of gradients that no two elements share into a pass that sums, unless the two share memory.
 static void spyi_merge_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch) {
     uint32_t own = 0, other = 0;
     while (own < launch->pass_count && launch->passes[own].shared) own++;
@@ -36786,7 +36855,7 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         if (shared) launch->passes[p].sums |= (uint64_t)1 << i;
     }
     spyi_merge_passes(b, values, launch);
-    if (launch->pass_count == 0) { // tensors that are taken whole alone
+    if (launch->pass_count == 0) { // only whole tensors have gradients, and the function itself adds to them
         memset(&launch->passes[0], 0, sizeof launch->passes[0]);
         launch->pass_count = 1;
     }
@@ -36795,13 +36864,13 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
 
 // >>teams
 
-static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n
+static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n, unless `most` is less
     uint32_t power = 1;
     while (power < most && power < n) power *= 2;
     return power;
 }
 
-// How many threads a team has, and how many parts a sum.
+// Chooses how many threads a team has, and into how many parts a sum is divided.
 static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
     const spyi_pass *pass = &launch->passes[launch->pass];
     uint32_t group = spyi_group_size(b, &limits->profile, 1), team, side;
@@ -36814,7 +36883,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         else sums *= size;
         if (size > 1) launch->key.inner = pass->shared >> d & 1;
     }
-    for (int step = 0; step < 2; step++) { // the sums' parts, then the sums of these
+    for (int step = 0; step < 2; step++) { // step 0 sums elements to parts, step 1 sums the parts
         if (step) {
             each = launch->parts;
             launch->key.inner = 0;
@@ -36825,7 +36894,8 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         } else if (launch->key.inner) {
             team = spyi_power_of_two(
                 (int64_t)each, cpu && sums > 1 && SPYI_TEAM_INNER_CPU < group ? SPYI_TEAM_INNER_CPU : group);
-            // Fewer threads to a sum, as long as the groups fill the device: each has more between two reductions.
+            // Gives a sum fewer threads as long as the groups fill the device: each thread then adds up more
+            // elements before the team's reduction.
             while (!cpu && team > SPYI_TEAM_SIDE && each / team < SPYI_TEAM_LONG &&
                    sums / (2 * group / team) >= SPYI_TEAM_GROUPS)
                 team /= 2;
@@ -36854,7 +36924,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
     }
 }
 
-// Whether parts of a sum may be added to the gradient atomically.
+// Returns whether the parts of a sum may be added to the gradient atomically.
 static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits, const spyi_launch *launch,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
@@ -36941,13 +37011,14 @@ SPYI_FN bool spyi_next_pass(spyi_launch *launch) {
 
 // >>call/width.c --------------------------------------------------------------------------------------------
 
-// How many elements a thread takes: vectors where every leaf allows it, or several one after the other.
+// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, or several
+// elements one group apart.
 
 #define SPYI_WIDE_BYTES                                                                                      \
-    256 // of a thread's elements, over all leaves, of wide variants: they lie in registers
-#define SPYI_UNROLL_FROM ((int64_t)1 << 20) // elements from which flat variants take several a thread
+    256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
+#define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
 
-// Whether `width` neighbours of this leaf are aligned vectors, wherever the thread stands.
+// Returns whether each `width` neighbouring elements of the leaf are aligned vectors, for every thread.
 static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool linear,
                              uint32_t components, uint32_t width) {
     uint64_t vector = (uint64_t)(leaf->memory_size / components) * SPYI_LANES,
@@ -36958,27 +37029,27 @@ static bool spyi_vector_fits(const spyi_launch *launch, const spyi_launch_leaf *
         return false;
     for (uint32_t d = 0; d + 1 < launch->rank; d++)
         if (!linear && leaf->strides[d] % width) return false;
-    // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of the pool are
-    // multiples of 64 bytes.
+    // The last thread's vectors may be read beyond the last element, but not beyond the storage. Blocks of
+    // the pool are multiples of 64 bytes.
     if (!leaf->storage) return 64 % group == 0 || (leaf->end - leaf->offset) % group == 0;
     return spyi_align((size_t)(leaf->end - leaf->offset), (size_t)group) + leaf->offset <=
            leaf->storage->size;
 }
 
-// Turns the variant wide if every leaf allows it and all outputs are vectors. `crosses`: these run on from row to row, and
-// whatever does not lie like them is read element by element.
+// Makes the variant wide if every leaf allows it and all outputs are vectors. `crosses`: a thread's elements
+// may run on from one row to the next; leaves that are not linear are then read element by element.
 static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits, uint32_t width,
                           bool crosses) {
     int64_t from = limits->profile.prefers_bindings
                        ? 2 * SPYI_LANES
-                       : (int64_t)16384 * width; // below, a GPU needs the threads more than the width
+                       : (int64_t)16384 * width; // with fewer elements a GPU needs the threads more
     if (launch->rank == 0 || launch->key.width > 1 || launch->count < from) return;
     if (launch->rank > 1 && !crosses && launch->dims[launch->rank - 1] % width) return;
     if (crosses && (launch->rank < 2 || b->mode || launch->key.reordered)) return;
     uint8_t walk[SPYI_MOST_MEMORY_LEAVES];
     memcpy(walk, launch->key.walk, sizeof walk);
-    bool outputs = false, row = true; // row: nothing but elements one after the other
-    size_t bytes = 0, largest = 0;    // of an element over all leaves; of any scalar
+    bool outputs = false, row = true; // row: all leaves are linear
+    size_t bytes = 0, largest = 0;    // bytes: an element over all leaves; largest: a scalar
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
@@ -36987,7 +37058,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
         bool linear = walk[i] == SPYI_WALK_LINEAR;
         bool vector =
             (linear || !crosses) && spyi_vector_fits(launch, at, linear, leaf->type->columns, width);
-        // Elements of several scalars make a GPU's threads skip over each other's vectors (docs/measurements.md has the figures).
+        // With elements of several scalars, a GPU's threads skip over each other's vectors
+        // (docs/measurements.md has the figures).
         if (leaf->type->columns > 1 && (!vector || !limits->profile.prefers_bindings)) return;
         bytes += at->memory_size;
         row = row && linear;
@@ -37005,7 +37077,7 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     memcpy(launch->key.walk, walk, sizeof walk);
     launch->key.width = (uint8_t)width;
     launch->key.crosses = crosses;
-    // Strides of vectors count vectors; the last one is read whole.
+    // The strides of a leaf that is loaded as vectors count vectors. Its last vector is read as a whole.
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_launch_leaf *at = &launch->leaves[i];
         if (!spyi_is_walked(b, launch, i) || !spyi_key_is_vector(&launch->key, i)) continue;
@@ -37014,7 +37086,8 @@ static void spyi_try_wide(const spyi_bound *b, spyi_launch *launch, const spyi_l
     }
 }
 
-// Elements that fill 16 bytes of the smallest scalars, where these go so; more than a vector's.
+// Returns the elements that fill 16 bytes of the smallest scalars, on targets that load small scalars so;
+// elsewhere SPYI_LANES.
 static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     uint32_t smallest = 4;
     if (!spyi_rules_of(limits->profile.target)->packs_words) return SPYI_LANES;
@@ -37025,8 +37098,8 @@ static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, cons
     return smallest == 1 || smallest == 2 ? 16 / smallest : SPYI_LANES;
 }
 
-// A large flat call that cannot be wide takes several elements a thread, so that more loads are under way: four, or two
-// when elements are large (docs/measurements.md has the figures).
+// Lets a thread of a large flat call that cannot be wide take several elements, so that more loads are under
+// way: four, or two if elements are large (docs/measurements.md has the figures).
 static void spyi_try_unroll(const spyi_bound *b, spyi_launch *launch, const spyi_limits *limits) {
     size_t bytes = 0;
     if (launch->key.width > 1 || launch->rank == 0 || launch->count < SPYI_UNROLL_FROM ||
@@ -37049,16 +37122,18 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
 
 // >>call/access.c -------------------------------------------------------------------------------------------
 
-// How a variant reaches its leaves' memory: through structured buffers, whose places are found here, or through pointers.
+// How a variant reaches the memory of its leaves: through structured buffers, whose offsets are computed
+// here, or through pointers.
 
-// Where a structured buffer for the leaf begins: an aligned offset from which whole elements lead to its first one.
+// Computes where the leaf's structured buffer begins: at an aligned offset that lies a whole number of
+// elements before element 0. Returns false if there is none, or if the buffer is too large for the device.
 static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf, bool vector) {
     uint64_t alignment = limits->binding_alignment;
     uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->begin;
     uint64_t element = leaf->memory_size;
     uint64_t base = 0;
     while (!vector && at % alignment && at >= element &&
-           base < alignment) { // vectors begin where the binding does
+           base < alignment) { // a vector's binding begins at the leaf itself
         at -= element;
         base++;
     }
@@ -37083,7 +37158,8 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
-// Bindings that a value may need: one, or one for each tensor in a struct or an array of buffers.
+// Returns how many bindings the value may need: one, or one for each tensor in a struct or an array of
+// buffers.
 static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
     uint32_t count = 0, end = spyi_value_end(values->items, value);
     for (uint32_t i = value; i < end; i++) count += values->items[i].tensor != NULL;
@@ -37093,7 +37169,7 @@ static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
 SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
                                 spyi_launch *launch) {
     uint64_t largest = 0;
-    uint32_t memory_leaves = values->global_count; // each may need a binding
+    uint32_t memory_leaves = values->global_count; // each global may need a binding
     bool placed = true;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (b->leaves[i].binds) memory_leaves += spyi_tensor_count(values, b->leaves[i].value);
@@ -37117,13 +37193,15 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 
 // >>call/groups.c -------------------------------------------------------------------------------------------
 
-// How many groups of threads a launch has. What is more than the device takes in one dimension is folded into two.
+// Computes how many groups of threads a launch has. More groups than the device takes in one dimension are
+// folded into two.
 
-// Groups of a dispatch as the caller counts its threads; more than the device takes in one dimension are folded.
+// Computes the groups of a dispatch, from the caller's number of threads in x, y and z. Groups of a plain
+// function are folded if one dimension exceeds the device's limit.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
                                       spyi_launch *launch, spyi_text *error) {
     uint64_t total = 1, most = spyi_most_rows(&limits->profile);
-    bool none = false, wraps = false; // numbers of threads and groups are 32 bits in kernels
+    bool none = false, wraps = false; // kernels number threads and groups with 32 bits
     for (int i = 0; i < 3; i++) {
         uint64_t groups = ((uint64_t)threads->count[i] + threads->group[i] - 1) / threads->group[i];
         if (threads->counts) groups = 1;
@@ -37165,7 +37243,7 @@ static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_li
     return SPY_OK;
 }
 
-// Groups of a pass that sums gradients; more than the device takes in one dimension are folded.
+// Computes the groups of a pass that sums gradients, and folds them if they exceed the device's limit.
 static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launch, spyi_text *error) {
     uint64_t most = spyi_most_rows(&limits->profile), groups = launch->team_groups;
     if (groups > most * most) {
@@ -37189,8 +37267,9 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     int64_t threads = launch->count;
     for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
         threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
-    if (threads >
-        UINT32_MAX - (1 << 26)) { // numbers of threads, those of the last row too, are 32 bits in kernels
+    // Kernels number threads with 32 bits, also the threads of the last row of groups, which may be
+    // incomplete.
+    if (threads > UINT32_MAX - (1 << 26)) {
         spyi_text_add(error, "the call has shape ");
         spyi_shape_text(&launch->shape, error);
         spyi_text_add(error,
@@ -37208,9 +37287,10 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
 
 // >>call/launch.c -------------------------------------------------------------------------------------------
 
-// From shapes to a variant: dimension collapse, and how each leaf's memory is walked.
+// From shapes to the key of a variant: merges dimensions, and decides how each leaf's memory is walked.
 
-// Strides of one leaf over the call's dimensions, in memory elements; decides between packed and gathered.
+// Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed
+// and a gathered walk.
 static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
                               uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
@@ -37222,7 +37302,8 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
         out->inner[d] = stride;
     }
     const spyi_type *memory = leaf->packed;
-    // Slang converts neither arrays nor matrices of small integers as a whole; a packed view must lie on its own grid.
+    // Slang converts neither arrays nor matrices of small integers as a whole. A packed walk needs strides
+    // and an offset that are multiples of the packed value.
     if (leaf->consumed && leaf->type->kind != SPYI_TYPE_VECTOR && memory != leaf->type) packed = false;
     size_t element = spyi_type_device_stride(leaf->element);
     if (leaf->consumed && spyi_type_device_stride(memory) != element * (size_t)pack) packed = false;
@@ -37230,7 +37311,7 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
         if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
     if (leaf->consumed == 0 || (leaf->traits & SPYI_TRAIT_ONE_PLACE))
-        packed = true; // its element is the whole value
+        packed = true; // the element is the whole value
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
@@ -37245,8 +37326,8 @@ SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint
     return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
 }
 
-// Drops dimensions of size 1 and merges neighbours that every leaf walks as one. Backward calls have an order of their own,
-// and keep apart those that gradients are summed over.
+// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension. Backward calls
+// have their own order of dimensions; those that gradients are summed over are not merged with others.
 static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     uint32_t rank = 0, count = launch->shape.rank, kept = 0;
     int64_t ordered[SPY_MAX_RANK];
@@ -37269,7 +37350,7 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
             merge = merge && launch->element_strides[rank - 1] == launch->element_strides[k] * size;
         if (!merge) launch->dims[rank++] = size;
         else launch->dims[rank - 1] *= size;
-        for (uint32_t i = 0; i < b->leaf_count; i++) // each is read before it is overwritten: rank - 1 <= k
+        for (uint32_t i = 0; i < b->leaf_count; i++) // reads before it overwrites: rank - 1 <= k
             if (spyi_is_walked(b, launch, i))
                 launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
         launch->element_strides[rank - 1] = launch->element_strides[k];
@@ -37288,7 +37369,7 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
     return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
 }
 
-// Where a leaf's tensor lies, and all that a repeated launch must find again.
+// Notes the tensor's place, and its shape and strides, which a call that repeats the launch must have, too.
 static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     at->bound = false;
     at->storage = tensor->storage;
@@ -37299,7 +37380,7 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
 }
 
-// A tensor that is bound as a whole.
+// Notes the binding of a tensor that is bound whole.
 static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
                                     spyi_text *error) {
     at->binding_offset = at->storage_offset + at->begin;
@@ -37349,7 +37430,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
         bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
-                     values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as the output
+                     values->items[b->leaves[leaf->value_leaf].value].tensor; // as large as its output
         if ((leaf->out || seeds) && !(leaf->traits & SPYI_TRAIT_CALL_SHAPED) &&
             leaf->role != SPYI_ROLE_ADDED) {
             status = spyi_check_output(leaf, v, &launch->shape, error);
@@ -37380,7 +37461,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
                           (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i]));
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
-        !launch->key.together) // else each element has a thread of its own
+        !launch->key.together) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
@@ -37394,7 +37475,8 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
 
 // >>call/repeat.c -------------------------------------------------------------------------------------------
 
-// Whether a call repeats its plan's last launch: then shapes, variant and all sizes stay as they are.
+// Decides whether a call repeats one of its plan's launches. If it does, shapes, variant and all sizes stay
+// as they are.
 
 SPYI_FN uint64_t spyi_launch_grid(const spyi_limits *limits) {
     uint64_t grid = limits->binding_alignment > limits->texel_alignment ? limits->binding_alignment
@@ -37412,7 +37494,7 @@ static bool spyi_same_words(const uint8_t *a, const uint8_t *b, size_t size) {
     return differ == 0;
 }
 
-// Sizes and strides beyond the rank are 0 in both.
+// Returns whether shape and strides are equal. Both have zeros beyond the rank.
 static bool spyi_same_shape(const spyi_launch_leaf *at, const spy_tensor *t) {
     const uint8_t *a = at->geometry, *b = (const uint8_t *)(const void *)&t->shape;
     size_t sizes = offsetof(spy_shape, dims) + t->shape.rank * sizeof *t->shape.dims;
@@ -37420,17 +37502,19 @@ static bool spyi_same_shape(const spyi_launch_leaf *at, const spy_tensor *t) {
            spyi_same_words(a + sizeof(spy_shape), b + sizeof(spy_shape), sizes);
 }
 
-// No vector is larger, nor any other alignment that a launch asks for.
+// The largest alignment, in bytes, that a launch asks for: that of the largest vector.
 #define SPYI_MOST_ALIGNED 32u
 
-// The largest power of two that divides an address. Two addresses of one class allow and forbid the same vectors.
+// Returns the largest power of two that divides the address, at most SPYI_MOST_ALIGNED. Addresses with the
+// same result allow the same vectors.
 static uint64_t spyi_alignment_class(uint64_t address) {
     address |= SPYI_MOST_ALIGNED;
     return address & (~address + 1);
 }
 
-// A kernel with pointers takes any base address of the same class, as long as there is room behind the end for whole vectors.
-// Where a binding was placed for a tensor, offset and grid must be the very ones.
+// With pointers a kernel takes any base address of the same alignment class, if the storage has room for
+// whole vectors behind the end. With a binding, the tensor's offset must be the same, and the storage's
+// offset must agree in all bits of `grid`.
 SPYI_FN bool spyi_launch_leaf_repeats(const spyi_launch_leaf *at, const spy_tensor *t, uint64_t grid) {
     const spyi_storage *storage = t->storage;
     if (!spyi_same_shape(at, t)) return false;
@@ -37454,7 +37538,7 @@ SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
     at->end = t->end_bytes;
 }
 
-// The tensor of a leaf that lies in memory of the caller's; NULL: it does not.
+// Returns the caller's tensor that the leaf lies in; NULL: none.
 static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
     const spyi_leaf *leaf = &b->leaves[i];
     return (leaf->traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
@@ -37486,8 +37570,9 @@ static bool spyi_one_repeats(const spyi_launch *launch, const spyi_bound *b, con
     return true;
 }
 
-// Steady loops call again and again with tensors of the same shapes and strides: no size, walk or variant changes then, as
-// long as each address is aligned as it was, there is room for whole vectors, and none is an output and something else at once.
+// Loops often call again with tensors of the same shapes and strides. No size, walk or variant then changes
+// if each address has its old alignment, each storage has room for whole vectors, and no output shares memory
+// with another argument.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     const spyi_bound *b = &plan->bound;
     uint32_t i = 0;
@@ -37506,10 +37591,10 @@ SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
 
 // >>call/overlap.c ------------------------------------------------------------------------------------------
 
-// Memory that a call's arguments share. Threads run in any order, so an output may meet itself or another argument only
-// where each thread touches its own element alone.
+// Rejects calls whose arguments share memory in a harmful way. Threads run in any order, so an output may
+// share memory with itself or with another argument only if each thread touches nothing but its own element.
 
-// Whether both are walked alike: then each thread meets only itself.
+// Returns whether both leaves are walked in the same way. Each thread then shares memory only with itself.
 static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, uint32_t i, uint32_t j) {
     const spyi_launch_leaf *a = &launch->leaves[i], *b = &launch->leaves[j];
     if (launch->key.walk[i] != launch->key.walk[j] || a->offset != b->offset ||
@@ -37518,12 +37603,13 @@ static bool spyi_walk_alike(const spyi_bound *bound, const spyi_launch *launch, 
         return false;
     if (!(launch->key.walk[i] & SPYI_WALK_GATHER)) return true;
     uint32_t consumed =
-        bound->leaves[i].consumed; // pieces of one value lie anywhere: they must be the same ones
+        bound->leaves[i].consumed; // gathered components lie anywhere: both leaves need the same ones
     return consumed == bound->leaves[j].consumed &&
            memcmp(a->inner, b->inner, consumed * sizeof *a->inner) == 0;
 }
 
-// Broadcast dimensions aside, in which a gradient's elements share one place as the call's elements do.
+// Returns whether elements of a gradient overlap. Broadcast dimensions do not count: along them, elements of
+// the call share a gradient element, which is allowed.
 static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     spy_tensor once = *tensor;
     for (uint32_t d = 0; d < once.shape.rank; d++)
@@ -37533,14 +37619,15 @@ static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     return spyi_tensor_overlaps_itself(&once);
 }
 
-// The host memory that a gradient comes back to; NULL: none.
+// Returns the host memory (*size bytes) that a gradient comes back to; NULL: it stays on the device.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
     if (leaf->role != SPYI_ROLE_ADDED || !(leaf->traits & SPYI_TRAIT_RETURNS)) return NULL;
     return leaf->kind->run->memory->host(leaf, &values->items[leaf->value], size);
 }
 
-// What comes back later would write over the other's sum.
+// Returns whether another gradient comes back to the same host memory. The later one would overwrite the
+// earlier one's sum.
 static bool spyi_host_gradients_meet(const spyi_bound *b, const spyi_values *values, uint32_t i,
                                      spyi_text *error) {
     size_t size = 0, other_size = 0;
@@ -37562,7 +37649,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
         if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
-        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements may share it
+        bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements of the call may share it
         if (added ? spyi_added_overlaps_itself(out) : spyi_tensor_overlaps_itself(out)) {
             spyi_text_add(
                 error,
@@ -37572,7 +37659,7 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
             return SPY_ERROR_SHAPE_MISMATCH;
         }
         for (uint32_t j = 0; j < b->leaf_count; j++) {
-            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may go anywhere in it
+            bool whole = spyi_leaf_is_whole(&b->leaves[j]); // threads may access any part of it
             if (j == i || (!(b->leaves[j].traits & SPYI_TRAIT_TENSOR) && !whole)) continue;
             if (!spyi_tensors_overlap(out, values->items[b->leaves[j].value].tensor)) continue;
             if (added && b->leaves[j].role == SPYI_ROLE_ADDED) continue; // one after another, or in passes
@@ -37595,10 +37682,10 @@ SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *va
 
 // >>call/pack.c ---------------------------------------------------------------------------------------------
 
-// What a dispatch gets of its call: the parameter block and the uniform buffers, which pack programs fill in the device's layout,
-// and the bindings.
+// Packs what a dispatch gets: the parameter block and the uniform buffers, which pack programs fill in the
+// device's layout, and the bindings.
 
-// Multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
+// Computes multiplier and shift with n / d == (((n * magic) >> 32) + n) >> shift for all n below 2^31.
 // Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994), section 4.
 static void spyi_divider(uint32_t d, uint32_t *magic, uint32_t *shift) {
     uint32_t s = 0;
@@ -37611,11 +37698,11 @@ typedef struct spyi_packing {
     const spyi_plan *plan;
     const spyi_values *values;
     const spyi_variant *variant;
-    bool repeats;           // the block holds the last call's, whose sizes and strides stay
-    spyi_binding *bindings; // of the dispatch
+    bool repeats;           // the block already has the sizes and strides
+    spyi_binding *bindings; // the bindings of the dispatch
 } spyi_packing;
 
-// Bytes `from` to `to` of the storage's chunk.
+// Binds bytes `from` to `to` of the storage's chunk; `to` is cut at the chunk's end.
 static void spyi_bind_range(const spyi_storage *storage, uint64_t from, uint64_t to, spyi_binding *binding) {
     binding->kind = SPYI_BINDING_BUFFER;
     binding->handle = storage->chunk.handle;
@@ -37628,17 +37715,18 @@ static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
                     binding);
 }
 
-// Runs a pack program that writes to `base`, about these leaves: the plan's, or those of the variant's shader parameters.
+// Runs a pack program that writes to `base`. `leaves` are the plan's, or those of the variant's shader
+// parameters.
 static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, uint32_t count,
                                  const spyi_leaf *leaves, uint8_t *base, spyi_text *error) {
     const spyi_launch *launch = p->plan->launch;
-    const spyi_launch_leaf *at = launch->leaves; // the plan's
+    const spyi_launch_leaf *at = launch->leaves; // of the plan's leaves
     const spyi_value *values = p->values->items;
     bool index64 = p->variant->key.index64;
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
         if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // a dispatch without arguments has no leaf
+        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL: a dispatch without arguments
         uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
@@ -37744,7 +37832,7 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     const spyi_emitted *e = &variant->emitted;
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
-    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: buffers alone
+    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL: there is no block
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
@@ -37758,8 +37846,8 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
 
 // >>call/temporaries.c --------------------------------------------------------------------------------------
 
-// Memory that a running call makes itself: uploaded host arrays that are run over, new tensors, and places for results to host
-// memory.
+// The memory that a running call makes for itself: uploads of host arrays that are run over, new tensors, and
+// room for results in host memory.
 
 SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new) {
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
@@ -37780,7 +37868,7 @@ SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t i, spyi_made *
             (char *)s->device->readback->chunk.mapped + s->device->readback->offset + s->readback_offset[i];
 }
 
-// Has the leaf's kind make its memory.
+// Lets the leaf's kind make its memory.
 static spy_status spyi_make_leaf(spyi_run_state *s, uint32_t i, spyi_text *error) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_made made;
@@ -37813,7 +37901,7 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         s->waits = true;
     }
     if (!s->waits || size == 0) return SPY_OK;
-    if (device->readback_submit) { // a call has left its results: the GPU may still write them
+    if (device->readback_submit) { // the GPU may still write an interrupted call's results
         spy_status status = spyi_wait_for_results(device, device->readback_submit, error);
         if (status != SPY_OK) return status;
         device->readback_submit = 0;
@@ -37847,7 +37935,7 @@ SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
 
 // >>call/uses.c ---------------------------------------------------------------------------------------------
 
-// Which memory a call's dispatch reads and writes: barriers are made from it.
+// Collects the memory that a call's dispatch reads and writes. Barriers are made from it.
 
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses) {
     uint32_t count = variant->access_count;
@@ -37876,7 +37964,7 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
 
 // >>call/results.c ------------------------------------------------------------------------------------------
 
-// What a call gives back: results in host memory, new tensors, and descriptions of both.
+// What a call gives back: results in host memory, new tensors, and the descriptions of both.
 
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
     if (!s->sink && !s->device->base->recording) return SPY_OK;
@@ -37910,7 +37998,7 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
     if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_KIND_NEW)
         *arg->value.new_tensor = made;
-    if (arg->kind != SPY_ARG_KIND_RESULT || !leaf->out) return; // an in parameter gives nothing back
+    if (arg->kind != SPY_ARG_KIND_RESULT || !leaf->out) return; // an input gives nothing back
     spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;
     bool plain =
@@ -37925,14 +38013,15 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 
 // >>call/backward.c -----------------------------------------------------------------------------------------
 
-// The passes of a running backward call: variants for all of them first, then one dispatch after another.
+// The passes of a running backward call: makes the variants of all passes, then runs one dispatch after
+// another.
 
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error) {
     spyi_launch *launch = s->launch;
     spyi_variant *variant = NULL;
     spy_status status;
-    do { // until nobody else has had the device between the first pass and the last
+    do { // repeats until no other thread had the device between the first pass and the last
         s->left = false;
         *several = false;
         *bytes = 0;
@@ -37957,13 +38046,13 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
     spyi_again_begin(&notes, s);
     do {
         if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
-        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // temporaries, again
+        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // cleared by spyi_choose()
             if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
         spyi_place_readback(s);
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
         if (status == SPY_OK) spyi_again_note(&notes, s, variant);
-        timed = false; // the first one begins
+        timed = false; // timing has begun
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;
@@ -37973,9 +38062,10 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
 
 // >>call/run.c ----------------------------------------------------------------------------------------------
 
-// One call: shapes, memory, the parameter block, the dispatch, and results to host memory.
+// Runs or records one call: shapes, memory, the parameter block, the dispatch, and results in host memory.
 //
-// Up to the dispatch nothing of the user's is touched: a call that fails leaves every output as it was.
+// Before the dispatch nothing of the user's is changed: a call that fails earlier leaves every output as it
+// was.
 
 SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
                                         spyi_text *error) {
@@ -37986,14 +38076,14 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use *uses = variant->uses;
     uint32_t use_count;
-    if (launch->block_capacity < e->block_size) { // host values may be copied with their padding
+    if (launch->block_capacity < e->block_size) { // plus 64 bytes: padding of host values
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         launch->block = block;
-        spyi_launch_forget(device, launch); // which knows the places in the old one
+        spyi_launch_forget(device, launch); // it has pointers into the old block
         launch->block_capacity = e->block_size;
     }
     spy_status status = spyi_pack_call(s->plan, s->values, variant, repeats, bindings, error);
@@ -38015,8 +38105,7 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
                                            variant->untracked, error);
-    if (timed)
-        status = device->backend->time_begin(device->gpu, error); // may submit: before batches are noted
+    if (timed) status = device->backend->time_begin(device->gpu, error); // may submit: before uses are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
     status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked, error);
@@ -38028,7 +38117,7 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
     *variant = NULL;
-    plan->launch = s->launch; // others may have had the device
+    plan->launch = s->launch; // other threads may have had the device
     spy_status status = spyi_launch_shape(plan, s->values, error);
     if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
@@ -38037,10 +38126,11 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     return spyi_variant_get(plan, s->values, s->sink != NULL, variant, &s->left, error);
 }
 
-// Host arrays, values that bring sizes of their own, and results to host memory, bring work of their own to each call; and where
-// an output shares memory, the kernel may be one for that.
+// Returns whether later calls may repeat this launch. Host arrays, values that bring their own sizes, and
+// results in host memory need work at each call; and if an output shares memory, the variant may be a special
+// one.
 static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
-    if (b->dispatch || b->options.count_rank) return false; // its sizes are no tensor's
+    if (b->dispatch || b->options.count_rank) return false; // no tensor gives the call's sizes
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         bool own_sizes = (leaf->traits & SPYI_TRAIT_SIZED) && !(leaf->traits & SPYI_TRAIT_TENSOR) &&
@@ -38063,11 +38153,11 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     memset(s.made, 0, plan->bound.leaf_count * sizeof *s.made);
     spy_status status = SPY_OK;
     bool repeats = spyi_launch_repeats(plan, values);
-    bool several = false; // dispatches
+    bool several = false; // the call has several dispatches
     s.launch = repeats ? plan->launch : spyi_plan_fresh_launch(plan);
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
-    s.launch->repeatable = NULL; // until this one has run
+    s.launch->repeatable = NULL; // set when this call has succeeded
     s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
@@ -38081,15 +38171,15 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && sums_bytes)
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
-    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may keep it
-    if (status == SPY_OK && variant && variant->key.bindings &&
-        !several) // temporaries have their place only now
+    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may hold it, too
+    // Temporaries have got their memory only now.
+    if (status == SPY_OK && variant && variant->key.bindings && !several)
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
         status = several ? spyi_run_passes(&s, variant, timed, error)
                          : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
-        else if (s.timing) { // what failed ends, too
+        else if (s.timing) { // timing also ends after a failure
             spyi_text ignored = { NULL, 0, 0 };
             (void)device->backend->time_end(device->gpu, &ignored);
             spyi_text_free(&ignored);
@@ -38116,9 +38206,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
 
 // >>call/again_learn.c --------------------------------------------------------------------------------------
 
-// How a call is repeated: learnt from one that has been made, with its arguments, its plan and its launch.
+// Learns how a call is repeated, from a call that has been made: its arguments, its plan and its launch.
 
-// Options that say nothing of any one call, and point to nothing.
+// Returns whether the options have no pointers, and nothing that belongs to one call alone.
 static bool spyi_simple_options(const spy_call_options *o) {
     return !o || (!o->prelude && !o->constants.count && !o->globals.count && !o->write_globals &&
                   !o->conformance_count && !o->thread_count.rank && !o->append_to);
@@ -38139,7 +38229,8 @@ static bool spyi_simple_variant(const spyi_variant *variant) {
     return true;
 }
 
-// The argument whose tensor has the gradient; values->count: none.
+// Returns the index of the argument whose tensor has the gradient, or values->count if there is none. *which:
+// its index in grads[].
 static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient, uint8_t *which) {
     uint32_t i = 0;
     for (; i < values->count; i++) {
@@ -38149,7 +38240,8 @@ static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient
     return i;
 }
 
-// What feeds the leaf, among the items; false: it cannot be taken over.
+// Fills the item of the value that feeds the leaf. Returns false if the short path cannot take the value
+// over.
 static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, uint32_t leaf,
                             spyi_again *again) {
     const spyi_leaf *l = &plan->bound.leaves[leaf];
@@ -38162,7 +38254,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
         (tensor && !v->tensor) || (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
         return false;
     spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
-    if (a->name) return false; // one argument, one leaf
+    if (a->name) return false; // the value feeds two leaves
     a->name = gradient || !v->name ? "" : v->name;
     a->type = v->type;
     a->kind = v->kind;
@@ -38179,7 +38271,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     return true;
 }
 
-// Adds the places of an item's value in a dispatch's block.
+// Adds to the item the places of its value in the block of one dispatch.
 static void spyi_again_places(spyi_again_item *a, const spyi_variant *variant, uint8_t *block) {
     for (uint32_t p = 0; p < variant->emitted.pack_count; p++) {
         const spyi_pack *pack = &variant->emitted.packs[p];
@@ -38207,8 +38299,9 @@ static const char *spyi_again_keep(char **at, const void *from, size_t size) {
     return size ? (const char *)memcpy(kept, from, size) : kept;
 }
 
-// The plan's options are those of all calls that repeat it. Lists without entries are written as most callers do, who are
-// compared with them byte by byte: those that a prepared call has copied begin somewhere.
+// Copies the options into the plan, unless they are plain; false: out of memory. Calls that repeat have their
+// options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers set
+// them; in the copies of a prepared call they are not NULL.
 static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
     if (plan->repeated_options || spyi_options_are_plain(options)) return true;
     spy_call_options *kept = (spy_call_options *)spyi_malloc(sizeof *options);
@@ -38221,7 +38314,7 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
     return true;
 }
 
-// In one block of memory; NULL: out of it, or the call cannot be repeated in this way.
+// Returns how the call is repeated, in one allocation; NULL: out of memory, or the call cannot be repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
     uint32_t items = values->count + values->grad_count, packs = 0;
@@ -38235,7 +38328,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     }
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
-    if (!again) return NULL; // the long way needs none
+    if (!again) return NULL; // the long way works without it
     char *at = (char *)again + spyi_align(sizeof *again, 8);
     again->items = (spyi_again_item *)(void *)at;
     at += items * spyi_align(sizeof *again->items, 8);
@@ -38249,7 +38342,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     again->step_count = step_count;
     again->variant = steps[0].variant;
     again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
-    uint32_t fresh = 0, taken = 0, sums = 0; // fresh: new tensors, of which one is made
+    uint32_t fresh = 0, taken = 0, sums = 0; // fresh: leaves that make a new tensor, at most one
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;
         taken += plan->bound.leaves[i].value < values->count;
@@ -38257,16 +38350,16 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         free(again);
         return NULL;
     }
-    if (taken != values->count) { // some argument has no leaf, or several
+    if (taken != values->count) { // some argument feeds no leaf, or several
         free(again);
         return NULL;
     }
     for (uint32_t k = 0; k < step_count; k++) {
         again->steps[k] = steps[k];
-        if (step_count == 1) continue; // its block is the launch's
+        if (step_count == 1) continue; // a single step uses the launch's block
         again->steps[k].block = (uint8_t *)at;
         (void)spyi_again_keep(&at, steps[k].block, steps[k].variant->emitted.block_size);
-        at += 64; // host values may be copied with their padding
+        at += 64; // room for the padding of host values
         again->steps[k].launched = (uint8_t *)at;
         at += spyi_align(steps[k].variant->emitted.block_size, 8);
         spyi_again_sums(again, plan->launch, &again->steps[k], &sums);
@@ -38343,12 +38436,12 @@ SPYI_FN bool spyi_again_end(spyi_again_notes *notes, const spyi_run_state *s, sp
 
 // >>call/again_steps.c --------------------------------------------------------------------------------------
 
-// A call of several dispatches that repeats: one after another, or, where that is faster, as a graph that is launched as one.
-// The graph of a call is made at its fourth run, costs its driver's memory as long as the launch is kept, and is told of those
-// blocks alone that have changed since it was launched.
+// Repeats a call of several dispatches: one by one or, where that is faster, as a graph that is launched as
+// one piece of work. The graph is made at the call's fourth repetition and holds memory of the driver as long
+// as the launch is kept. Before each launch it gets those blocks that have changed.
 
 #define SPYI_AGAIN_GRAPH_AFTER 4u
-#define SPYI_AGAIN_MOST_GRAPHS 64u // of a device: each holds 116 KiB of its memory on an H200
+#define SPYI_AGAIN_MOST_GRAPHS 64u // graphs of one device; each holds 116 KiB of an H200's memory
 
 static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
     memset(dispatch, 0, sizeof *dispatch);
@@ -38358,7 +38451,7 @@ static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch 
     memcpy(dispatch->groups, step->groups, sizeof dispatch->groups);
 }
 
-// Its own uses, and that of what teams leave.
+// Runs one dispatch with the uses of its leaves and of the sums.
 static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
                                       spyi_text *error) {
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
@@ -38380,7 +38473,7 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
     return status;
 }
 
-// `in_line`: each waits for the one before, whatever they do.
+// Runs all dispatches. `in_line`: each waits for the one before it, whatever memory they use.
 static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, bool in_line, spyi_text *error) {
     const spyi_again *again = plan->launch->again;
     spy_status status = SPY_OK;
@@ -38391,8 +38484,10 @@ static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, boo
     return status;
 }
 
-// Runs the dispatches into a graph, for the launch that follows: in a line, which CUDA launches in the time of one, where two side
-// by side take nearly twice as long (docs/measurements.md, "Launches of CUDA kernels"). Without a graph the call goes on as before, for good.
+// Records the dispatches into a graph, for the launch that follows. They are recorded in line: CUDA launches
+// such a graph in the time of one dispatch, but needs nearly twice as long if two of its dispatches may run
+// side by side (docs/measurements.md, "Launches of CUDA kernels"). If no graph can be made, the call's
+// dispatches run one by one from then on.
 static void spyi_again_make_graph(spyi_plan *plan, spyi_storage *sums) {
     spy_device *device = plan->function->object.device;
     spyi_launch *launch = plan->launch;
@@ -38432,7 +38527,7 @@ static spy_status spyi_again_launch(spyi_plan *plan, const spyi_use *uses, uint3
     return status;
 }
 
-// Where a dispatch finds what teams leave.
+// Writes the address of the sums into the blocks of the dispatches that leave or read them.
 static void spyi_again_place_sums(const spyi_again *again, const spyi_storage *sums) {
     for (uint32_t i = 0; i < again->step_count; i++) {
         const spyi_again_step *step = &again->steps[i];
@@ -38469,8 +38564,9 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
 
 // >>call/again.c --------------------------------------------------------------------------------------------
 
-// A call that repeats its plan's last one but for storages and numbers, from the arguments straight to the dispatch: nothing
-// is described, signed or looked up. Whatever is not as it was goes the long way, which also has the words for what is wrong.
+// Repeats a call that equals an earlier call of its plan in all but storages and numbers. It goes straight
+// from the arguments to the dispatch: nothing is described, signed or looked up. A call that differs in more
+// takes the long way, which also reports what is wrong with it.
 
 // >>repeating
 
@@ -38484,7 +38580,8 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
     return false;
 }
 
-// The launch's leaf of an item: its address into the blocks, and what the call does with its memory.
+// spyi_again_address() writes the address of the item's leaf into the blocks. spyi_again_use() makes the use
+// of its memory.
 static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item *a) {
     uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
     for (uint32_t p = 0; p < a->place_count; p++) memcpy(a->places[p], &address, 8);
@@ -38516,11 +38613,12 @@ static inline bool spyi_again_is_tensor(const spy_device *device, const spyi_aga
            (!a->gradients || a->gradients == spyi_gradients_of(t));
 }
 
-// Puts a tensor into the launch, its address into the blocks, and what is done with it among the uses.
+// Puts the tensor into the launch, its address into the blocks, and its use into *use. Returns false if the
+// tensor does not repeat the launch.
 static inline bool spyi_again_tensor(spyi_launch *launch, const spyi_again_item *a, const spy_tensor *t,
                                      spyi_use *use) {
     spyi_launch_leaf *at = &launch->leaves[a->leaf];
-    if (t->serial != at->serial) { // else even its address stands in the blocks
+    if (t->serial != at->serial) { // with the same serial the blocks already have its address
         if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, launch->again->grid)) return false;
         spyi_launch_leaf_take(at, t);
         spyi_again_address(at, a);
@@ -38529,7 +38627,7 @@ static inline bool spyi_again_tensor(spyi_launch *launch, const spyi_again_item 
     return true;
 }
 
-// Takes an argument over that is no tensor, or a tensor whose memory the call has no use for.
+// Takes over an argument that is not a tensor, or a tensor whose memory the call does not use.
 static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, const spy_arg *arg) {
     const spyi_leaf *leaf = &plan->bound.leaves[a->leaf];
     const spy_tensor *t = arg->value.tensor;
@@ -38543,7 +38641,8 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
     }
 }
 
-// An output in the same memory as something else must be looked at closely.
+// Returns whether no output shares memory with another use. Shared memory takes the long way, which compares
+// elements.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (!(uses[i].how & SPYI_USE_WRITES)) continue;
@@ -38555,7 +38654,7 @@ static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     return true;
 }
 
-// A new tensor for the result.
+// Makes the tensor of a new result, and adds its use.
 static SPYI_NOINLINE spy_status spyi_again_make(spyi_plan *plan, const spyi_again_item *a, spyi_use *uses,
                                                 uint32_t *use_count, spy_tensor **made, spyi_text *error) {
     spy_status status = SPY_OK;
@@ -38575,7 +38674,7 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *us
     const spyi_launch *launch = plan->launch;
     spyi_before before = spyi_take_uses(device, uses, use_count, false);
     plan->last_submit = device->last_submit;
-    spyi_dispatch dispatch; // filled behind the calls above: the compiler knows its kind then
+    spyi_dispatch dispatch; // filled after the calls above, so that the compiler knows its kind
     dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.work.before = before;
     dispatch.kernel = launch->repeatable->kernel;
@@ -38589,8 +38688,9 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *us
     return status;
 }
 
-// Whether a launch does for the arguments, which are then in its blocks and leaves. Gives their uses.
-// A launch that does not is left with base addresses of several calls, all of them in its blocks and leaves alike.
+// Returns whether the arguments repeat the launch. Its blocks and leaves then have their addresses and
+// numbers, and `uses` their uses. If it returns false, some leaves may have addresses of this call and others
+// of an earlier one; the blocks have the same addresses as the leaves.
 static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_args args, spyi_use *uses,
                                uint32_t *use_count) {
     const spyi_again *again = launch->again;
@@ -38622,7 +38722,7 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t use_count = 0, g = 0;
     if (!args.items) return false;
-    while (plan->launches[g] && // a redirect of sizes has no launch
+    while (plan->launches[g] && // NULL after the last launch, and in a redirect of sizes
            !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count))
         if (++g == SPYI_GEOMETRIES) return false;
     if (!plan->launches[g]) return false;
@@ -38646,7 +38746,7 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     return true;
 }
 
-// Whether calls of the plan may repeat with these options.
+// Returns whether a call with these options may repeat calls of the plan.
 static bool spyi_options_repeat(const spyi_plan *plan, const spy_call_options *options) {
     if (!plan->repeated_options) return !options || spyi_options_are_plain(options);
     return options && memcmp(plan->repeated_options, options, sizeof *options) == 0;
@@ -38669,20 +38769,22 @@ SPYI_FN bool spyi_cache_again(spy_function *function, spy_args args, const spy_c
 
 // >>call/snapshot.c -----------------------------------------------------------------------------------------
 
-// Copies of a call's values that outlive the caller's arguments, and snapshots of its tensors, for compile threads.
+// Copies of a call's values, which outlive the caller's arguments, and snapshots of its tensors, for compile
+// threads.
 
-// A tensor as it was: the thread reads its shape and place, whatever becomes of it meanwhile.
+// A copy of a tensor and its storage at one moment: the thread reads shape and place from it, whatever
+// happens to the tensor meanwhile.
 typedef struct spyi_snapshot_part {
     spy_tensor tensor;
     spyi_storage storage;
 } spyi_snapshot_part;
 
 typedef struct spyi_snapshot {
-    spyi_snapshot_part value; // first: freed through its tensor
+    spyi_snapshot_part value; // first member: freeing its tensor frees the snapshot
     spyi_snapshot_part grads[2];
 } spyi_snapshot;
 
-// All but the head, whose references other threads count meanwhile.
+// Copies the tensor and its storage, but not the object's head, whose reference count other threads change.
 static void spyi_snapshot_take(spyi_snapshot_part *to, const spy_tensor *from) {
     const size_t head = sizeof from->object;
     memset(to, 0, sizeof *to);
@@ -38694,7 +38796,8 @@ static void spyi_snapshot_take(spyi_snapshot_part *to, const spy_tensor *from) {
     to->tensor.storage = &to->storage;
 }
 
-// The first value that is this one's tensor, or lies in its storage: values that share a tensor share its copy.
+// The two functions return the first value that has the same tensor as value `i`, or the same storage. Values
+// that share a tensor share its copy.
 static uint32_t spyi_first_of_tensor(const spyi_values *values, uint32_t i) {
     uint32_t j = 0;
     while (values->items[j].tensor != values->items[i].tensor) j++;
@@ -38730,7 +38833,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     to->count = from->count;
     to->global_count = from->global_count;
     to->grad_count = from->grad_count;
-    to->options = from->options; // kept
+    to->options = from->options; // those of the prepared call, which keeps them
     to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
@@ -38759,7 +38862,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             if (!snapshot) continue;
             spyi_snapshot_take(&snapshot->value, v->tensor);
             if (beside) snapshot->value.tensor.storage = beside->storage;
-            for (int g = 0; g < 2; g++) { // the same tensor for both stays one
+            for (int g = 0; g < 2; g++) { // one tensor for both gradients has one copy
                 const spy_tensor *grad = v->tensor->grads[g];
                 bool second = g == 1 && grad == v->tensor->grads[0];
                 if (grad && !second) spyi_snapshot_take(&snapshot->grads[g], grad);
@@ -38779,11 +38882,12 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
 
 // >>call/prepare.c ------------------------------------------------------------------------------------------
 
-// Prepared calls: a plan and its variant made ahead of time, on a thread of their own if asked, and once more on such a thread
-// when their module has been reloaded. Until that is done the call runs what it has.
+// Prepared calls: makes a plan and its variants ahead of time, on a thread of its own if the caller asks for
+// that, and again on a thread when the module has been reloaded. Until then the call runs the plan that it
+// has.
 //
-// A compile thread works on copies of the call's values and snapshots of its tensors. What it made enters
-// the cache within the device, when the prepared call is next asked for.
+// A compile thread works on copies of the call's values and snapshots of its tensors. The plan that it made
+// enters the cache within the device, when the prepared call is next used.
 
 // >>variants
 
@@ -38792,7 +38896,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
     spyi_variant *variant = NULL;
     spy_status status = SPY_OK;
     bool left = true, more = true;
-    while (status == SPY_OK && (left || more)) { // from the beginning whenever others had the device
+    while (status == SPY_OK && (left || more)) { // starts again whenever others had the device
         if (left) {
             launch->pass = 0;
             launch->finishes = false;
@@ -38802,7 +38906,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
         status = spyi_launch_shape(plan, values, error);
         if (status == SPY_OK && launch->count)
             status = spyi_variant_get(plan, values, false, &variant, &left, error);
-        // Each pass of a backward call has a variant of its own.
+        // Each pass of a backward call has its own variant.
         more = !left && status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
                spyi_next_pass(launch);
     }
@@ -38811,13 +38915,13 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
     return status;
 }
 
-// On a thread of its own, for a plan that nobody else knows yet.
+// Makes the variants on a compile thread, for a plan that no other thread knows yet.
 static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     spyi_launch *launch = plan->launch;
     spy_status status;
     launch->pass = 0;
     launch->finishes = false;
-    do { // each pass of a backward call has a variant of its own
+    do { // each pass of a backward call has its own variant
         spyi_variant *variant = NULL;
         status = spyi_launch_shape(plan, values, error);
         if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
@@ -38839,7 +38943,7 @@ static void spyi_prepare_thread(void *user) {
     p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
     if (p->made_status == SPY_OK) p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
-    spyi_turns_notify(turns); // the device stays until the thread has been joined
+    spyi_turns_notify(turns); // the device lives until it has joined the thread
 }
 
 SPYI_FN bool spyi_prepare_start(spy_prepared *p) {
@@ -38855,28 +38959,30 @@ SPYI_FN bool spyi_prepared_outdated(const spy_prepared *p) {
     return p->generation != p->function->module->generation;
 }
 
-// The plan that the thread made, or the one that another call has brought into the cache meanwhile, with a reference.
+// Returns, with a reference, the plan that the thread made, or the equal plan that another call has put into
+// the cache meanwhile.
 static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     spy_device *device = p->object.device;
     spyi_plan *made = p->made;
     uint32_t size = p->values.key_size;
     spyi_plan *known = spyi_cache_find(device, p->function, &p->values);
-    p->values.key_size = size; // without what the look-up has added
+    p->values.key_size = size; // removes what the look-up has added
     p->made = NULL;
     device->stats.kernels_built += made->variant_count;
     if (!known) {
-        // Plans chosen by sizes need a redirect; spyi_plan_get makes both at the next plain call.
+        // A plan whose types were chosen by sizes needs a redirect, too; spyi_plan_get() makes both at the
+        // next plain call.
         if (made->bound.sizes) return made;
         spyi_cache_insert(device, made);
         device->stats.plans_built++;
         made->references++;
         return made;
     }
-    for (uint32_t i = 0; i < made->variant_count; i++) { // another call was faster: it gets our kernels
+    for (uint32_t i = 0; i < made->variant_count; i++) { // the cached plan gets the variants that it lacks
         spyi_variant *variant = made->variants[i];
         spyi_text ignored = { NULL, 0, 0 };
         if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
-        else spyi_plan_add_variant(known, variant, &ignored); // frees it when it fails
+        else spyi_plan_add_variant(known, variant, &ignored); // frees the variant when it fails
         spyi_text_free(&ignored);
     }
     made->variant_count = 0;
@@ -38891,7 +38997,7 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
     spyi_thread_join(&p->thread);
     p->running = false;
     p->renewed = p->renewed || spyi_prepared_outdated(p);
-    p->generation = p->function->module->generation; // which has waited for the thread
+    p->generation = p->function->module->generation; // reloads wait for the thread
     spyi_outside_end(device, &p->outside);
     spyi_plan *old = p->plan;
     spyi_text swap = p->error;
@@ -38907,7 +39013,7 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
 
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->queued) { // it is wanted now
+    if (p->queued) { // the caller wants it now
         p->queued = false;
         (void)spyi_prepare_start(p);
     }
@@ -38927,7 +39033,7 @@ SPYI_FN const spy_call_options *spyi_prepared_options(const spy_prepared *p) {
     return p->kept.given ? &p->kept.options : NULL;
 }
 
-// Among the device's prepared calls; NULL: out of memory.
+// Makes a prepared call and adds it to the device's list; NULL: out of memory.
 static spy_prepared *spyi_prepared_new(spy_function *function) {
     spy_device *device = function->object.device;
     spy_prepared *p = (spy_prepared *)spyi_allocate(&device->ctx, sizeof *p);
@@ -38944,7 +39050,7 @@ static spy_prepared *spyi_prepared_new(spy_function *function) {
     return p;
 }
 
-// Whether the cache has the plan: then there is nothing to compile on a thread.
+// Returns whether the cache has the plan, so that nothing needs to be compiled on a thread.
 static bool spyi_prepare_known(spy_prepared *p, spyi_values *values) {
     uint32_t size = values->key_size;
     bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;
@@ -38956,7 +39062,7 @@ SPYI_FN spy_status spyi_prepare_now(spy_prepared *p, spyi_values *values, spyi_t
     spyi_plan *plan = NULL;
     spy_status status = spyi_plan_get(p->function, values, &plan, error);
     if (status != SPY_OK) return status;
-    plan->references++; // before the device is left again
+    plan->references++; // taken before the device is left
     status = spyi_variants_make(plan, values, error);
     if (status != SPY_OK) {
         spyi_plan_release(p->object.device, plan);
@@ -39055,11 +39161,12 @@ SPYI_FN void spyi_prepared_free_all(spy_device *device) {
 
 // >>call/prepared.c -----------------------------------------------------------------------------------------
 
-// Prepared calls once they are made: after reloads, which renew them on threads, and when they are called.
+// Prepared calls that have been made: their reloads, which compile them again on threads, and their calls.
 
 // >>reloads
 
-// A program may have prepared thousands: few threads at a time, each of which is started within a frame.
+// Most threads at a time that compile reloaded code: a program may have prepared thousands of calls, and each
+// thread is started within a frame.
 #define SPYI_MOST_RENEWING 4
 
 static bool spyi_prepared_is_renewed(const spy_prepared *p) {
@@ -39073,7 +39180,7 @@ static void spyi_prepared_start_queued(spy_device *device) {
     for (p = device->prepared; p && running < SPYI_MOST_RENEWING; p = p->next) {
         if (!p->queued) continue;
         p->queued = false;
-        running += spyi_prepare_start(p); // without a thread the next call compiles
+        running += spyi_prepare_start(p); // if no thread starts, the next call compiles
     }
 }
 
@@ -39113,7 +39220,7 @@ SPYI_FN void spyi_prepared_finish_all(spy_device *device) {
 
 // >>calls
 
-// Reports a failed compilation each time it is asked for.
+// Reports the error of a failed compilation, each time it is called.
 static spy_status spyi_prepared_state(const spy_prepared *p, const char *name) {
     if (p->status != SPY_OK)
         spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
@@ -39148,7 +39255,8 @@ static spy_status spyi_prepared_mismatch(const spyi_plan *plan, const spyi_value
     return SPY_ERROR_TYPE_MISMATCH;
 }
 
-// Whether the plan is of arguments such as these. Plans chosen by sizes have them in their key.
+// Returns whether the plan was made for arguments with this key. The key of a plan whose types were chosen by
+// sizes includes the sizes, which are then added to the values' key.
 static bool spyi_prepared_fits(const spyi_plan *plan, spyi_values *values, spy_status *status) {
     uint32_t size = values->key_size;
     if (plan->bound.sizes && plan->key_size > size && memcmp(plan->key, values->key, size) == 0 &&
@@ -39157,8 +39265,8 @@ static bool spyi_prepared_fits(const spyi_plan *plan, spyi_values *values, spy_s
     return plan->key_size == values->key_size && memcmp(plan->key, values->key, values->key_size) == 0;
 }
 
-// The call, for arguments that do not repeat the last one. SPY_ERROR_NOT_READY without a text: the old code cannot make it,
-// and the thread that compiles the new one has to be waited for.
+// Makes a call that spyi_call_again() could not repeat. Returns SPY_ERROR_NOT_READY without an error text if
+// the plan at hand cannot make the call and the thread that compiles the new code must be waited for.
 static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *error) {
     spyi_values *values = p->object.device->cache->values;
     spy_status status = spyi_describe(p->function, args, spyi_prepared_options(p), NULL, values, error);
@@ -39172,19 +39280,18 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
-        if (!p->running)
-            (void)spyi_prepared_remember(p, values); // else a thread that another call started reads them
+        if (!p->running) (void)spyi_prepared_remember(p, values); // a running thread reads the old copies
         fits = true;
     }
-    if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // with the sizes in the key
+    if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // adds the sizes to the key
     if (status == SPY_OK && !fits) return spyi_prepared_mismatch(p->plan, values, error);
     if (status == SPY_OK) status = spyi_run(p->plan, values, NULL, false, NULL, error);
     if (status == SPY_OK && !renewed) p->renewed = false;
     return status;
 }
 
-// What there is to run: waits for a first compilation, takes over what a thread has finished. An error of the code of
-// today is reported; code that a reload has replaced is made anew by spyi_prepared_run().
+// Waits for a first compilation, and takes over what a thread has finished. Reports the error of a
+// compilation of the current code; after a reload, spyi_prepared_run() compiles anew instead.
 static spy_status spyi_prepared_settle(spy_prepared *p, const char *name) {
     if ((p->running || p->queued) && !p->plan) spyi_prepare_wait(p);
     if (p->running && spyi_atomic_load(&p->finished)) spyi_prepare_join(p);
@@ -39222,11 +39329,12 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
 
 // >>call/attach.c -------------------------------------------------------------------------------------------
 
-// What the rooms below ask of calls: how prepared calls go, and what happens to plans when code changes.
+// Registers what rooms above this one need of calls: how prepared calls are released, and what happens to
+// plans and prepared calls when code changes.
 
 static void spyi_prepared_release(spyi_object *object) {
     struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;
-    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // goes once its thread has ended
+    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // released after its thread
     else spyi_prepared_free(prepared);
 }
 
@@ -39244,9 +39352,10 @@ SPYI_FN void spyi_calls_attach(spy_device *device) {
 
 // >>call/call.c ---------------------------------------------------------------------------------------------
 
-// spy_call and its companions: the stages of a call in order. describe and sign, look up, (bind, emit, compile), run.
+// spy_call and its companions. The stages of a call, in order: describe and sign, look up, (bind, emit,
+// compile), run.
 
-// How a failed call ends: the function, what was wrong, and the call as it was understood.
+// Reports a failed call: the public function, the Slang function, and the error text.
 static spy_status spyi_call_failed(spy_function *function, spy_status status, const char *public_name,
                                    spyi_text *error) {
     spyi_fail(&function->object.device->ctx, status, "%s: %s: %s", public_name, function->name,
@@ -39255,7 +39364,7 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
     return status;
 }
 
-// `sink` can record a call on this device now; else an error text.
+// Returns SPY_OK if `sink` can record a call on this device now; else `error` says why not.
 static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
     if (!spyi_as(sink, SPYI_KIND_LIST)) {
         spyi_text_add(error, sink ? "the command list has been released" : "the command list is NULL");
@@ -39268,7 +39377,8 @@ static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *devic
     return sink->table->check_open(sink, error);
 }
 
-// What compiles leaves the device: before the list is changed, which other threads may do meanwhile.
+// Records a call. Compiling comes first, because it leaves the device, and other threads may then change the
+// list: the list is checked again afterwards.
 static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, const spyi_values *values,
                                    spyi_sink *sink, spyi_text *error) {
     spy_status status = spyi_variants_make(plan, values, error);
@@ -39281,14 +39391,14 @@ static spy_status spyi_call_record(spy_function *function, spyi_plan *plan, cons
     return status;
 }
 
-// Inside the device: the stages of a call or dispatch.
+// Makes, records or times a call or dispatch. The caller has entered the device.
 static spy_status spyi_call_timed(spy_function *function, spy_args args, const spy_call_options *options,
                                   const spyi_threads *threads, const char *public_name, bool timed,
                                   uint64_t *gpu_time_ns) {
     spyi_values *values = function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // a list begins with it
+    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // the list's first member
     spy_status status = SPY_OK;
     if (SPYI_LIKELY(!threads && !timed) && spyi_cache_again(function, args, options, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
@@ -39305,11 +39415,11 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
-    if (sink && plan) plan->references++; // the cache may drop it while the call compiles outside
+    if (sink && plan) plan->references++; // compiling may drop it from the cache
     if (SPYI_LIKELY(status == SPY_OK)) {
         if (sink) status = spyi_call_record(function, plan, values, sink, &error);
-        else if (threads || timed ||
-                 !spyi_call_again(plan, args, &status, &error)) // not one of the recent plans
+        // spyi_cache_again() has tried only the last few plans; this one may be older.
+        else if (threads || timed || !spyi_call_again(plan, args, &status, &error))
             status = spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
@@ -39369,7 +39479,7 @@ spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
 
 // >>call/explain.c ------------------------------------------------------------------------------------------
 
-// spy_explain_call: a call as the library understands it, in words, and its kernel's text.
+// spy_explain_call: describes in words how the library understands a call, and gives the kernel's text.
 
 static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
     const spyi_launch *launch = plan->launch;
@@ -39410,7 +39520,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
-    if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // the calls' own stay
+    if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // keeps the last call's launch
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     if (status == SPY_OK) spyi_explain(plan, values, &out);
     const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
@@ -39427,15 +39537,16 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
 
 // >>call/dispatch.c -----------------------------------------------------------------------------------------
 
-// Dispatches: a function over an explicit number of threads, its arguments passed whole. A shader of the module's own runs
-// as it is (libslang does not end when another one calls it); a plain function is called by a generated kernel.
+// Dispatches: they run a function over an explicit number of threads, and each thread gets all arguments as
+// they are. A shader of the user's module runs as it is (libslang does not end when another shader calls it);
+// a plain function is called by a generated kernel.
 
 static const spyi_entry *spyi_function_entry(spy_function *function) {
     if (function->entry_known) return &function->entry;
     spyi_entry entry;
     spyi_outside outside;
     memset(&entry, 0, sizeof entry);
-    spyi_step_out(function->object.device, &outside, function->module); // it may wait for the compiler
+    spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);
     if (!function->entry_known) function->entry = entry;
@@ -39443,7 +39554,8 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     return &function->entry;
 }
 
-// The user's arguments and one for each parameter that the system fills.
+// Fills `all` with one argument for each parameter that the system fills, then the user's arguments. Returns
+// their number.
 static size_t spyi_dispatch_args(const spy_function *function, spy_args args, spy_arg *all, size_t most) {
     const spyi_signature *signature = &function->overloads.items[0];
     size_t count = 0;
@@ -39468,7 +39580,8 @@ static const char *spyi_dispatch_problem(const spy_function *function, spy_args 
     return NULL;
 }
 
-// What the function itself says about its threads cannot be said again.
+// Reports an error if the caller gives what the function itself fixes: its group size, and the parameters
+// that the system fills.
 static spy_status spyi_check_entry(const spy_function *function, const char *name, spy_args args,
                                    const spy_call_options *options) {
     spyi_context *ctx = &function->object.device->ctx;
@@ -39514,7 +39627,7 @@ static spy_status spyi_run_threads(spy_function *function, const char *name, spy
             options && options->thread_group_size[0] ? options->thread_group_size : entry->threads;
         threads->shader = entry->threads[0] != 0;
         threads->guarded = !threads->shader && !entry->cuda_kernel &&
-                           !threads->counts; // a shader looks itself whether it is beyond the end
+                           !threads->counts; // a shader checks by itself whether its thread is in range
         for (int i = 0; i < 3; i++)
             threads->group[i] = size[0] ? (size[i] ? size[i] : 1) : i ? 1 : SPYI_CUDA_KERNEL_THREADS;
         spy_args list;
@@ -39564,19 +39677,21 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
 
 // >>call/resolve.c ------------------------------------------------------------------------------------------
 
-// spy_resolve: a bound call written down for the caller, in one block: the resolution, its bindings, then their text.
+// spy_resolve: describes a bound call to the caller. The resolution, its bindings and their strings are one
+// allocation.
 
-// Bindings and text grow apart; strings are kept as offsets into the text until both lie in the block.
+// The state of writing a resolution. Bindings and strings grow apart, so strings are kept as offsets into the
+// text until both lie in the allocation.
 typedef struct spyi_resolving {
     const spyi_bound *bound;
     const spyi_values *values;
     spy_binding *bindings;
     uint32_t count;
     spyi_text strings;
-    size_t size; // that the strings should have: memory may run out
+    size_t size; // bytes of all strings; more than strings.size if memory ran out
 } spyi_resolving;
 
-// Adds a string with its NUL and gives its offset, in the place of a pointer.
+// Adds a string with its NUL, and returns its offset as if it were a pointer.
 static const char *spyi_keep_string(spyi_resolving *r, const char *s) {
     size_t offset = r->size, size = strlen(s) + 1;
     spyi_text_add_n(&r->strings, s, size);
@@ -39596,7 +39711,7 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// A node, then its fields. `parent`: path, or "".
+// Writes the binding of a node, then those of its fields. `parent`: the path of the parent, or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };
@@ -39623,7 +39738,7 @@ static void spyi_place_string(const char **offset, const char *strings) {
     *offset = strings + (uintptr_t)*offset;
 }
 
-// NULL: out of memory.
+// Returns the resolution in one allocation; NULL: out of memory.
 static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_values *values,
                                             const spy_shape *shape) {
     spyi_resolving r;
@@ -39633,7 +39748,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     r.bound = b;
     r.values = values;
     r.bindings =
-        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // fields are in there twice
+        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // at most one for each node
     if (!r.bindings) return NULL;
     made.signature = spyi_keep_string(&r, b->signature.display);
     made.result_type = spyi_keep_string(&r, b->signature.result->display);
@@ -39675,7 +39790,7 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
     spy_status status = spyi_describe(function, args, options, NULL, values, &error);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &error);
     if (status == SPY_OK) {
-        if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // the calls' own stay
+        if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // keeps the last call's launch
         status = spyi_launch_shape(plan, values, &error);
         if (status != SPY_OK) {
             spyi_text_add(&error, "\n");
@@ -39702,67 +39817,69 @@ void spy_release_resolution(spy_resolution *resolution) {
 
 // >>list/list.h ---------------------------------------------------------------------------------------------
 
-// A command list inside: operations with all that repeating them takes.
+// The inside of a command list: its operations, with all that a submission needs to repeat them.
 
-// One operation: work with its uses, and of calls what fills its parameters.
+// One operation: work with its uses and, for a call, the plan and the variant that fill its parameters.
 typedef struct spyi_list_op {
-    spyi_work *work; // kept by the list; NULL: a barrier before what follows
+    spyi_work *work; // the list's copy; NULL: a barrier before the next operation
     const char *name;
-    uint32_t first_use, use_count; // in `uses`
-    uint32_t depth;                // labels pushed and not popped behind it
-    bool untracked;                // as for spyi_take_uses
-    // calls
-    spyi_plan *plan; // one reference; NULL: no call
+    uint32_t first_use, use_count; // in `uses` of the list
+    uint32_t depth;                // labels that are open after this operation
+    bool untracked;                // as in spyi_take_uses()
+    // The next members are for calls.
+    spyi_plan *plan; // one reference; NULL: not a call
     const spyi_variant *variant;
-    size_t size;       // bytes of `work` and its parameters
-    uint32_t dispatch; // number among the list's
+    size_t size;       // bytes of `work` with its parameters
+    uint32_t dispatch; // index among the list's dispatches
 } spyi_list_op;
 
-// Memory for work and names. It never moves.
+// One page of memory for work and names. Pages never move.
 typedef struct spyi_list_page {
     struct spyi_list_page *next;
-    size_t size, used; // bytes, this head's included
+    size_t size, used; // bytes, with this head
 } spyi_list_page;
 
-// One call as it was recorded: several dispatches if it is a backward one, none if it has no elements.
+// One recorded call. It is several operations if a backward call has several passes, and none if the call has
+// no elements.
 typedef struct spyi_list_call {
     spyi_plan *plan; // one reference
     uint32_t first_op, op_count;
 } spyi_list_call;
 
 struct spy_command_list {
-    spyi_sink sink; // first: what a call knows of it
-    char *label;    // or NULL
+    spyi_sink sink; // first member: all that a call knows of the list
+    char *label;    // may be NULL
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data;
     spyi_list_op *ops;
-    spyi_use *uses; // one reference to the resource each
+    spyi_use *uses; // each holds one reference to its resource
     spyi_list_page *pages;
     size_t op_count, op_capacity, use_count, use_capacity;
     spyi_list_call *calls;
     size_t call_count, call_capacity;
     uint32_t dispatch_count, time_count;
-    uint32_t depth; // labels pushed and not popped
+    uint32_t depth; // labels that are open now
     bool finished;
     uint64_t submit_count;
-    spy_tensor *times; // made by finish when there are timestamps
-    uint8_t *scratch;  // made by finish: room for the parameters of any one dispatch
+    spy_tensor *times; // made by spy_list_finish() if there are timestamps
+    uint8_t *scratch;  // made by spy_list_finish(): room for the parameters of any dispatch
     size_t scratch_size;
-    // on devices with graphs, from the second submission on
-    spyi_graph *graph;    // NULL: none
-    spyi_use *graph_uses; // of all operations, as many as use_count has room for
+    // The next members are for backends with graphs, from the second submission on.
+    spyi_graph *graph;    // NULL: the list has no graph
+    spyi_use *graph_uses; // uses of all operations together (graph_use_count of them)
     uint32_t graph_use_count;
     bool graph_untracked;
     spy_command_list *previous, *next;
 };
 
-// list.c: nothing more can be recorded once the list has been finished; else an error text.
+// list.c: fails, with an error text, if the list has been finished.
 SPYI_FN spy_status spyi_list_check_open(const spy_command_list *list, spyi_text *error);
 
 // list_append.c
-SPYI_FN const spyi_sink_table *spyi_list_sink_table(void); // how calls are recorded
-// Adds an operation: a copy of `work` with its uses; `work` NULL: a barrier. `name` may be NULL. All or nothing. *op is valid until
-// the next addition; spyi_list_added() then tells on_record.
+SPYI_FN const spyi_sink_table *spyi_list_sink_table(void); // how a list records calls
+// Adds an operation: a copy of `work` (NULL: a barrier) with its uses. `name` may be NULL. After a failure
+// the list is as before. *op is valid until the next addition. The caller then calls spyi_list_added(), which
+// reports the operation to on_record.
 SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const spyi_work *work,
                                  const spyi_use *uses, uint32_t use_count, spyi_list_op **op,
                                  spyi_text *error);
@@ -39770,10 +39887,11 @@ SPYI_FN void spyi_list_added(spy_command_list *list, const spyi_list_op *op, spy
 SPYI_FN void spyi_list_free_pages(spy_command_list *list);
 
 // list_run.c
-// Its operations one by one.
+// Runs the list's operations one by one.
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error);
 
-// list_graph.c: the finished list, submitted.
+// list_graph.c
+// Submits the finished list, as a graph if it has or wants one.
 SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error);
 SPYI_FN void spyi_list_drop_graph(spy_command_list *list);
 
@@ -39783,12 +39901,13 @@ SPYI_FN void spyi_list_free(struct spy_command_list *list);
 
 // >>list/list_append.c --------------------------------------------------------------------------------------
 
-// What a command list is made of: its operations, their uses and memory, and how they grow. Calls are recorded through the
-// table at the end.
+// The contents of a command list: its operations, their uses and memory, and how they grow. Calls are
+// recorded through the table at the end of this file.
 
 // >>growth
 
-// Room for `more` elements behind `count`.
+// Makes room for `more` elements behind the first `count`. capacity counts elements; `element` is the size of
+// one in bytes.
 static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity, size_t count, size_t more,
                               size_t element) {
     if (count + more <= *capacity) return true;
@@ -39803,13 +39922,13 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
 
 #define SPYI_LIST_PAGE_BYTES 4096u
 
-// Room for `size` bytes, 16-byte aligned.
+// Takes `size` bytes from the list's pages, aligned to 16 bytes; NULL: out of memory.
 static void *spyi_list_take_bytes(spy_command_list *list, size_t size) {
     spyi_list_page *page = list->pages;
     size_t at = page ? spyi_align(page->used, 16) : 0;
     if (!page || page->size - page->used < 16 || page->size - at < size) {
         size_t head = spyi_align(sizeof *page, 16);
-        size_t wanted = page ? 2 * page->size : SPYI_LIST_PAGE_BYTES; // not many pages
+        size_t wanted = page ? 2 * page->size : SPYI_LIST_PAGE_BYTES; // doubling keeps the pages few
         if (wanted < head + size) wanted = head + size;
         page = (spyi_list_page *)spyi_allocate(&list->sink.object.device->ctx, wanted);
         if (!page) return NULL;
@@ -39864,7 +39983,7 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const
         spyi_resource_retain(uses[i].resource);
     }
     if (name) memcpy(bytes + work_size, name, name_size);
-    op->name = bytes + work_size; // "" without one: pages are zeroed
+    op->name = bytes + work_size; // "" if there is no name: pages are zeroed
     *out = op;
     return SPY_OK;
 }
@@ -39884,11 +40003,12 @@ static spy_status spyi_sink_check_open(const spyi_sink *sink, spyi_text *error) 
     return spyi_list_check_open((const spy_command_list *)(const void *)sink, error);
 }
 
-// Records work of a plan's variant: it is copied, the plan and the resources are held. `untracked`: as for spyi_take_uses.
+// Records work of a plan's variant: copies the work, and holds the plan and the resources. `untracked` is as
+// in spyi_take_uses().
 static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
                                         const spyi_work *work, const spyi_use *uses, uint32_t use_count,
                                         bool untracked, spyi_text *error) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
+    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
     spyi_list_op *op;
     spy_status status = spyi_list_add(list, plan->function->name, work, uses, use_count, &op, error);
     if (status != SPY_OK) return status;
@@ -39901,9 +40021,10 @@ static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const 
     return SPY_OK;
 }
 
-// Before a call is recorded, and after: what it was, for spy_list_set(). Only the first one fails.
+// spyi_list_begin_call() and spyi_list_end_call() note the operations of one call, for spy_list_set(). Only
+// the first of the two can fail.
 static spy_status spyi_list_begin_call(spyi_sink *sink, spyi_text *error) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
+    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
     void *calls = list->calls;
     bool good = spyi_list_reserve(&list->sink.object.device->ctx, &calls, &list->call_capacity,
                                   list->call_count, 1, sizeof *list->calls);
@@ -39917,16 +40038,17 @@ static spy_status spyi_list_begin_call(spyi_sink *sink, spyi_text *error) {
 }
 
 static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
+    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
     spyi_list_call *call = &list->calls[list->call_count++];
     call->plan = plan;
     call->op_count = (uint32_t)list->op_count - call->first_op;
     plan->references++;
 }
 
-// A call of several dispatches may fail after the first of them: half a call would run at each submission.
+// Removes the operations of a call that failed after its first dispatch. Otherwise half a call would run at
+// each submission.
 static void spyi_list_drop_call(spyi_sink *sink) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // which begins it
+    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
     spy_device *device = list->sink.object.device;
     size_t first_op = list->calls[list->call_count].first_op;
     while (list->op_count > first_op) {
@@ -39946,9 +40068,11 @@ SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
 
 // >>list/list_run.c -----------------------------------------------------------------------------------------
 
-// Operations of a command list one by one, as they were recorded: no look at arguments, shapes or plans.
+// Runs the operations of a command list one by one, as they were recorded, without a look at arguments,
+// shapes or plans.
 
-// Work that uses nothing waits for nothing: a barrier that is owed goes to the next that does.
+// Runs one operation. Work without uses waits for nothing: a barrier that is owed stays for the next work
+// with uses.
 static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list_op *op, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     if (!op->work) {
@@ -39962,7 +40086,7 @@ static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list
     return status;
 }
 
-// The times go from their slots, which all lists share, to the list's own memory.
+// Copies the times from the device's slots, which all lists share, to the list's own memory.
 static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text *error) {
     const spy_tensor *times = list->times;
     spyi_use use =
@@ -39972,7 +40096,7 @@ static spy_status spyi_list_store_times(const spy_command_list *list, spyi_text 
     return spyi_record_with(list->sink.object.device, &store.work, &use, 1, false, error);
 }
 
-// Also what a failure part of the way left open.
+// Closes `depth` labels, also those that a failed operation left open.
 static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
     spyi_text ignored = { NULL, 0, 0 };
     spyi_label_work pop = spyi_label_of(SPYI_LABEL_POP, NULL);
@@ -39983,7 +40107,7 @@ static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
-    uint32_t depth = 0, labelled = 0; // open labels: the operations', the list's own
+    uint32_t depth = 0, labelled = 0; // open labels of the operations, and of the list
     if (list->label) {
         spyi_label_work push = spyi_label_of(SPYI_LABEL_PUSH, list->label);
         status = spyi_record(device->backend, device->gpu, &push.work, error);
@@ -40004,13 +40128,13 @@ SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
 
 // >>list/list_graph.c ---------------------------------------------------------------------------------------
 
-// Submission: the first time a list's operations go one by one; where the backend has graphs, the second time makes one of
-// them, as a list that is submitted again is likely to be submitted often. A launch is then one piece of work: its uses of
-// memory are those of all operations together.
+// Submission. At first a list's operations run one by one. Where the backend has graphs, the second
+// submission makes a graph of the list, as it is likely to be submitted often. A launch of the graph is one
+// piece of work; it uses the memory of all operations together.
 
-// >>what all operations use
+// >>the uses of all operations
 
-// Adds a part to what is known of a resource, which has one entry for each way of use at most.
+// Adds a use to graph_uses, which has at most one entry for each resource and way of use.
 static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint32_t how) {
     spyi_use *at = list->graph_uses, *end = at + list->graph_use_count;
     while (at < end && (at->resource != use->resource || at->how != how)) at++;
@@ -40025,7 +40149,7 @@ static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint
 }
 
 static size_t spyi_graph_most_uses(const spy_command_list *list) {
-    return 2 * list->use_count + 1; // and the timestamps
+    return 2 * list->use_count + 1; // and one for the timestamps
 }
 
 static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
@@ -40059,12 +40183,12 @@ static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *err
 
 // >>the graph
 
-// Whether a submission is to make one: a single piece of work is launched as fast without.
+// Returns whether this submission shall make a graph. A single piece of work is as fast without one.
 static bool spyi_list_wants_graph(const spy_command_list *list) {
     size_t work = 0;
     if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
         return false;
-    for (size_t i = 0; i < list->use_count; i++) // what reads its group counts is in no graph
+    for (size_t i = 0; i < list->use_count; i++) // indirect dispatches cannot be in a graph
         if (list->uses[i].how & SPYI_USE_COUNTS) return false;
     for (size_t i = 0; i < list->op_count; i++) work += list->ops[i].plan || list->ops[i].use_count;
     return work > 1;
@@ -40078,14 +40202,15 @@ SPYI_FN void spyi_list_drop_graph(spy_command_list *list) {
     list->graph_uses = NULL;
 }
 
-// Runs the operations into a graph. They are noted as if they ran: the launch that follows makes that true.
+// Records the operations into a graph. Their uses are noted as if they ran now; the launch that follows makes
+// that true.
 static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     const spy_backend *backend = device->backend;
     spy_status status = spyi_graph_collect_uses(list, error);
     if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
     if (status == SPY_OK) {
-        device->barrier_owed = true; // barriers of operations against each other, not against what was before
+        device->barrier_owed = true; // orders the operations against each other, not against earlier work
         status = spyi_list_run(list, error);
         if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
         else (void)backend->graph_end(device->gpu, NULL, error);
@@ -40117,8 +40242,8 @@ SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
 
 // >>list/list.c ---------------------------------------------------------------------------------------------
 
-// Command lists: the object, and its submission, which repeats what was recorded without looking at arguments, shapes or plans
-// again. What can be recorded is in list_record.c.
+// Command lists: the object, and its submission, which repeats what was recorded without a look at arguments,
+// shapes or plans. list_record.c has what can be recorded.
 
 // >>the object
 
@@ -40198,7 +40323,7 @@ SPYI_FN void spyi_list_free(spy_command_list *list) {
 
 // >>finish, submit, read
 
-// Room for the parameters of any one dispatch.
+// Allocates room for the parameters of any one dispatch.
 static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *error) {
     spyi_context *ctx = &list->sink.object.device->ctx;
     size_t size = 0;
@@ -40206,8 +40331,8 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
         const spyi_list_op *op = &list->ops[i];
         if (op->plan && op->size > size) size = op->size;
     }
-    spyi_free(ctx, list->scratch, list->scratch_size); // of a finish that failed
-    list->scratch_size = size + 64;                    // host values may be copied with their padding
+    spyi_free(ctx, list->scratch, list->scratch_size); // of a spy_list_finish() that failed
+    list->scratch_size = size + 64;                    // room for the padding of host values
     list->scratch = (uint8_t *)spyi_allocate(ctx, list->scratch_size);
     if (list->scratch) return SPY_OK;
     list->scratch_size = 0;
@@ -40322,9 +40447,10 @@ SPYI_FN void spyi_lists_attach(spy_device *device) {
 
 // What a command list can record: calls, copies, fills, writes, barriers, labels and timestamps.
 //
-// Host data go to device memory of their own while recording, so that a submission only copies on the device.
+// Host data are uploaded to device memory while they are recorded, so that a submission only copies on the
+// device.
 
-// Inside the device of an open list; else an error has been reported.
+// Enters the device of a list that is not finished; otherwise reports an error.
 static spy_status spyi_list_enter(spy_command_list *list, const char *function) {
     spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
     if (status != SPY_OK) return status;
@@ -40356,7 +40482,7 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
 
 // >>copies, fills and writes
 
-// A tensor whose elements are one range of bytes.
+// Checks that the list can transfer the tensor: its elements must be one range of bytes.
 static spy_status spyi_list_check_tensor(const spy_command_list *list, const char *name,
                                          const spy_tensor *tensor, spyi_text *error) {
     if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
@@ -40387,7 +40513,7 @@ static uint64_t spyi_list_place(const spy_tensor *tensor) {
     return tensor->storage->offset + tensor->begin_bytes;
 }
 
-// Nothing when there are no elements.
+// Records a copy of all bytes, or nothing if there are no elements.
 static spy_status spyi_list_add_copy(spy_command_list *list, spy_list_op_kind kind, const spy_tensor *to,
                                      const spy_tensor *from, spyi_text *error) {
     if (to->element_count == 0) return SPY_OK;
@@ -40447,7 +40573,8 @@ spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *fro
     return spyi_list_leave(list, function, spyi_list_copy(list, to, from, &error), &error);
 }
 
-// A tensor like `like`, for what a transfer copies from. The list keeps its memory, the tensor is given back.
+// Makes a tensor with the type and shape of `like`, from which a recorded transfer copies. The caller
+// releases the tensor with spyi_list_drop_source(); the list holds its memory.
 static spy_tensor *spyi_list_source(const spy_tensor *like, spyi_text *error, spy_status *status) {
     return spyi_tensor_make(like->object.device, like->type, &like->shape, "list data", error, status);
 }
@@ -40504,7 +40631,7 @@ spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void
 
 // >>barriers, labels, timestamps
 
-// What uses no memory. `work` NULL: a barrier.
+// Records an operation that uses no memory. `work` NULL: a barrier.
 static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
                                  const spyi_work *work, spyi_text *error) {
     spyi_list_op *op;
@@ -40525,7 +40652,7 @@ spy_status spy_list_barrier(spy_command_list *list) {
 static spy_status spyi_list_label(spy_command_list *list, spy_list_op_kind kind, spyi_label label,
                                   const char *name, spyi_text *error) {
     spyi_label_work work = spyi_label_of(label, name);
-    uint32_t depth = list->depth; // as its operation has it: behind it
+    uint32_t depth = list->depth; // restored if recording fails
     list->depth = label == SPYI_LABEL_PUSH ? depth + 1 : label == SPYI_LABEL_POP ? depth - 1 : depth;
     spy_status status = spyi_list_mark(list, kind, name, &work.work, error);
     if (status != SPY_OK) list->depth = depth;
@@ -40594,23 +40721,23 @@ spy_status spy_list_timestamp(spy_command_list *list) {
 
 // >>list/list_set.c -----------------------------------------------------------------------------------------
 
-// Changing values of a recorded call: numbers and host data, in the parameters that the list repeats.
+// Changes values of a recorded call: numbers and host data among the parameters that the list repeats.
 
 // >>finding a value
 
-// A recorded value: a leaf of the plan's, or of a variant's shader parameters.
+// A recorded value: a leaf of the plan, or a leaf of the variant's shader parameters.
 typedef struct spyi_set_place {
     const spyi_leaf *leaf;
-    bool input; // of a shader parameter
+    bool input; // `leaf` is a shader parameter's
 } spyi_set_place;
 
-// Whether an operation packs a value that may change.
+// Returns whether the operation packs a value that may change.
 static bool spyi_set_packs(const spyi_pack *pack) {
     return pack->op >= SPYI_PACK_SCALAR && pack->op <= SPYI_PACK_KIND;
 }
 
-// Where a dispatch has it among its parameters, which the list keeps; NULL: nowhere, its kernel does without. The variants of a
-// call each have leaves of their own for shader parameters, which their paths tell.
+// Returns where the value stands among the parameters of a dispatch, which the list keeps; NULL: the kernel
+// does not use it. Each variant of a call has its own leaves for shader parameters; they are found by path.
 static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *place) {
     const spyi_emitted *e = &op->variant->emitted;
     const spyi_bound_inputs *bound_inputs = &op->variant->bound_inputs;
@@ -40628,8 +40755,8 @@ static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *plac
     return NULL;
 }
 
-// Values of the call by number, those of its parameters before those of globals; NULL beyond the last. Only those of one
-// place in the parameters: a struct that is given by fields is its fields.
+// Returns value `number` of the call: first the parameters' leaves, then those of globals; NULL beyond the
+// last. A struct that is given by fields counts as its fields.
 static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_list_call *call,
                                       uint32_t number, spyi_set_place *place) {
     const spyi_bound *b = &call->plan->bound;
@@ -40664,7 +40791,8 @@ static spy_status spyi_set_not_found(const spy_command_list *list, const spyi_li
     return SPY_ERROR_NOT_FOUND;
 }
 
-// The name of an argument without one: of the parameter at its position. NULL: there are not so many.
+// Returns the parameter's name for an argument without a name, by position; NULL: the function has fewer
+// parameters.
 static const char *spyi_set_name(const spyi_bound *b, uint32_t position) {
     for (uint32_t i = 0; i < b->param_count; i++) {
         const spyi_node *node = &b->nodes[i];
@@ -40687,7 +40815,7 @@ static spy_status spyi_set_mismatch(const spyi_leaf *leaf, const spyi_value *v, 
     return SPY_ERROR_TYPE_MISMATCH;
 }
 
-// Finds what the value is for, and packs it into the list's scratch.
+// Finds the leaf that the value is for, and packs the value into the list's scratch memory.
 static spy_status spyi_set_prepare(spy_command_list *list, const spyi_list_call *call, const spyi_value *v,
                                    uint32_t position, spyi_set_place *place, spyi_text *error) {
     const char *path = v->name && v->name[0] ? v->name : spyi_set_name(&call->plan->bound, position);
@@ -40720,7 +40848,8 @@ static void spyi_set_write(spy_command_list *list, const spyi_list_call *call, c
     }
 }
 
-// The graph's copies of the call's parameters. One that cannot be told is made anew.
+// Changes the graph's copies of the call's parameters. After a failure the graph is dropped, and the next
+// submission makes a new one.
 static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *call, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
@@ -40732,13 +40861,13 @@ static spy_status spyi_set_graph(spy_command_list *list, const spyi_list_call *c
     return status;
 }
 
-// All values are looked at before the first is changed.
+// Checks all values before it changes the first.
 static spy_status spyi_list_set(spy_command_list *list, const spyi_list_call *call, spy_args args,
                                 spyi_text *error) {
     spyi_values *values = list->sink.object.device->cache->values;
     spyi_set_place place;
     spy_status status = spyi_describe_args(list->sink.object.device, args, values, error);
-    if (!call->op_count) return status; // it has no elements
+    if (!call->op_count) return status; // the call has no elements
     for (int pass = 0; pass < 2; pass++) {
         uint32_t unnamed = 0;
         for (uint32_t i = 0; i < values->count && status == SPY_OK; i = spyi_value_end(values->items, i)) {
@@ -40765,7 +40894,7 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
         status = SPY_ERROR_OUT_OF_RANGE;
     } else {
         status = spyi_list_set(list, &list->calls[call], args, &error);
-        const spyi_list_call *c = &list->calls[call]; // its function may have gone with its module
+        const spyi_list_call *c = &list->calls[call]; // the function may be gone with its module
         if (status != SPY_OK)
             spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
                           c->op_count ? list->ops[c->first_op].name : "");
