@@ -3,9 +3,9 @@
 #include "api/gradient.h"
 #include "data/device.h"
 
-// Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
-// cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with the map cleared, gcc 12 at -O2
-// copies after all (docs/measurements.md, "Small costs of a call").
+// Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and
+// copying it would cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with
+// the map cleared, gcc 12 at -O2 copies after all (docs/measurements.md, "Small costs of a call").
 static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
                          spy_dtype dtype) {
     arg->name = name;

@@ -1,5 +1,5 @@
-// desc.check_bounds on the host: one record for each device, which the first bad index of a kernel claims, and the names of
-// the arguments that tensors in kernels are numbered by.
+// desc.check_bounds on the host: one record for each device, which the first bad index of a kernel claims,
+// and the names of the arguments that tensors in kernels are numbered by.
 #include "data/bounds.h"
 
 enum { SPYI_BOUNDS_WORDS = 28 }; // of the record, see slangpy_bounds.slang
@@ -138,8 +138,8 @@ static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint
     spyi_text_add(error, "; %s", became[access]);
 }
 
-// The work that was waited for is done, so that the record can be read without waiting. What other work, which still
-// runs, is writing just now is told next time.
+// The work that was waited for is done, so that the record can be read without waiting. What other work,
+// which still runs, is writing just now is told next time.
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
     spyi_bounds *b = device->bounds;
     uint32_t record[SPYI_BOUNDS_WORDS];

@@ -1,10 +1,11 @@
-// Kernels from the backend, each made on a thread of its own, so that a caller need not stay with a driver that compiles for
-// long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with copies of all that it reads.
+// Kernels from the backend, each made on a thread of its own, so that a caller need not stay with a driver
+// that compiles for long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with
+// copies of all that it reads.
 //
-// What was left is the device's. A later call that needs the very kernel waits for it, or finds it done. When the device is
-// released meanwhile, the thread takes over what its work still needs (the backend's device, the context) and frees it at its
-// end, so that a program can leave at once. Two things the thread must not outlive: an engine's device and the program's
-// allocator; with these the release waits.
+// What was left is the device's. A later call that needs the very kernel waits for it, or finds it done. When
+// the device is released meanwhile, the thread takes over what its work still needs (the backend's device,
+// the context) and frees it at its end, so that a program can leave at once. Two things the thread must not
+// outlive: an engine's device and the program's allocator; with these the release waits.
 #include "data/device.h"
 
 // Drivers' compilers recurse. Only what is used takes memory.
@@ -22,7 +23,8 @@ struct spyi_build {
     spyi_text error, log;
     spyi_text blob;  // what compile has made, where the device keeps it
     uint32_t failed; // allocations
-    // The task: the profile, the desc with NULL for its pointers, then what they lead to. Without `compiles` the code is a blob.
+    // The task: the profile, the desc with NULL for its pointers, then what they lead to. Without `compiles`
+    // the code is a blob.
     bool compiles;
     spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
@@ -56,8 +58,8 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
     spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
-    spyi_build_add(b, desc->iface.parameters,
-                   desc->iface.parameter_count * sizeof *desc->iface.parameters, &parameters);
+    spyi_build_add(b, desc->iface.parameters, desc->iface.parameter_count * sizeof *desc->iface.parameters,
+                   &parameters);
     b->desc = plain;
     b->desc.label = (const char *)label;
     b->desc.code = code;
@@ -135,7 +137,8 @@ static void spyi_build_join(spyi_build *b) {
     b->started = false;
 }
 
-// Of those that were left: the one that makes this very kernel, which is the caller's from now on; NULL: there is none.
+// Of those that were left: the one that makes this very kernel, which is the caller's from now on; NULL:
+// there is none.
 static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
     spyi_mutex_lock(&builds->lock);
     spyi_build **at = &builds->left;

@@ -7,8 +7,8 @@ SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
     return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
 }
 
-// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile. *width_ns: from
-// one look to the other.
+// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile.
+// *width_ns: from one look to the other.
 static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
                                  uint64_t *width_ns, spyi_text *error) {
     const spy_backend *table = device->backend;

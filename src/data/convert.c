@@ -17,7 +17,8 @@ uint16_t spyi_float_to_half(double value) {
     if (exponent > 15) return (uint16_t)(sign | 0x7c00u);
     if (exponent < -25) return sign;
     mantissa |= 0x10000000000000ull;
-    // Keep 11 bits of a normal number, fewer of a subnormal one. Carries walk into the exponent by themselves.
+    // Keep 11 bits of a normal number, fewer of a subnormal one. Carries walk into the exponent by
+    // themselves.
     int drop = exponent >= -14 ? 42 : 42 + (-14 - exponent);
     uint64_t kept = mantissa >> drop, rest = mantissa & ((1ull << drop) - 1), middle = 1ull << (drop - 1);
     if (rest > middle || (rest == middle && (kept & 1))) ++kept;
@@ -115,7 +116,8 @@ static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     spyi_integer_range(type, &low, &high);
     if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
     if (s->kind == SPYI_SCALAR_SIGNED) return s->i >= low && (s->i < 0 || (uint64_t)s->i <= high);
-    // Whole and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX are not, hence `<`.
+    // Whole and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX are not, hence
+    // `<`.
     if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false; // a NaN fails too
     return s->f < 0 ? (double)(int64_t)s->f == s->f : (double)(uint64_t)s->f == s->f;
 }

@@ -1,4 +1,5 @@
-// What fills tensors from the device's side: one value everywhere, or another tensor's elements. And where they lie.
+// What fills tensors from the device's side: one value everywhere, or another tensor's elements. And where
+// they lie.
 #include "data/device.h"
 
 // >>fill
@@ -40,7 +41,8 @@ static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, sp
     return spyi_record_with(device, &copy.work, uses, 2, false, error);
 }
 
-// Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
+// Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded
+// whole.
 static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_text *error) {
     size_t host_stride = spyi_type_host_stride(t->type);
     uint64_t stride = spyi_type_device_stride(t->type), size = t->end_bytes - t->begin_bytes;
@@ -121,7 +123,8 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     }
 }
 
-// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
+// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes
+// behind it.
 static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
     *element = (char *)spyi_calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
     if (!*element) {

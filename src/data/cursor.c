@@ -1,4 +1,5 @@
-// Cursors: places in host memory by the names of fields, over a tensor's elements or the program's own values.
+// Cursors: places in host memory by the names of fields, over a tensor's elements or the program's own
+// values.
 #include "data/device.h"
 
 // A copy of a tensor's elements in C's layout.

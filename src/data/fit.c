@@ -1,7 +1,8 @@
 // What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
 //
-// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3 int to
-// float, 6 wider without the sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
+// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other
+// sign, 3 int to float, 6 wider without the sign, 8 an interface, 9 needs a check of each value, 20 a number
+// for a whole vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
 #include "data/fit.h"
@@ -45,7 +46,8 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     return 9;
 }
 
-// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
+// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the
+// same.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
     return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
 }

@@ -1,6 +1,6 @@
-// The print buffer: kernels append records to it (src/slang/slangpy_print.slang), the host takes them out once the work is over,
-// and hands them on as text. Hazards: kernels that print count as readers of the buffer, since atomics order them; the
-// host's reset of its header counts as the write.
+// The print buffer: kernels append records to it (src/slang/slangpy_print.slang), the host takes them out
+// once the work is over, and hands them on as text. Hazards: kernels that print count as readers of the
+// buffer, since atomics order them; the host's reset of its header counts as the write.
 #include "data/gpu_print.h"
 
 #include "api/print.h"

@@ -27,7 +27,8 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     }
 }
 
-// Whether a gradient of `grad` elements belongs to values of `type`; a struct's own type is looked for when it is called.
+// Whether a gradient of `grad` elements belongs to values of `type`; a struct's own type is looked for when
+// it is called.
 static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
     if (type->kind == SPYI_TYPE_ARRAY)

@@ -1,8 +1,8 @@
 // What must come before work: nothing, a barrier, or transitions of textures.
 //
-// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same epoch,
-// their parts meet and one of them writes. A texture's part has one layout at a time, for one sort of use: a transition to
-// another one also orders the part's uses before it and after it.
+// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall
+// into the same epoch, their parts meet and one of them writes. A texture's part has one layout at a time,
+// for one sort of use: a transition to another one also orders the part's uses before it and after it.
 #include "data/device.h"
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -147,8 +147,8 @@ static SPYI_HAZARDS_HOT void spyi_memory_note(const spyi_use *use, uint64_t epoc
     s->resource.write_submit = submit;
 }
 
-// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
-// another, whatever epoch it fell into.
+// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that
+// does calls for another, whatever epoch it fell into.
 static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) {
     uint64_t written = spyi_use_storage(use)->write_epoch;
     if (written < device->untracked_epoch) written = device->untracked_epoch;

@@ -1,4 +1,5 @@
-// What backends ask of a device for bringing one's own objects: tensors over memory that is not ours, and where a tensor lies.
+// What backends ask of a device for bringing one's own objects: tensors over memory that is not ours, and
+// where a tensor lies.
 #include "data/device.h"
 
 static spy_tensor *spyi_tensor_over(spy_device *device, const char *function, const spyi_chunk *chunk,

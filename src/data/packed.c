@@ -1,4 +1,5 @@
-// Packed arguments: a copy of an argument, with all that it points to, for calls that give it again and again.
+// Packed arguments: a copy of an argument, with all that it points to, for calls that give it again and
+// again.
 #include "data/device.h"
 
 struct spy_packed {

@@ -1,10 +1,12 @@
 // The caching memory pool of a device.
 //
-// Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
-// the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
-// is recorded later and its hazards put a barrier between the two, so memory is reused in the order of work.
+// Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have
+// a chunk of the driver's alone. A freed block goes to its class's free list at once, while the GPU may still
+// use it: the next user is recorded later and its hazards put a barrier between the two, so memory is reused
+// in the order of work.
 //
-// A new tensor and its release cost next to nothing beside the call that uses it (docs/measurements.md, "New tensors").
+// A new tensor and its release cost next to nothing beside the call that uses it (docs/measurements.md, "New
+// tensors").
 #include "data/device.h"
 
 #define SPYI_SLAB_BYTES ((uint64_t)8 << 20)

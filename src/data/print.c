@@ -1,7 +1,8 @@
-// A tensor's contents as text, in the form of numpy's array2string: brackets, columns of one width, the edges of large ones.
+// A tensor's contents as text, in the form of numpy's array2string: brackets, columns of one width, the edges
+// of large ones.
 //
-// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3, linewidth 75)
-// and the output of numpy 2.4, which tests/unit/test_print.c quotes.
+// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3,
+// linewidth 75) and the output of numpy 2.4, which tests/unit/test_print.c quotes.
 #include "data/device.h"
 
 #define SPYI_PRINT_THRESHOLD 1000.0 // scalars
@@ -16,7 +17,8 @@ typedef struct spyi_digits {
     bool negative;
 } spyi_digits;
 
-// `value`, finite, to 1 + `places` digits. printf may write another decimal point than '.': only its digits count.
+// `value`, finite, to 1 + `places` digits. printf may write another decimal point than '.': only its digits
+// count.
 static spyi_digits spyi_digits_of(double value, int places) {
     spyi_digits d;
     char text[48];
@@ -168,7 +170,8 @@ static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtyp
         spyi_text_add(out, "%*s", (int)c->width, value != value ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    // Places that a value does not need are filled with its next digits behind a shorter mantissa, else with blanks.
+    // Places that a value does not need are filled with its next digits behind a shorter mantissa, else with
+    // blanks.
     spyi_digits d = c->with_exponent ? spyi_digits_of(value, c->places) : spyi_column_digits(c, value, dtype);
     int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
     int first = c->with_exponent ? 0 : d.exponent; // the digit that is the ones' place
@@ -205,7 +208,8 @@ typedef struct spyi_printer {
     spyi_text out;
 } spyi_printer;
 
-// A place in the data: the next dimension of the tensor (its rank: inside an element), what is there, its bytes.
+// A place in the data: the next dimension of the tensor (its rank: inside an element), what is there, its
+// bytes.
 typedef struct spyi_spot {
     uint32_t dim;
     const spyi_type *type;
@@ -329,7 +333,8 @@ static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text 
     }
 }
 
-// Puts a word behind what the line holds, or on a new line if it would pass `width`, which leaves room for brackets. *line counts its characters.
+// Puts a word behind what the line holds, or on a new line if it would pass `width`, which leaves room for
+// brackets. *line counts its characters.
 static void spyi_print_word(spyi_printer *p, const char *word, size_t size, size_t indent, size_t width,
                             size_t *line) {
     if (*line + size > width && *line > indent) {

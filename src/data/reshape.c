@@ -34,9 +34,9 @@ static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const
     return false;
 }
 
-// Strides that walk the tensor's elements in their order under another shape. Groups of dimensions with equal products
-// are matched from the first on; within a group the tensor's must follow each other in memory. Returns the tensor's
-// dimension that does not follow its right neighbour; -1: all is well.
+// Strides that walk the tensor's elements in their order under another shape. Groups of dimensions with equal
+// products are matched from the first on; within a group the tensor's must follow each other in memory.
+// Returns the tensor's dimension that does not follow its right neighbour; -1: all is well.
 // Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
 static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
     uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions but those of size 1
@@ -98,8 +98,8 @@ spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
 
 // >>other element types
 
-// Turns the strides of a view to elements of another size; the last dimension is left out. -1: all can be; else
-// the dimension that cannot.
+// Turns the strides of a view to elements of another size; the last dimension is left out. -1: all can be;
+// else the dimension that cannot.
 static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
     for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
         int64_t bytes = view->strides.dims[i] * from_size;
@@ -109,7 +109,8 @@ static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_si
     return -1;
 }
 
-// Why the tensor cannot be seen as elements of `type`; nothing when it can. Fills the view's shape and strides.
+// Why the tensor cannot be seen as elements of `type`; nothing when it can. Fills the view's shape and
+// strides.
 static void spyi_retype(const spy_tensor *tensor, const spyi_type *type, spy_tensor *view, spyi_text *why) {
     int64_t from = (int64_t)spyi_type_device_stride(tensor->type),
             to = (int64_t)spyi_type_device_stride(type);

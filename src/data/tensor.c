@@ -250,7 +250,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     return found;
 }
 
-// desc.like checked, and what the desc leaves to it: the shape and, when NULL, the element type. false: reported.
+// desc.like checked, and what the desc leaves to it: the shape and, when NULL, the element type. false:
+// reported.
 static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
                            spy_shape *shape, const spyi_type **type) {
     *shape = desc->shape;

@@ -42,8 +42,8 @@ static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
     return a;
 }
 
-// All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
-// though their ranges do.
+// All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not
+// meet though their ranges do.
 SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
     if (!spyi_tensors_may_overlap(a, b)) return false;
     int64_t run_a, run_b;

@@ -1,7 +1,7 @@
 // Elements of tensors to and from host memory in C's layout.
 //
-// Elements that lie apart travel either as one range with everything between them or piece by piece, whichever
-// costs less. Elements between those that are written keep their values.
+// Elements that lie apart travel either as one range with everything between them or piece by piece,
+// whichever costs less. Elements between those that are written keep their values.
 #include "data/device.h"
 
 // >>ranges of bytes
@@ -80,7 +80,8 @@ static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, b
     return *split ? parts : whole;
 }
 
-// Between packed host memory and an image of the box whose element offset 0 is at `image`. Returns the host's end.
+// Between packed host memory and an image of the box whose element offset 0 is at `image`. Returns the host's
+// end.
 static char *spyi_scatter(const spyi_type *type, const spyi_box *box, uint32_t dim, char *image, char *host,
                           bool upload) {
     bool run = dim == box->rank || (dim + 1 == box->rank && box->strides[dim] == 1);
@@ -138,8 +139,8 @@ SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *t, const spyi_box *box, 
 
 // >>elements by their number in row-major order
 
-// Elements first .. first + count of dimensions dim.. of the tensor: a box, with a part of a row before it and
-// another behind it.
+// Elements first .. first + count of dimensions dim.. of the tensor: a box, with a part of a row before it
+// and another behind it.
 static spy_status spyi_elements_move(spy_tensor *t, uint32_t dim, int64_t at, int64_t first, int64_t count,
                                      char *host, bool upload, spyi_text *error) {
     spyi_box box;

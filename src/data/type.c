@@ -340,8 +340,8 @@ bool spyi_type_is_memory(const spyi_type *type) {
     return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
 }
 
-// How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
-// prints with all its defaults and then does not read, is "float3*".
+// How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a
+// pointer, which Slang prints with all its defaults and then does not read, is "float3*".
 static char *spyi_readable_name(spyi_types *types, const char *name) {
     const char *defaults = ", Access.ReadWrite, AddressSpace.Device, DefaultDataLayout>";
     spyi_text out = { NULL, 0, 0 };

@@ -18,7 +18,8 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     return view;
 }
 
-// Checks that a view's elements lie within what the tensor itself sees, through its largest and smallest offset.
+// Checks that a view's elements lie within what the tensor itself sees, through its largest and smallest
+// offset.
 static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, const spy_shape *strides,
                            const spyi_type *type, const char *function) {
     spyi_context *ctx = &parent->object.device->ctx;

@@ -1,9 +1,9 @@
-// Reload: new code for living modules. Functions hold names, so that only what was found by them is found again; plans
-// of the old code leave the cache, and go once the GPU has finished with them.
+// Reload: new code for living modules. Functions hold names, so that only what was found by them is found
+// again; plans of the old code leave the cache, and go once the GPU has finished with them.
 //
-// The work is a job: a module and all that depends on it, compiled outside of the device on a thread of its own
-// (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the old code within
-// the device, which takes microseconds. One job at a time a device.
+// The work is a job: a module and all that depends on it, compiled outside of the device on a thread of its
+// own (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the
+// old code within the device, which takes microseconds. One job at a time a device.
 #include "module/module.h"
 
 typedef struct spyi_reload_event { // for the hook
@@ -151,7 +151,8 @@ static spy_status spyi_reload_look_up(spyi_reload_part *part, spyi_text *error) 
     return SPY_OK;
 }
 
-// The new code is dropped. Its files count as seen until they change again, as those of code that did not compile do.
+// The new code is dropped. Its files count as seen until they change again, as those of code that did not
+// compile do.
 static void spyi_reload_give_up(spyi_reload_job *job) {
     for (size_t i = 0; i < job->count; i++) {
         spy_module *m = job->parts[i].module;
@@ -300,8 +301,8 @@ static void spyi_reload_failed(spyi_reload_run *run, spyi_reload_job *job) {
     spyi_reload_tell(run, failed, job->status, spyi_text_str(&job->error));
 }
 
-// Ends the device's job if that has finished: replaces all of its modules, or nothing. false: not yet, because it compiles,
-// or because a call compiles with the old code.
+// Ends the device's job if that has finished: replaces all of its modules, or nothing. false: not yet,
+// because it compiles, or because a call compiles with the old code.
 static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
     spy_device *device = run->device;
     spyi_reload_job *job = device->reload_job;
@@ -370,8 +371,8 @@ static void spyi_reload_look(spy_device *device) {
     }
 }
 
-// Begins the job of the next module that has changed, the oldest one first. What failed before may have failed for what has
-// changed now.
+// Begins the job of the next module that has changed, the oldest one first. What failed before may have
+// failed for what has changed now.
 static void spyi_reload_next(spyi_reload_run *run, bool background) {
     spy_device *device = run->device;
     spy_module *m = device->modules;
