@@ -191,7 +191,7 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     bool done = spyi_build_wait(b, &wait);
     spyi_long_wait_end(&wait);
     if (!done) {
-        spyi_library_stay(); // the thread needs our code
+        spyi_library_stay(); // the thread runs this library's code
         spyi_logf(&device->ctx, SPY_LOG_LEVEL_WARNING,
                   "%s: the driver's compiler is left to itself until it is done", what);
         return spyi_long_wait_say(&wait, error);

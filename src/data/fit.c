@@ -13,7 +13,7 @@ typedef enum spyi_fit_use {
     SPYI_USE_HOST,  // host data that is copied
     SPYI_USE_LOAD,  // device memory that a kernel loads
     SPYI_USE_STORE, // device memory that a kernel stores to and does not load
-    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
+    SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes: no conversion
 } spyi_fit_use;
 
 static bool spyi_dtype_is_float(spy_dtype d) {
@@ -44,7 +44,7 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
 static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     uint32_t cost = spyi_memory_cost(from, to);
     if (cost != SPYI_NO_FIT) return cost;
-    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // rounds
+    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // values are rounded
     return 9;
 }
 

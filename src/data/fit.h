@@ -11,13 +11,13 @@ typedef struct spyi_fit {
     int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
 } spyi_fit;
 
-// Fills *fit for device memory of `element` that feeds a parameter of `type`. Outputs must have the same
-// scalars. Returns false when the memory cannot feed the parameter.
+// Fills *fit for device memory of `element` that feeds a parameter of `type`; false: it cannot. Outputs must
+// have the same scalars.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
-// The same for device memory that a kernel only stores to: values of `type` are converted by Slang's own
-// rules, but never from or to bool.
+// The same for device memory that is only stored to: Slang converts the values of `type`, but not from or to
+// bool.
 SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
-// The same for host data: its scalars are checked and converted as they are copied, so more types fit.
+// The same for host data: its scalars are converted as they are copied, so more types fit.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 
 #endif // SPYI_FIT_H

@@ -4,7 +4,7 @@
 
 #include "data/resource.h"
 
-// >>storage: a block of device memory, recycled as a whole, so that the hazards of its former use stay with it.
+// >>storage: a block of device memory, recycled undivided, so that hazards of its former use stay with it
 typedef struct spyi_storage spyi_storage;
 struct spyi_storage {
     spyi_resource resource; // first member

@@ -5,7 +5,7 @@
 // linewidth 75) and the output of numpy 2.4, which tests/unit/test_print.c quotes.
 #include "data/device.h"
 
-#define SPYI_PRINT_THRESHOLD 1000.0 // scalars
+#define SPYI_PRINT_THRESHOLD 1000.0 // most scalars of a tensor that is shown in full
 enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
 
 // >>digits of floats
@@ -13,7 +13,7 @@ enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
 typedef struct spyi_digits {
     char digits[24]; // decimal digits without final zeros; "0" for 0
     int count;
-    int exponent; // of the first digit
+    int exponent; // decimal exponent of the first digit
     bool negative;
 } spyi_digits;
 

@@ -1,5 +1,5 @@
-// Resources (memory blocks and textures) and the uses that work makes of them. Barriers, texture layouts,
-// lifetimes and command lists are worked out from these uses alone.
+// Resources (memory blocks, textures) and the uses that work makes of them. Barriers, texture layouts,
+// lifetimes and command lists follow from these uses alone.
 #ifndef SPYI_RESOURCE_H
 #define SPYI_RESOURCE_H
 
@@ -54,7 +54,7 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // >>textures
 
-// The tracked state of one sub-resource: one layer of one level.
+// The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
     uint32_t how;                     // its last use, which its layout is for; 0: not used yet
     uint64_t read_epoch, write_epoch; // epochs of its last read and write
@@ -81,8 +81,7 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
 // The same for work whose uses are all listed and all of buffers.
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
-// For work whose parts went into several batches: moves its uses to the open batch, which is the last of
-// these.
+// For work in several batches: moves its uses to the open one, the last of these.
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
 // After work that failed: takes back the layout changes that were to come before it.
 SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count);

@@ -124,11 +124,10 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
                                            const spyi_type *type);
 // Gives a new tensor the gradients that its desc asks for; false: the error has been reported.
 SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
-// A view that is being made inherits its parent's gradients; when it is measured, views of them follow its
-// new shape.
+// A view that is being made inherits its parent's gradients; when it is measured, it gets views of them.
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
 SPYI_FN void spyi_gradients_follow(spy_tensor *view);
 SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
-SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // gives it those of `from`
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // takes those of `from`
 
 #endif // SPYI_TENSOR_H

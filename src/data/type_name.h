@@ -1,4 +1,4 @@
-// Spells the names of types as Slang code does, and splits names of generic types into their parts.
+// Spells names of types as Slang code does, and splits them into parts.
 #ifndef SPYI_TYPE_NAME_H
 #define SPYI_TYPE_NAME_H
 

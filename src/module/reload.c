@@ -12,10 +12,10 @@ typedef struct spyi_reload_event { // one call of the hook, to be made later
     char *message;
 } spyi_reload_event;
 
-typedef struct spyi_reload_run { // one public call
+typedef struct spyi_reload_run { // state of one public call
     spy_device *device;
     const char *function;
-    spy_status status; // status of the first failure
+    spy_status status; // that of the first failure
     spy_reload_info info;
     spyi_reload_event *events;
     size_t event_count;
@@ -23,11 +23,11 @@ typedef struct spyi_reload_run { // one public call
 
 typedef struct spyi_reload_function {
     spy_function *function;
-    spyi_overloads overloads; // in the new code
+    spyi_overloads overloads; // those in the new code
     bool known;
 } spyi_reload_function;
 
-typedef struct spyi_reload_part { // one module
+typedef struct spyi_reload_part { // one module of a job
     spy_module *module;           // retained
     spyi_reload_function *functions;
     size_t function_count;
