@@ -17,7 +17,7 @@ SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, cons
 // To be called after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a bad
 // index, and clears the record. `function`: the name that the caller's message begins with; or NULL.
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
-// The same, reported as the device's error under the name of a public function.
+// Like spyi_bounds_take(), but reports the error under the name of a public function.
 SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
 
 #endif // SPYI_BOUNDS_H

@@ -33,7 +33,7 @@ struct spy_device {
     spyi_types *types;
     const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once, so that calls need not lock `types`
     spyi_pool pool;
-    spyi_storage *readback;            // what the running call gives to host memory
+    spyi_storage *readback;            // memory for results that the running call reads back
     uint64_t readback_submit;          // batch of the call that left `readback` without waiting; 0: none
     struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
     struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off

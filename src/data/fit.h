@@ -14,10 +14,9 @@ typedef struct spyi_fit {
 // Fills *fit for device memory of `element` that feeds a parameter of `type`; false: it cannot. Outputs must
 // have the same scalars.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
-// The same for device memory that is only stored to: Slang converts the values of `type`, but not from or to
-// bool.
+// Like spyi_fit_memory(), for device memory that is only stored to. Slang converts scalars, but no bools.
 SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
-// The same for host data: its scalars are converted as they are copied, so more types fit.
+// Like spyi_fit_memory(), for host data. Its scalars are converted as they are copied, so more types fit.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 
 #endif // SPYI_FIT_H

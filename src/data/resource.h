@@ -77,13 +77,13 @@ SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 // the work may also use memory that `uses` does not list. The returned transitions are valid until the next
 // call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
-// To be called after that work was recorded, with its status.
+// To be called when the work of spyi_take_uses() was recorded, with its status.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
-// The same for work whose uses are all listed and all of buffers.
+// Like spyi_uses_done(), for work that uses listed buffers only.
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
 // For work in several batches: moves its uses to the open one, the last of these.
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
-// After work that failed: takes back the layout changes that were to come before it.
+// After work that failed: takes back the layout changes that `before` noted.
 SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count);
 
 #endif // SPYI_RESOURCE_H

@@ -78,7 +78,7 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
 SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *tensor);
 // Returns whether an element of `a` can share bytes with an element of `b`.
 SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b);
-// The same by their first and last bytes alone, which is also true of two columns of one matrix.
+// Compares only the first and last bytes, and so returns true for two columns of one matrix.
 static inline bool spyi_tensors_may_overlap(const spy_tensor *a, const spy_tensor *b) {
     return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
 }

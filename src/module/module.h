@@ -53,8 +53,8 @@ typedef struct spyi_code_listener {
     void (*forget)(spy_device *device, const spy_function *function);
     // Called after a reload: starts threads that compile the new code of prepared calls.
     void (*reloaded)(spy_device *device);
-    void (*collect)(spy_device *device);        // takes over what these threads have made
-    bool (*renewing)(const spy_device *device); // whether such a thread is still compiling
+    void (*collect)(spy_device *device);        // takes over what compile threads have made
+    bool (*renewing)(const spy_device *device); // whether a compile thread is still at work
 } spyi_code_listener;
 
 // >>outside.c
@@ -67,7 +67,7 @@ SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module
 SPYI_FN void spyi_step_out_to_make(spy_device *device, spyi_outside *outside, spy_module *module,
                                    const void *work, const void *key, size_t key_size);
 SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
-// The same for work on another thread: mark its begin and its end, both called inside the device.
+// Mark the begin and the end of such work on another thread; both are called inside the device.
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
 SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
 // Waits outside of the device until no thread makes what `work` and `key` identify.
