@@ -1,11 +1,11 @@
-// The constructors of spy_arg: what a caller writes into SPY_ARGS. Nothing is checked here, for there is no
-// device to report to; the call says what does not fit.
+// The constructors of spy_arg, with which a caller fills SPY_ARGS. They check nothing, since they have no
+// device to report to; the call reports what does not fit.
 #include "api/gradient.h"
 #include "data/device.h"
 
-// Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
-// cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with the map cleared, gcc 12 at -O2
-// copies after all (docs/measurements.md, "Small costs of a call").
+// Fills the variable that a constructor returns, in place: filling another one and copying it would cost ten
+// times as much. `dims` is set by the constructors of host arrays alone, and `_map` only up to `_map_count`:
+// if `_map` were cleared, gcc 12 at -O2 would copy after all (docs/measurements.md, "Small costs of a call").
 static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
                          spy_dtype dtype) {
     arg->name = name;
@@ -78,7 +78,7 @@ spy_arg spy_arg_f64(const char *name, double value) {
     return arg;
 }
 
-// >>scalars out and inout: the value lies in the caller's memory, of the size that dtype says
+// >>scalars out and inout: `value` points to the caller's memory, one scalar of the argument's dtype
 
 #define SPYI_RESULT(kind, direction, dtype)                                                                  \
     spy_arg arg;                                                                                             \
@@ -173,7 +173,8 @@ spy_arg spy_inout_result(const char *name, spy_result *result) {
     return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
 }
 
-// A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
+// A rank beyond SPY_MAX_RANK stays in `count`, so that the call refuses it; `dims` then holds the first sizes
+// only.
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {
     spy_arg arg;
@@ -259,8 +260,8 @@ spy_arg spy_map_value(spy_arg arg) {
     return arg;
 }
 
-// As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
-// both out of range), are left for the call to refuse.
+// The call refuses a count beyond SPY_MAX_RANK, and a dimension that does not fit into int8_t, which is
+// stored as -128 or 127, both out of range.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
     arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;

@@ -1,17 +1,18 @@
-// desc.check_bounds on the host: one record for each device, which the first bad index of a kernel claims, and the names of
-// the arguments that tensors in kernels are numbered by.
+// desc.check_bounds on the host. A device has one record, which the first bad index in a kernel fills, and a
+// list of sites: the arguments whose numbers the tensors in kernels carry.
 #include "data/bounds.h"
 
-enum { SPYI_BOUNDS_WORDS = 28 }; // of the record, see slangpy_bounds.slang
-enum { SPYI_BOUNDS_COMPLETE = 2 };
+enum { SPYI_BOUNDS_WORDS = 28 };   // size of the record in words, see slangpy_bounds.slang
+enum { SPYI_BOUNDS_COMPLETE = 2 }; // word 0 of a record that a kernel has written
 
+// One argument of one function, both by name.
 typedef struct spyi_site {
     char *function, *argument;
 } spyi_site;
 
 typedef struct spyi_bounds {
     spyi_storage *storage;
-    spyi_mutex lock; // guards the sites: compile threads bind, too
+    spyi_mutex lock; // guards the sites: compile threads add to them, too
     spyi_site *sites;
     uint32_t count, capacity;
 } spyi_bounds;
@@ -21,7 +22,7 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     const spyi_storage *storage = device->bounds->storage;
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
     spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
-    // Else the next look could come before it.
+    // Wait, or the next look at the record could come before the upload.
     if (status == SPY_OK) status = device->backend->wait(device->gpu, device->base->open, UINT64_MAX, error);
     return status;
 }
@@ -61,7 +62,8 @@ SPYI_FN void spyi_bounds_destroy(spy_device *device) {
     device->bounds = NULL;
 }
 
-// Inside the lock.
+// Returns the number (from 1) of an argument, which is added if new; 0: out of memory. The caller holds the
+// lock.
 static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
     for (uint32_t i = 0; i < b->count; i++)
         if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)
@@ -138,8 +140,8 @@ static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint
     spyi_text_add(error, "; %s", became[access]);
 }
 
-// The work that was waited for is done, so that the record can be read without waiting. What other work, which still
-// runs, is writing just now is told next time.
+// The work that was waited for is done, so that the record can be read without waiting. If work that still
+// runs is writing the record just now, the next call reports it.
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
     spyi_bounds *b = device->bounds;
     uint32_t record[SPYI_BOUNDS_WORDS];

@@ -1,21 +1,23 @@
-// desc.check_bounds: what kernels noted of an index outside a tensor's shape.
+// desc.check_bounds: the device's record of the first tensor index outside a shape, reported as an error.
 #ifndef SPYI_BOUNDS_H
 #define SPYI_BOUNDS_H
 
 #include "data/device.h"
 
-#define SPYI_BOUNDS_GRADIENT 0x80000000u // beside a site: its tensor's gradient
+#define SPYI_BOUNDS_GRADIENT 0x80000000u // with a site: the index was into its tensor's gradient
 
-// Without desc.check_bounds there is no `device->bounds`, and all but create do nothing.
-// *address: where kernels note the first bad index (src/slang/slangpy_bounds.slang).
+// Creates `device->bounds`. *address: where kernels note the first bad index
+// (src/slang/slangpy_bounds.slang). Without desc.check_bounds nobody calls it, and the functions below do
+// nothing.
 SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
 SPYI_FN void spyi_bounds_destroy(spy_device *device);
-// The number of an argument in the record, from any thread; 0: indices are not checked, or no memory is left for its name.
+// Returns an argument's number in the record, from 1; 0: indices are not checked, or memory ran out. Threads:
+// any.
 SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
-// After a wait: SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted an index, which is forgotten then. `function`:
-// the called function's name, when the error begins with it; or NULL.
+// To be called after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a bad
+// index, and clears the record. `function`: the name that the caller's message begins with; or NULL.
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
-// The same, reported as the device's error under the name of a public function.
+// Like spyi_bounds_take(), but reports the error under the name of a public function.
 SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
 
 #endif // SPYI_BOUNDS_H

@@ -1,13 +1,15 @@
-// Kernels from the backend, each made on a thread of its own, so that a caller need not stay with a driver that compiles for
-// long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with copies of all that it reads.
+// Has the backend make kernels, each on a thread of its own, so that a caller need not wait for a driver that
+// compiles for long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with
+// copies of all that it reads.
 //
-// What was left is the device's. A later call that needs the very kernel waits for it, or finds it done. When the device is
-// released meanwhile, the thread takes over what its work still needs (the backend's device, the context) and frees it at its
-// end, so that a program can leave at once. Two things the thread must not outlive: an engine's device and the program's
-// allocator; with these the release waits.
+// A build whose caller has left belongs to the device. A later call that needs the same kernel waits for that
+// build, or finds it done. When the device is released meanwhile, the thread takes over what its work still
+// needs (the backend's device, the context) and frees it at its end, so that a program can leave at once. The
+// thread must not outlive an engine's device or the program's allocator; with either of these the release
+// waits.
 #include "data/device.h"
 
-// Drivers' compilers recurse. Only what is used takes memory.
+// Drivers' compilers recurse deeply. Only the part of the stack that is used takes memory.
 #define SPYI_BUILD_STACK_BYTES ((size_t)64 << 20)
 
 struct spyi_build {
@@ -15,14 +17,15 @@ struct spyi_build {
     spy_device *device;
     spyi_thread thread;
     bool started; // its thread has not been joined
-    bool done;    // under device->builds.lock
+    bool done;    // guarded by device->builds.lock
     // The result.
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
-    spyi_text blob;  // what compile has made, where the device keeps it
-    uint32_t failed; // allocations
-    // The task: the profile, the desc with NULL for its pointers, then what they lead to. Without `compiles` the code is a blob.
+    spyi_text blob;  // what was compiled, where device->keep_programs is set
+    uint32_t failed; // number of allocations that failed on the thread
+    // The task. `bytes` holds the profile, the desc with NULL for its pointers, and what these point to;
+    // equal bytes mean equal kernels. Without `compiles` the code is a blob, which is only loaded.
     bool compiles;
     spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
@@ -32,7 +35,8 @@ struct spyi_build {
 
 // >>copies of a desc
 
-// Adds an array to the bytes; where there is memory for them, its place goes to *at.
+// Adds an array of `size` bytes to b->bytes and sets *at to its copy. While b->bytes is NULL, only b->size
+// grows.
 static void spyi_build_add(spyi_build *b, const void *data, size_t size, const void **at) {
     if (b->bytes && data) {
         memcpy(b->bytes + b->size, data, size);
@@ -56,8 +60,8 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
     spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
-    spyi_build_add(b, desc->iface.parameters,
-                   desc->iface.parameter_count * sizeof *desc->iface.parameters, &parameters);
+    spyi_build_add(b, desc->iface.parameters, desc->iface.parameter_count * sizeof *desc->iface.parameters,
+                   &parameters);
     b->desc = plain;
     b->desc.label = (const char *)label;
     b->desc.code = code;
@@ -78,7 +82,7 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
     spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
     if (!b) return NULL;
     b->device = device;
-    spyi_build_add_all(b, profile, desc); // measures
+    spyi_build_add_all(b, profile, desc); // only computes b->size
     b->bytes = (char *)spyi_calloc(1, b->size);
     if (b->bytes) {
         spyi_build_add_all(b, profile, desc);
@@ -93,7 +97,7 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
 static void spyi_build_make(spyi_build *b) {
     spy_device *device = b->device;
     spyi_text blob = { NULL, 0, 0 };
-    spyi_kernel_desc desc = b->desc; // of the blob
+    spyi_kernel_desc desc = b->desc; // what is loaded: with the compiled blob as its code
     uint32_t failed = spyi_failed_allocations();
     b->status = SPY_OK;
     if (b->compiles) {
@@ -108,7 +112,7 @@ static void spyi_build_make(spyi_build *b) {
     b->failed = spyi_failed_allocations() - failed;
 }
 
-// A released device ends with the last of its builds.
+// Returns whether all builds whose callers have left are done.
 static bool spyi_builds_over(const spyi_builds *builds) {
     const spyi_build *b = builds->left;
     while (b && b->done) b = b->next;
@@ -135,7 +139,8 @@ static void spyi_build_join(spyi_build *b) {
     b->started = false;
 }
 
-// Of those that were left: the one that makes this very kernel, which is the caller's from now on; NULL: there is none.
+// Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL:
+// there is none.
 static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
     spyi_mutex_lock(&builds->lock);
     spyi_build **at = &builds->left;
@@ -147,7 +152,7 @@ static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted
     return found;
 }
 
-// false: the caller has left.
+// Waits for the build; false: the caller is to leave, and the build is now in builds->left.
 static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
     spyi_builds *builds = &b->device->builds;
     spyi_mutex_lock(&builds->lock);
@@ -177,7 +182,7 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
         b = left;
     } else {
         b->started = spyi_thread_start_deep(&b->thread, spyi_build_thread, b, SPYI_BUILD_STACK_BYTES);
-        if (!b->started) { // no thread is to be had: this one stays until the end
+        if (!b->started) { // no thread could be started: this thread builds
             spyi_build_make(b);
             b->done = true;
         }
@@ -186,7 +191,7 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     bool done = spyi_build_wait(b, &wait);
     spyi_long_wait_end(&wait);
     if (!done) {
-        spyi_library_stay(); // the thread needs our code
+        spyi_library_stay(); // the thread runs this library's code
         spyi_logf(&device->ctx, SPY_LOG_LEVEL_WARNING,
                   "%s: the driver's compiler is left to itself until it is done", what);
         return spyi_long_wait_say(&wait, error);

@@ -1,14 +1,15 @@
-// The GPU's clock: its ticks as nanoseconds, and how it stands to the host's.
+// The GPU's clock: converts its ticks to nanoseconds, and relates it to the host's clock
+// (spy_get_calibration).
 #include "data/device.h"
 
-// The period's whole part exactly, so that large times keep their digits.
+// The integral part of the period is multiplied in integers, so that large times keep their digits.
 SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
     uint64_t whole = (uint64_t)period_ns;
     return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
 }
 
-// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile. *width_ns: from
-// one look to the other.
+// Has the GPU store its time between two readings of the host's clock, while no other work runs. *host_ns is
+// the middle of the two readings, *width_ns the time between them.
 static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
                                  uint64_t *width_ns, spyi_text *error) {
     const spy_backend *table = device->backend;
@@ -44,7 +45,8 @@ static spy_status spyi_get_calibration(spy_device *device, spy_calibration *cali
     spy_tensor *tensor =
         spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &one, "calibration", error, &status);
     if (!tensor) return status;
-    // The first one may make what notes the time, and any may be held up: the shortest is the one to trust.
+    // The first measurement may create what stores the time, and any may be delayed: the shortest one is the
+    // most exact.
     for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
         uint64_t ticks = 0, host = 0, width = 0;
         status = spyi_calibrate(device, tensor, &host, &width, error);

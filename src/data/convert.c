@@ -1,4 +1,5 @@
-// Scalars from one dtype to another, with the rules for what fits. Source: design.md, "Values and types".
+// Converts scalars from one dtype to another, with the rules for which values fit. Source: design.md, "Values
+// and types".
 #include "data/type.h"
 
 // >>half
@@ -17,7 +18,8 @@ uint16_t spyi_float_to_half(double value) {
     if (exponent > 15) return (uint16_t)(sign | 0x7c00u);
     if (exponent < -25) return sign;
     mantissa |= 0x10000000000000ull;
-    // Keep 11 bits of a normal number, fewer of a subnormal one. Carries walk into the exponent by themselves.
+    // Keep 11 bits of a normal number, fewer of a subnormal one. A carry out of the mantissa adds 1 to the
+    // exponent.
     int drop = exponent >= -14 ? 42 : 42 + (-14 - exponent);
     uint64_t kept = mantissa >> drop, rest = mantissa & ((1ull << drop) - 1), middle = 1ull << (drop - 1);
     if (rest > middle || (rest == middle && (kept & 1))) ++kept;
@@ -42,7 +44,7 @@ double spyi_half_to_float(uint16_t half) {
     return value;
 }
 
-// >>one scalar: read into the widest type of its kind, check, write
+// >>one scalar: read into the widest signed, unsigned or float type, check, write
 
 typedef enum spyi_scalar_kind {
     SPYI_SCALAR_SIGNED,
@@ -115,19 +117,20 @@ static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     spyi_integer_range(type, &low, &high);
     if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
     if (s->kind == SPYI_SCALAR_SIGNED) return s->i >= low && (s->i < 0 || (uint64_t)s->i <= high);
-    // Whole and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX are not, hence `<`.
+    // A float must be integral and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX
+    // are not, hence `<`.
     if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false; // a NaN fails too
     return s->f < 0 ? (double)(int64_t)s->f == s->f : (double)(uint64_t)s->f == s->f;
 }
 
 static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
-    // Two's complement makes one 64-bit pattern of all three kinds.
+    // By two's complement the low bits of these 64 are right for signed and unsigned types of any size.
     uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
     if (type == SPY_DTYPE_FLOAT16) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
                    : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
                                                    : (double)s->u;
-        uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
+        uint16_t half = spyi_float_to_half(v); // double rounds only integers that are beyond half's range
         memcpy(to, &half, sizeof half);
     } else if (type == SPY_DTYPE_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
         float v = s->kind == SPYI_SCALAR_FLOAT    ? (float)s->f
@@ -165,7 +168,7 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
     }
 }
 
-// >>runs: the pairs that numpy's and Python's own types make common, in loops that compilers vectorise
+// >>runs: common pairs of dtypes (those of numpy and Python), in loops that compilers vectorise
 
 #define SPYI_RUN(from_ctype, to_ctype, fits)                                                                 \
     {                                                                                                        \
@@ -185,7 +188,7 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         return true;                                                                                         \
     }
 
-// false: none of these pairs. *done: whether all numbers fit.
+// Converts numbers of a common pair of dtypes; false: it is another pair. *done: whether all numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
     if (from == SPY_DTYPE_FLOAT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(double, float, true);
@@ -211,7 +214,7 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
     }
     bool done = false;
     if (spyi_convert_run(out, to_type, in, from_type, count, &done)) return done;
-    for (size_t i = 0; i < count; ++i) { // all are checked before the first is written
+    for (size_t i = 0; i < count; ++i) { // check all values before the first is written
         spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
         if (!spyi_scalar_fits(&s, to_type)) return false;
     }

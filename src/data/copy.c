@@ -1,11 +1,13 @@
-// What fills tensors from the device's side: one value everywhere, or another tensor's elements. And where they lie.
+// Fills tensors on the device, with one value or with another tensor's elements, and returns the device
+// address of a tensor.
 #include "data/device.h"
 
 // >>fill
 
-#define SPYI_FILL_BYTES 65536u // uploaded at most; the device doubles it from there
+#define SPYI_FILL_BYTES 65536u // most bytes to upload; copies on the device double them from there
 
-// All elements of a contiguous tensor from one element's device bytes: the GPU repeats 4 bytes by itself.
+// Returns whether a contiguous tensor whose elements all have these device bytes repeats 4 bytes, *pattern,
+// so that the GPU's fill can write it.
 static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32_t *pattern) {
     size_t stride = spyi_type_device_stride(t->type);
     uint64_t grid = t->object.device->base->limits.fill_alignment;
@@ -27,7 +29,7 @@ static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *er
     return spyi_record_with(device, &fill.work, &use, 1, false, error);
 }
 
-// The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
+// Copies the tensor's first `size` bytes to `at` bytes behind its beginning; `size` is at most `at`.
 static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
@@ -40,7 +42,8 @@ static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, sp
     return spyi_record_with(device, &copy.work, uses, 2, false, error);
 }
 
-// Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
+// Uploads some elements and has the device double them until all are set. All elements of strided tensors are
+// uploaded.
 static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_text *error) {
     size_t host_stride = spyi_type_host_stride(t->type);
     uint64_t stride = spyi_type_device_stride(t->type), size = t->end_bytes - t->begin_bytes;
@@ -66,7 +69,7 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     return status;
 }
 
-// The tensor without what repeats its elements: stretched dimensions are written once.
+// Returns the tensor with size 1 in each dimension of stride 0, so that each element is written once.
 static spy_tensor spyi_without_repeats(const spy_tensor *t) {
     spy_tensor once = *t;
     for (uint32_t i = 0; i < once.shape.rank; i++)
@@ -94,7 +97,7 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
     return status;
 }
 
-// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
+// Sets every scalar of one element in C's layout to `value`; false: the value does not fit into one of them.
 static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
     case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
@@ -121,7 +124,8 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     }
 }
 
-// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
+// Allocates one element in C's layout, with every scalar set to `value`, and behind it zeros of the size of
+// one element in the device's layout.
 static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
     *element = (char *)spyi_calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
     if (!*element) {
@@ -190,7 +194,8 @@ spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t 
 
 // >>copy
 
-// Whether one is the other with other scalars at most: a conversion scalar by scalar is then meant.
+// Returns whether the types differ at most in their scalars, so that elements can be converted scalar by
+// scalar.
 static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
     if (a == b) return true;
     if (a->kind != b->kind) return false;
@@ -215,7 +220,8 @@ static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_
     spyi_text_add(error, ", does not fit into %s", spy_dtype_name(to->type->scalar));
 }
 
-// Reads all of `from` before `to` is written, so they may overlap.
+// Copies and converts through host memory. It reads all of `from` before it writes `to`, so that they may
+// overlap.
 static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_text *error) {
     size_t count = (size_t)to->element_count;
     size_t from_size = count * spyi_type_host_stride(from->type),
@@ -229,8 +235,8 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     }
     if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
     if (status == SPY_OK && converted != data) {
-        size_t scalars =
-            from_size / spyi_scalar_size(from->type->scalar); // all there is: C pads none of these
+        // No padding: the types that are converted have none in C.
+        size_t scalars = from_size / spyi_scalar_size(from->type->scalar);
         if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
             spyi_report_misfit(data, from->type->scalar, to, scalars, error);
             status = SPY_ERROR_OUT_OF_RANGE;
@@ -242,7 +248,7 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     return status;
 }
 
-// Elements that lie next to each other in both, counted from the last dimension.
+// Returns how many elements, counted from the last dimension, lie next to each other in both tensors.
 static int64_t spyi_common_run(const spy_tensor *a, const spy_tensor *b) {
     int64_t run = 1;
     for (uint32_t i = a->shape.rank; i-- > 0;) {
@@ -252,7 +258,8 @@ static int64_t spyi_common_run(const spy_tensor *a, const spy_tensor *b) {
     return run;
 }
 
-// Run by run on the device. None meets another one, so that one barrier serves all.
+// Copies on the device, `run` elements at a time. The tensors do not overlap, so that one barrier before the
+// first copy serves all.
 static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, spyi_text *error) {
     spy_device *device = to->object.device;
     spyi_storage *out = to->storage, *in = from->storage;
@@ -280,11 +287,12 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
         }
     }
     spyi_uses_done(device, &before, false, status);
-    spyi_note_batch(device, uses, 2); // many fill several
+    spyi_note_batch(device, uses, 2); // many copies fill several batches
     return status;
 }
 
-// One recorded copy costs the device about what 4 KiB through host memory cost; below 64 waiting costs more.
+// Returns whether copies on the device are cheaper than a copy through host memory. One recorded copy costs
+// the device about as much as 4 KiB through host memory; up to 64 copies cost less than waiting for the GPU.
 static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
     return runs <= 64 || run_bytes >= 4096;
 }
@@ -295,7 +303,7 @@ static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) 
     if (spyi_tensors_overlap(to, from)) {
         if (same_type && to->offset_bytes == from->offset_bytes &&
             memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
-            return SPY_OK; // to itself
+            return SPY_OK; // a copy of the tensor to itself
         return spyi_copy_through_host(to, from, error);
     }
     int64_t run = spyi_common_run(to, from), size = (int64_t)spyi_type_device_stride(to->type);
@@ -343,7 +351,7 @@ spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from) {
     return status;
 }
 
-// >>where it lies
+// >>the address of a tensor
 
 uint64_t spy_tensor_address(spy_tensor *tensor) {
     const char *function = "spy_tensor_address";

@@ -1,4 +1,5 @@
-// Cursors: places in host memory by the names of fields, over a tensor's elements or the program's own values.
+// Cursors find places in host memory by the names of fields: in a copy of a tensor's elements, or in the
+// program's own values.
 #include "data/device.h"
 
 // A copy of a tensor's elements in C's layout.
@@ -7,7 +8,7 @@ typedef struct spyi_cursor_range {
     spy_tensor *tensor; // retained
     int64_t first, count;
     char *data;
-    bool *written;                             // by element: differs from the tensor
+    bool *written;                             // by element: whether it was written since the last apply
     struct spyi_cursor_range *previous, *next; // in device.cursor_ranges
 } spyi_cursor_range;
 
@@ -21,7 +22,7 @@ static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
     return (const spyi_type *)c->_type;
 }
 
-// A range is an array of elements that has no type of its own.
+// Returns whether the cursor stands for all elements of its range; else it stands in element c->_index.
 static bool spyi_cursor_is_range(const spy_cursor *c) {
     return c->_index < 0;
 }
@@ -36,7 +37,7 @@ static char *spyi_cursor_data(const spy_cursor *c) {
     return (char *)c->_data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->_index * element) + c->_offset;
 }
 
-// Whether it stands somewhere; reports if not.
+// Reports a cursor that stands nowhere or has been released.
 static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
     if (!c->_type)
         return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
@@ -53,7 +54,8 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     return c;
 }
 
-// Parts that [i] counts; 0: none. *part: their type, in C's layout one behind the other.
+// Returns the number of parts that [i] can select, 0: none. *part: their type; in C's layout they follow each
+// other.
 static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;
@@ -61,7 +63,8 @@ static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) 
     return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
 }
 
-// The path from an element to `type` at `offset`: no two places of one type lie at one offset.
+// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false: there is
+// none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
 static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
                            spyi_text *out) {
     const spyi_type *part;
@@ -84,7 +87,8 @@ static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type
     return false;
 }
 
-// "[2].light.color", "light.color" in a range of one element, "the range" for all of it.
+// Appends the cursor's path: "[2].light.color", or "light.color" in a range of one element, or "the 3
+// elements" for a range of three.
 static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
     if (spyi_cursor_is_range(c)) {
         spyi_text_add(out, "the %lld elements", (long long)c->_count);
@@ -97,7 +101,7 @@ static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
     if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->_index);
 }
 
-// Reports `what` of a place under the function's name and frees it.
+// Reports the text `what` with the function's name and the cursor's path before it, and frees it.
 static spy_status spyi_cursor_fail(const spy_cursor *c, spy_status status, const char *function,
                                    spyi_text *what) {
     spyi_text path = { NULL, 0, 0 };
@@ -115,7 +119,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
     return spyi_cursor_type(c)->display;
 }
 
-// To part `index`; false: `what` and *status say why not.
+// Moves the cursor to part `index`; false: `what` and *status say why not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
     int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
@@ -150,7 +154,7 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
         spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
 }
 
-// To the field or component of that name.
+// Moves the cursor to the field or component of that name; false: `what` and *status say why not.
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
@@ -184,7 +188,8 @@ static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_te
     return false;
 }
 
-// One step of a path: "[3]" or "name", with the dot before it. Gives what follows; NULL: it failed.
+// Takes one step of a path: "[3]", or "name" with the dot before it. Returns the rest of the path; NULL: the
+// step failed.
 static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spyi_text *what,
                                   spy_status *status) {
     *status = SPY_ERROR_INVALID_ARGUMENT;
@@ -253,12 +258,12 @@ static size_t spyi_cursor_scalar_count(const spyi_type *type) {
 }
 
 typedef struct spyi_cursor_work {
-    bool write;      // values to the place; else the other way
-    bool check;      // only whether they fit
-    spy_dtype dtype; // of values
+    bool write;      // from `values` to the place; else from the place to `values`
+    bool check;      // only check whether the values fit
+    spy_dtype dtype; // of `values`
     char *values;
-    size_t done;      // scalars
-    const char *stop; // the one that does not fit, and the type it does not fit into
+    size_t done;      // scalars so far
+    const char *stop; // the scalar that does not fit, and the two dtypes
     spy_dtype stop_from, stop_to;
 } spyi_cursor_work;
 
@@ -283,7 +288,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
     return true;
 }
 
-// Walks all scalars of a place.
+// Copies or checks all scalars of a place; false: w->stop does not fit.
 static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
     const spyi_type *type = spyi_cursor_type(c);
     char *at = spyi_cursor_data(c);
@@ -300,7 +305,7 @@ static void spyi_cursor_written(const spy_cursor *c) {
     for (int64_t i = 0; i < n; i++) c->_range->written[first + i] = true;
 }
 
-// dtype, count and pointer of a read or write.
+// Checks dtype, count and pointer of a read or write, and replaces the default dtype.
 static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *function, spy_dtype *dtype,
                                            size_t count, const void *values) {
     size_t expected =
@@ -327,7 +332,7 @@ static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function,
     spyi_cursor_work w;
     memset(&w, 0, sizeof w);
     w.write = write;
-    w.check = true; // nothing is changed before all are known to fit
+    w.check = true; // the first walk checks that all values fit; nothing is changed before
     w.dtype = dtype;
     w.values = (char *)values;
     if (!spyi_cursor_walk(c, &w)) {
@@ -395,7 +400,6 @@ SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
     spyi_retire_object(device, &range->object, sizeof *range);
 }
 
-// An empty range, linked to its device and tensor; NULL: out of memory.
 static void spyi_cursor_range_release(spyi_object *object) {
     spyi_cursor_range_free((spyi_cursor_range *)(void *)object);
 }
@@ -405,11 +409,13 @@ SPYI_FN void spyi_cursors_attach(spy_device *device) {
     device->ctx.tables[SPYI_KIND_CURSOR - SPYI_KIND_DEVICE] = &table;
 }
 
+// Returns a new range with zeroed data, linked to its device and tensor; NULL: out of memory.
 static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
     spy_device *device = tensor->object.device;
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
     size_t size = spyi_type_host_stride(tensor->type);
-    bool some = (uint64_t)count < SIZE_MAX / 2 / size; // a view may repeat elements beyond all memory
+    // A view that repeats elements may have more than fit into memory.
+    bool some = (uint64_t)count < SIZE_MAX / 2 / size;
     char *data = some ? (char *)spyi_calloc((size_t)count + 1, size) : NULL;
     bool *written = some ? (bool *)spyi_calloc((size_t)count + 1, sizeof *written) : NULL;
     if (!range || !data || !written) {
@@ -470,7 +476,8 @@ spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
 spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data, size_t size_bytes) {
     const char *function = "spy_cursor_over";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
-    spy_device *device = ((const spyi_object *)(const void *)module)->device; // an object begins so
+    // Every object begins with spyi_object.
+    spy_device *device = ((const spyi_object *)(const void *)module)->device;
     spy_cursor cursor = spyi_cursor_nowhere(device);
     const spyi_type *type =
         spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name ? type_name : "", function);
@@ -514,7 +521,7 @@ void spy_release_cursor(spy_cursor cursor) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
 }
 
-// The dtype of all scalars; SPY_DTYPE_DEFAULT: they differ.
+// Returns the dtype of all scalars of the type; SPY_DTYPE_DEFAULT: they differ.
 static spy_dtype spyi_common_dtype(const spyi_type *type) {
     spy_dtype dtype = SPY_DTYPE_DEFAULT;
     while (type->element) type = type->element;

@@ -1,4 +1,5 @@
-// What a device tells of itself, where it writes its kernels, and the last part of its release.
+// Information about devices, the directory for dumps of a device's kernels, and the last step of a device's
+// release.
 #include "data/device.h"
 
 // >>information
@@ -47,7 +48,7 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     return status;
 }
 
-// What a build needs that the driver is not done with.
+// Frees what the driver may need until the last build is done: builds, the backend's device, the context.
 SPYI_FN void spyi_device_free(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     spyi_builds_free(device);

@@ -1,7 +1,8 @@
-// What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
+// Says how element types in memory feed parameter types, and what the conversions of scalars cost.
 //
-// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3 int to
-// float, 6 wider without the sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
+// The costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other
+// sign, 3 int to a wider float, 4 int to a float that rounds it, 6 wider without the sign, 8 an interface, 9
+// needs a check of each value or converts a stored result, 20 a number for all components of a vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
 #include "data/fit.h"
@@ -12,7 +13,7 @@ typedef enum spyi_fit_use {
     SPYI_USE_HOST,  // host data that is copied
     SPYI_USE_LOAD,  // device memory that a kernel loads
     SPYI_USE_STORE, // device memory that a kernel stores to and does not load
-    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
+    SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes: no conversion
 } spyi_fit_use;
 
 static bool spyi_dtype_is_float(spy_dtype d) {
@@ -22,7 +23,8 @@ static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
 
-// Converting scalars inside a kernel: values are not looked at, so what could lose them is refused.
+// Cost of converting scalars inside a kernel. No value is checked, so conversions that could lose values are
+// refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
     size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
@@ -34,18 +36,20 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
         return to_size > from_size ? 3 : 4;
     }
     if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
-    return to_size == from_size ? 2 : SPYI_NO_FIT; // before any float
+    return to_size == from_size ? 2 : SPYI_NO_FIT; // same width, other sign: preferred to any float
 }
 
-// Converting host scalars: each value is checked when it is copied, so only the order of preference matters.
+// Cost of converting host scalars. Each value is checked when it is copied, so that the cost only orders
+// overloads.
 static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     uint32_t cost = spyi_memory_cost(from, to);
     if (cost != SPYI_NO_FIT) return cost;
-    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // rounds
+    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // values are rounded
     return 9;
 }
 
-// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
+// Cost of converting a result when a kernel stores it, by Slang's own rules: every conversion costs the same,
+// and none from or to bool exists.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
     return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
 }
@@ -63,8 +67,9 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
-    if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
-    if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
+    // Bytes without a type feed only parameters that take memory.
+    if (spyi_type_is_memory(element)) return false;
+    if (type->kind == SPYI_TYPE_ARRAY) { // consumes a dimension of `count`, then what its element consumes
         spyi_fit inner;
         if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
@@ -82,9 +87,9 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     fit->cost = spyi_cost(use, element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT) return false;
     if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
-        return false; // see spyi_leaf_strides
+        return false; // a matrix cannot be converted as it is stored, see spyi_leaf_strides
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
-        fit->cost = 1; // an enum and its integer
+        fit->cost = 1; // different types of one scalar: an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
     if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;

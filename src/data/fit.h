@@ -1,21 +1,22 @@
-// What feeds what: how an element type in memory feeds a parameter type, and what the conversion costs.
+// Says which element types in memory can feed which parameter types, and what each conversion costs.
 #ifndef SPYI_FIT_H
 #define SPYI_FIT_H
 
 #include "data/type.h"
 
-// How an element type in memory feeds a parameter type: the trailing dimensions it takes and what the conversion costs.
+// How an element type in memory feeds a parameter type.
 typedef struct spyi_fit {
-    uint32_t cost;
-    uint32_t consumed;
+    uint32_t cost;              // orders overloads, see fit.c
+    uint32_t consumed;          // trailing dimensions of the value that each parameter takes
     int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
 } spyi_fit;
 
-// Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
+// Fills *fit for device memory of `element` that feeds a parameter of `type`; false: it cannot. Outputs must
+// have the same scalars.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
-// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
+// Like spyi_fit_memory(), for device memory that is only stored to. Slang converts scalars, but no bools.
 SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
-// Host data: scalars are converted as they are copied, so more is possible.
+// Like spyi_fit_memory(), for host data. Its scalars are converted as they are copied, so more types fit.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 
 #endif // SPYI_FIT_H

@@ -1,6 +1,6 @@
-// The print buffer: kernels append records to it (src/slang/slangpy_print.slang), the host takes them out once the work is over,
-// and hands them on as text. Hazards: kernels that print count as readers of the buffer, since atomics order them; the
-// host's reset of its header counts as the write.
+// The print buffer: kernels append records to it (src/slang/slangpy_print.slang); the host reads them once
+// the work is over and delivers them as text. For hazards, kernels that print count as readers of the buffer,
+// since atomics order them, and the host's reset of its header counts as a write.
 #include "data/gpu_print.h"
 
 #include "api/print.h"
@@ -9,9 +9,9 @@ typedef struct spyi_print_buffer {
     spyi_storage *storage;
     size_t buffer_bytes;
     uint32_t capacity;      // words for records
-    spyi_text pending;      // messages to deliver: each its level, as a byte, its text and a NUL
-    spyi_mutex lock;        // guards `literals`: compile threads learn, too
-    spyi_literals literals; // of all kernels so far
+    spyi_text pending;      // messages to deliver, each a byte for its level, its text and a NUL
+    spyi_mutex lock;        // guards `literals`: compile threads add to them, too
+    spyi_literals literals; // those of all kernels so far
 } spyi_print_buffer;
 
 enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };
@@ -23,7 +23,7 @@ SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
     return spyi_use_of(&p->storage->resource, 0, p->buffer_bytes, SPYI_USE_READS);
 }
 
-// Empty, for the kernels that are recorded from now on.
+// Empties the buffer for the kernels that are recorded from now on.
 static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
@@ -32,11 +32,11 @@ static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     use.how = SPYI_USE_WRITES;
     spyi_upload_work upload = spyi_upload_of(&p->storage->chunk, p->storage->offset, header, sizeof header);
     spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
-    p->storage->read_epoch = 0; // those readers have finished
+    p->storage->read_epoch = 0; // the readers before this have finished
     return status;
 }
 
-// Whether kernels that print were recorded since.
+// Returns whether kernels that print were recorded since the last reset.
 static bool spyi_print_is_used(const spyi_print_buffer *p) {
     return p->storage && p->storage->read_epoch != 0;
 }
@@ -64,7 +64,7 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
     p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
     p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
     if (!p->storage) return status;
-    p->storage->resource.references = 1; // command lists have their own
+    p->storage->resource.references = 1; // this one is the device's; command lists hold references, too
     return spyi_print_reset(device, error);
 }
 
@@ -114,7 +114,7 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
     spyi_text_free(&message);
 }
 
-// Waits for all kernels that print, and makes messages of the buffer, which is empty afterwards.
+// Waits for all kernels that print, turns their records into pending messages, and empties the buffer.
 static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     if (!spyi_print_is_used(p)) return SPY_OK;
@@ -156,7 +156,8 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     return status;
 }
 
-// Warnings keep to desc.log.level; what was printed was asked for by enable_print.
+// Hands pending messages to the log. Warnings obey desc.log.level; printed messages do not, since
+// desc.enable_print asked for them.
 static void spyi_print_to_log(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1) {
@@ -210,7 +211,7 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
     } else if (p) {
         size = p->pending.size;
         for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1)
-            size--; // levels are not text, and a NUL is as long as a newline
+            size--; // the level's byte is not text; the NUL becomes a newline
     }
     if (size && text && capacity > size) {
         char *to = text;

@@ -1,29 +1,32 @@
-// What Slang's print() wrote: the device's buffer, and its records as text.
+// Output of Slang's print(): the device's buffer of records, and their text.
 #ifndef SPYI_GPU_PRINT_H
 #define SPYI_GPU_PRINT_H
 
 #include "data/device.h"
 #include "data/literals.h"
 
-// Words before the records: reserved words, lost messages, capacity in words, nothing (src/slang/slangpy_print.slang).
+// Words before the records: count of reserved words, count of lost messages, capacity in words, unused word
+// (src/slang/slangpy_print.slang).
 #define SPYI_PRINT_HEADER_WORDS 4
-// A string's tag, beside spy_dtype's numbers.
+// The type number of a string in a record; other types have spy_dtype's numbers.
 #define SPYI_PRINT_STRING 13
 
 // >>print_format.c
-// The text of a record of `count` words, its own first word and the format's hash among them.
+// Appends the text of a record of `count` words, which begins with its size and its format's hash.
 SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
                                spyi_text *out);
 
-// >>gpu_print.c; all but create and learn do nothing without a printer
+// >>gpu_print.c; without a printer all but create do nothing, and use must not be called
 SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error);
 SPYI_FN void spyi_print_destroy(spy_device *device);
-// Literals of a kernel, from any thread.
+// Adds a kernel's string literals. Threads: any.
 SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals);
 SPYI_FN uint64_t spyi_print_address(const spy_device *device);
-// What a kernel that prints does with the buffer. Such kernels go side by side: records are reserved by atomics.
+// Returns a printing kernel's use of the buffer. It is a read, so that such kernels may run side by side:
+// atomics reserve their records.
 SPYI_FN spyi_use spyi_print_use(const spy_device *device);
-// Messages of all work to the log, if there is one, after waiting; and of finished work, without waiting for more.
+// flush waits for all kernels that print and hands their messages to the log, if there is one; deliver does
+// so only if they have finished already.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);
 

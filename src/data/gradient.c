@@ -1,4 +1,4 @@
-// Gradients of tensors: making them, their types, and how views see them.
+// Gradients of tensors: their types, how they are made, and the views of them that views of a tensor get.
 #include "api/gradient.h"
 #include "data/device.h"
 
@@ -27,7 +27,8 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     }
 }
 
-// Whether a gradient of `grad` elements belongs to values of `type`; a struct's own type is looked for when it is called.
+// Returns whether elements of `grad` can be a gradient of elements of `type`. Of structs only that both are
+// structs is checked here; a call checks the types.
 static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
     if (type->kind == SPYI_TYPE_ARRAY)
@@ -67,7 +68,7 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
     return false;
 }
 
-// The element type that a gradient made here has.
+// Returns the element type for a gradient that desc.with_grad asks for; NULL: the error has been reported.
 static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
                                            const char *function) {
     spy_device *device = tensor->object.device;
@@ -136,7 +137,8 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from) {
 
 // >>views
 
-// A gradient that lies as its tensor does can be seen through the same sizes and strides.
+// Returns whether the gradient has the layout of its tensor, so that a view of both has the same sizes and
+// strides.
 static bool spyi_lies_alike(const spy_tensor *tensor, const spy_tensor *grad) {
     return memcmp(&tensor->strides, &grad->strides, sizeof grad->strides) == 0 &&
            spyi_type_device_stride(tensor->type) == spyi_type_device_stride(grad->type);
@@ -153,7 +155,8 @@ SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) 
     }
 }
 
-// NULL: the view's elements are of another type than those that the gradient belongs to, or memory ran out.
+// Returns the view of a gradient that belongs to a measured view. `was`: element type of the tensor with that
+// gradient. NULL: neither the view nor the gradient has this element type, or memory ran out.
 static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
     spy_tensor *from = view->grads[which];
     const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;

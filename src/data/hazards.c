@@ -1,13 +1,13 @@
-// What must come before work: nothing, a barrier, or transitions of textures.
+// Works out from the uses of work what must come before it: nothing, a barrier, or transitions of textures.
 //
-// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same epoch,
-// their parts meet and one of them writes. A texture's part has one layout at a time, for one sort of use: a transition to
-// another one also orders the part's uses before it and after it.
+// Each recorded barrier begins a new epoch. Two uses conflict when they fall into the same epoch, their parts
+// overlap and one of them writes. A texture's part has one layout at a time, for one sort of use: a
+// transition to another layout also orders the part's uses before it and after it.
 #include "data/device.h"
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SPYI_HAZARDS_COLD __attribute__((noinline, cold))
-#define SPYI_HAZARDS_HOT inline __attribute__((always_inline)) // else they are called for each use
+#define SPYI_HAZARDS_HOT inline __attribute__((always_inline)) // else a call for each use
 #else
 #define SPYI_HAZARDS_COLD
 #define SPYI_HAZARDS_HOT
@@ -16,7 +16,7 @@
 // >>memory
 
 static spyi_storage *spyi_use_storage(const spyi_use *use) {
-    return (spyi_storage *)(void *)use->resource; // which begins it
+    return (spyi_storage *)(void *)use->resource; // `resource` is the first member of spyi_storage
 }
 
 static bool spyi_ranges_overlap(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
@@ -60,7 +60,7 @@ SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture) {
         return false;
     }
     device->transitions = (spyi_transition *)transitions;
-    device->transition_capacity = (uint32_t)wanted; // each part of all textures may change
+    device->transition_capacity = (uint32_t)wanted; // room for a transition of each part of all textures
     return true;
 }
 
@@ -71,10 +71,10 @@ SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture) {
 }
 
 static spyi_texture *spyi_use_texture(const spyi_use *use) {
-    return (spyi_texture *)(void *)use->resource; // which begins it
+    return (spyi_texture *)(void *)use->resource; // `resource` is the first member of spyi_texture
 }
 
-// Parts whose layout changes wait by that.
+// Returns whether the use needs a barrier. Parts whose layout changes need none: the transition orders them.
 static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use) {
     const spyi_texture *texture = spyi_use_texture(use);
     for (uint64_t i = use->begin; i < use->end; i++) {
@@ -86,7 +86,7 @@ static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use
     return false;
 }
 
-// One more part that changes: neighbouring layers of a level together.
+// Adds a transition of one part; neighbouring layers of a level share one transition.
 static void spyi_add_transition(spy_device *device, const spyi_texture *texture, uint64_t number,
                                 uint32_t from, uint32_t to) {
     spyi_transition *last =
@@ -114,7 +114,7 @@ static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t 
         spyi_texture_part *part = &texture->parts[i];
         if (part->how != use->how) {
             spyi_add_transition(device, texture, i, part->how, use->how);
-            part->read_epoch = part->write_epoch = 0; // those before it are over for those behind it
+            part->read_epoch = part->write_epoch = 0; // the transition orders earlier uses before later ones
         }
         part->how = use->how;
         if (use->how & SPYI_USE_READS) part->read_epoch = device->epoch;
@@ -122,7 +122,7 @@ static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t 
     }
 }
 
-// Work that failed has changed no layout.
+// Gives the parts of a transition their former layout: work that failed has changed none.
 static void spyi_undo_transition(const spyi_transition *t, const spyi_texture *texture) {
     if (texture->handle != t->texture) return;
     for (uint32_t layer = t->first_layer; layer < t->first_layer + t->layer_count; layer++)
@@ -147,8 +147,9 @@ static SPYI_HAZARDS_HOT void spyi_memory_note(const spyi_use *use, uint64_t epoc
     s->resource.write_submit = submit;
 }
 
-// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
-// another, whatever epoch it fell into.
+// Group counts of indirect dispatches are read at a stage that ordinary barriers do not cover. They need a
+// barrier after any write since the last barrier that covers this stage (counts_epoch), whatever epoch the
+// write fell into.
 static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) {
     uint64_t written = spyi_use_storage(use)->write_epoch;
     if (written < device->untracked_epoch) written = device->untracked_epoch;
@@ -159,7 +160,7 @@ static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t coun
     for (uint32_t i = 0; i < count; i++) uses[i].resource->held_submit = submit;
 }
 
-// The batch that the work goes into.
+// Returns the batch that the work goes into, and notes it in the device.
 static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     uint64_t submit = device->base->open;
     device->last_submit = submit;
@@ -168,7 +169,7 @@ static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint3
     return submit;
 }
 
-// Uses of every sort.
+// Does what spyi_take_uses() does, for uses of any sort; the caller handles plain uses of memory by itself.
 static SPYI_HAZARDS_COLD spyi_before spyi_take_special(spy_device *device, const spyi_use *uses,
                                                        uint32_t count, bool untracked) {
     spyi_before before;
@@ -213,10 +214,11 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
     if (!barrier) return;
     device->barrier_owed = status != SPY_OK;
-    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
+    // The failed barrier may have been one for group counts.
+    if (device->barrier_owed) device->counts_epoch = 0;
 }
 
-// All that follows must wait for what the kernel may have written where nobody knows.
+// Untracked work may have written anywhere: the next work needs a barrier.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked,
                             spy_status status) {
     spyi_barrier_done(device, before->barrier, status);

@@ -1,4 +1,5 @@
-// What backends ask of a device for bringing one's own objects: tensors over memory that is not ours, and where a tensor lies.
+// Functions that backends call to import and export memory: they make tensors over memory that the library
+// did not allocate, and return the memory of a tensor.
 #include "data/device.h"
 
 static spy_tensor *spyi_tensor_over(spy_device *device, const char *function, const spyi_chunk *chunk,

@@ -1,4 +1,4 @@
-// String literals of kernels, by the hashes that the kernels have of them.
+// A table of kernels' string literals, found by their hashes.
 #include "data/literals.h"
 
 SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size) {

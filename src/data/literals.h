@@ -1,4 +1,4 @@
-// String literals of kernels, by the hashes that the kernels have of them.
+// A table of kernels' string literals. Kernels name a literal by its hash, by which its text is found here.
 #ifndef SPYI_LITERALS_H
 #define SPYI_LITERALS_H
 
@@ -14,8 +14,8 @@ typedef struct spyi_literals {
     uint32_t count, capacity;
 } spyi_literals;
 
-SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
-                               size_t size); // once each; false: out of memory
+// Adds a copy of `size` bytes of `text`, unless the hash is known. false: out of memory.
+SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size);
 SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 

@@ -1,14 +1,14 @@
-// Names near to one that is not there, for "did you mean".
+// Collects the names nearest to one that was not found, for "did you mean" in messages.
 #include "data/type.h"
 
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name) {
     size_t length = strlen(near_names->wanted);
     unsigned distance = spyi_edit_distance(near_names->wanted, name),
              most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
-    // Half of a short name is another name.
+    // Changing all characters of a short name would make any short name a near one.
     if (distance > most || distance >= length) return;
     for (uint32_t i = 0; i < near_names->count; ++i)
-        if (strcmp(near_names->names[i], name) == 0) return; // another overload
+        if (strcmp(near_names->names[i], name) == 0) return; // another overload of the same name
     uint32_t at = near_names->count;
     while (at > 0 && near_names->distances[at - 1] > distance) --at;
     if (at == SPYI_NEAR_COUNT) return;

@@ -1,14 +1,15 @@
-// Packed arguments: a copy of an argument, with all that it points to, for calls that give it again and again.
+// Packed arguments: copies of an argument with all that it points to, for programs that pass it to many
+// calls.
 #include "data/device.h"
 
 struct spy_packed {
     spy_arg arg;
     char *name, *type;
-    void *data;         // of host values
-    spy_packed *fields; // of structs
-    spy_arg *items;     // the fields' arguments, next to each other
+    void *data;         // copy of the host values; NULL: none
+    spy_packed *fields; // those of a struct or pair
+    spy_arg *items;     // the arguments of `fields` as an array
     size_t field_count;
-    spyi_atomic references; // of one that spy_pack() gave; its fields go with it
+    spyi_atomic references; // of one that spyi_packed_make() returned; unused in its fields
 };
 
 static void spyi_packed_clear(spy_packed *p) {
@@ -46,7 +47,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     *problem = NULL;
     memset(p, 0, sizeof *p);
     p->arg = *arg;
-    p->arg.value.u = 0; // until what it points to is ours
+    p->arg.value.u = 0; // until `p` has its own copy of what it points to
     if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_KIND_NEW ||
         arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
@@ -115,7 +116,7 @@ spy_packed *spy_pack(spy_device *device, spy_arg arg) {
 spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
     spy_arg arg;
     if (packed) arg = packed->arg;
-    else memset(&arg, 0, sizeof arg); // a kind that the call refuses
+    else memset(&arg, 0, sizeof arg); // SPY_ARG_KIND_DEFAULT, which calls refuse
     arg.name = name;
     return arg;
 }

@@ -1,10 +1,12 @@
 // The caching memory pool of a device.
 //
-// Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
-// the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
-// is recorded later and its hazards put a barrier between the two, so memory is reused in the order of work.
+// Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs of 8 MiB; each
+// larger block has a chunk of the driver's memory alone. A freed block goes to its class's free list at once,
+// while the GPU may still use it: the next user is recorded later and its hazards put a barrier between the
+// two, so memory is reused in the order of work.
 //
-// A new tensor and its release cost next to nothing beside the call that uses it (docs/measurements.md, "New tensors").
+// A new tensor and its release cost next to nothing beside the call that uses it (docs/measurements.md, "New
+// tensors").
 #include "data/device.h"
 
 #define SPYI_SLAB_BYTES ((uint64_t)8 << 20)
@@ -75,8 +77,8 @@ static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int3
     storage->chunk = slab->chunk;
     storage->slab = slab;
     storage->offset = slab->used;
-    slab->used +=
-        size; // sizes are multiples of 64, so that blocks are as well aligned as descriptors ask for
+    // Block sizes are multiples of 64, so that blocks have the alignment that descriptors need.
+    slab->used += size;
     return storage;
 }
 
@@ -97,11 +99,11 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
     } else {
         storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
-            // Give cached memory back and try once more.
+            // Give cached memory back to the driver and try once more.
             spyi_text ignored = { NULL, 0, 0 };
             if (device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
-                spyi_text_free(error); // who gets memory looks at no error
+                spyi_text_free(error); // the second try may succeed
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
             }
             spyi_text_free(&ignored);
@@ -127,14 +129,14 @@ static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
 
 SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
     uint64_t held_from = device->base->held_from;
-    if (storage->size_class < 0)
-        return; // imported: its hazards are kept until they are over, see spyi_pool_import
+    // An imported block stays in its list until its hazards are over, see spyi_pool_import().
+    if (storage->size_class < 0) return;
     device->pool.used_bytes -= storage->size;
     if (held_from == 0 || storage->resource.held_submit < held_from) {
         spyi_pool_free_block(device, storage);
         return;
     }
-    // Work of ours that used the block again could be submitted before the recording.
+    // An engine's recording uses the block. Work that used it again could be submitted before that recording.
     storage->next = device->pool.waiting;
     device->pool.waiting = storage;
     device->pool.waiting_bytes += storage->size;
@@ -188,7 +190,7 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
-    device->base->held_from = 0; // whatever has not been reported must not be submitted any more
+    device->base->held_from = 0; // recordings not reported as executed must not be submitted any more
     spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
@@ -216,8 +218,8 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
         at = &s->next;
     }
     if (found) {
-        if (found->resource.references == 0 ||
-            found->size < chunk->size) { // nobody's: the driver may have given the handle again
+        // Without references the driver may have reused the handle for other memory.
+        if (found->resource.references == 0 || found->size < chunk->size) {
             found->chunk = *chunk;
             found->size = chunk->size;
         }

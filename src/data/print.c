@@ -1,22 +1,24 @@
-// A tensor's contents as text, in the form of numpy's array2string: brackets, columns of one width, the edges of large ones.
+// spy_tensor_print: a tensor's contents as text in the form of numpy's array2string, with brackets, columns
+// of one width, and only the edges of large tensors.
 //
-// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3, linewidth 75)
-// and the output of numpy 2.4, which tests/unit/test_print.c quotes.
+// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3,
+// linewidth 75) and the output of numpy 2.4, which tests/unit/test_print.c quotes.
 #include "data/device.h"
 
-#define SPYI_PRINT_THRESHOLD 1000.0 // scalars
+#define SPYI_PRINT_THRESHOLD 1000.0 // most scalars of a tensor that is shown in full
 enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
 
 // >>digits of floats
 
 typedef struct spyi_digits {
-    char digits[24]; // decimal, without the final zeros; "0" for 0
+    char digits[24]; // decimal digits without final zeros; "0" for 0
     int count;
-    int exponent; // of the first digit
+    int exponent; // decimal exponent of the first digit
     bool negative;
 } spyi_digits;
 
-// `value`, finite, to 1 + `places` digits. printf may write another decimal point than '.': only its digits count.
+// Returns a finite value rounded to 1 + `places` digits. snprintf's decimal point depends on the locale, so
+// only the digits are read.
 static spyi_digits spyi_digits_of(double value, int places) {
     spyi_digits d;
     char text[48];
@@ -40,7 +42,7 @@ static double spyi_float_value(const void *scalar, spy_dtype dtype) {
     return value;
 }
 
-// The fewest places that tell a value from all others of its type.
+// Returns the fewest places (digits behind the first) that distinguish a value from all others of its dtype.
 static int spyi_shortest_places(double value, spy_dtype dtype) {
     for (int places = 0; places < 16; places++) {
         char text[48];
@@ -75,22 +77,22 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
     }
 }
 
-// >>columns: scalars that are written alike; one for a tensor of scalars, one for each scalar field of a struct
+// >>columns: the scalars that get one width: all of a tensor, or one field of its structs
 
 typedef struct spyi_column {
-    size_t width;                // of integers and bools, or of a float's whole text
-    int left, right;             // characters before and behind the point
-    int places, exponent_digits; // with an exponent
+    size_t width;                // characters of one scalar's text
+    int left, right;             // of floats: characters before and behind the point
+    int places, exponent_digits; // digits behind the point and of the exponent
     bool with_exponent;
     bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
-    double smallest, largest; // of the finite ones but 0, without their sign; largest 0: there is none
+    double smallest, largest; // absolute, of finite values but 0; largest 0: there is none
 } spyi_column;
 
 static bool spyi_print_is_float(spy_dtype dtype) {
     return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
-// First reading: what there is.
+// First scan of the scalars: finds the width of integers and the range of floats.
 static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
     if (!spyi_print_is_float(dtype)) {
         spyi_text text = { NULL, 0, 0 };
@@ -116,7 +118,8 @@ static double spyi_print_round(double value, spy_dtype dtype) {
     return dtype == SPY_DTYPE_FLOAT32 ? (double)(float)value : value;
 }
 
-// Numbers are compared as the type rounds them.
+// Chooses whether the column has exponents. Limits are rounded to the dtype before they are compared, as
+// numpy does.
 static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
     if (c->largest == 0) return;
     double most = dtype == SPY_DTYPE_FLOAT16 ? 1e3 : dtype == SPY_DTYPE_FLOAT32 ? 1e6 : 1e8;
@@ -138,7 +141,7 @@ static int spyi_print_max(int a, int b) {
     return a > b ? a : b;
 }
 
-// Second reading: how many characters they need.
+// Second scan of the scalars: how many characters floats need before and behind the point.
 static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
     double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
     if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
@@ -168,10 +171,11 @@ static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtyp
         spyi_text_add(out, "%*s", (int)c->width, value != value ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    // Places that a value does not need are filled with its next digits behind a shorter mantissa, else with blanks.
+    // With an exponent all values get c->places digits; else the places that a value does not need are
+    // blanks.
     spyi_digits d = c->with_exponent ? spyi_digits_of(value, c->places) : spyi_column_digits(c, value, dtype);
     int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
-    int first = c->with_exponent ? 0 : d.exponent; // the digit that is the ones' place
+    int first = c->with_exponent ? 0 : d.exponent; // index of the units digit in d.digits
     spyi_text_add(out, "%*s", c->left - whole, d.negative ? "-" : "");
     for (int i = first - whole + 1; i <= first; i++)
         spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
@@ -196,16 +200,17 @@ static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype
     spyi_text_free(&text);
 }
 
-// >>walking what is shown: the tensor's dimensions, then those of vectors, matrices and arrays in its elements
+// >>walking what is shown: the dimensions of the tensor, then those of its elements
 
 typedef struct spyi_printer {
     const spy_tensor *tensor;
     spyi_column *columns;
-    bool cut; // only the edges of long dimensions
+    bool cut; // show only the edges of long dimensions
     spyi_text out;
 } spyi_printer;
 
-// A place in the data: the next dimension of the tensor (its rank: inside an element), what is there, its bytes.
+// A place in the data: the next dimension of the tensor (equal to its rank inside an element), the type and
+// bytes of what lies there, and its column.
 typedef struct spyi_spot {
     uint32_t dim;
     const spyi_type *type;
@@ -223,7 +228,7 @@ static int64_t spyi_type_length(const spyi_type *type) {
                                             : (int64_t)type->columns;
 }
 
-// Dimensions that are left at a spot; 0: a scalar or a struct.
+// Returns the number of dimensions left at a spot; 0: it is a scalar or a struct.
 static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
     uint32_t rank = p->tensor->shape.rank - s->dim;
     for (const spyi_type *t = s->type; t->element; t = t->element) rank++;
@@ -234,7 +239,8 @@ static int64_t spyi_spot_length(const spyi_printer *p, const spyi_spot *s) {
     return s->dim < p->tensor->shape.rank ? p->tensor->shape.dims[s->dim] : spyi_type_length(s->type);
 }
 
-// Shown item `i` of the spot's next dimension. Of the tensor's dimensions the data holds shown items alone.
+// Returns shown item `i` of the spot's next dimension. The data holds shown elements only, but all parts of
+// each element.
 static spyi_spot spyi_spot_item(const spyi_printer *p, const spyi_spot *s, int64_t i) {
     spyi_spot item = *s;
     size_t step;
@@ -288,7 +294,7 @@ static void spyi_spot_scan(spyi_printer *p, const spyi_spot *s, bool measure) {
     }
 }
 
-// Between the readings (see, choose, measure, finish): each column with its type.
+// Chooses (after the first scan) or finishes (after the second) each column that scalars of `type` have.
 static void spyi_columns_step(spyi_printer *p, const spyi_type *type, uint32_t column, bool finish) {
     bool alone = p->tensor->shape.rank == 0 && !p->tensor->type->element;
     while (type->element) type = type->element;
@@ -305,7 +311,7 @@ static void spyi_columns_step(spyi_printer *p, const spyi_type *type, uint32_t c
 
 // >>the text
 
-// A scalar, a struct, or an array in a struct, on one line.
+// Appends a scalar, a struct, or an array in a struct, on one line.
 static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text *out) {
     if (spyi_spot_rank(p, s) > 0) {
         int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
@@ -329,7 +335,8 @@ static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text 
     }
 }
 
-// Puts a word behind what the line holds, or on a new line if it would pass `width`, which leaves room for brackets. *line counts its characters.
+// Appends a word to the line, or to a new line if it would pass `width` characters, which leave room for
+// brackets. *line counts the line's characters.
 static void spyi_print_word(spyi_printer *p, const char *word, size_t size, size_t indent, size_t width,
                             size_t *line) {
     if (*line + size > width && *line > indent) {
@@ -380,7 +387,7 @@ static void spyi_print_spot(spyi_printer *p, const spyi_spot *s, size_t depth) {
     spyi_text_add(&p->out, "]");
 }
 
-// >>the data: the shown elements, packed
+// >>the data: shown elements, packed in host memory
 
 static double spyi_scalar_count(const spyi_type *type) {
     double count = 1;
@@ -391,7 +398,8 @@ static double spyi_scalar_count(const spyi_type *type) {
     return count * fields;
 }
 
-// A long dimension becomes two: two edges, and the items of an edge.
+// Returns the box of the shown elements. A long dimension becomes two: one over the 2 edges, one over the
+// items of an edge.
 static spyi_box spyi_shown_box(const spyi_printer *p) {
     const spy_shape *shape = &p->tensor->shape, *strides = &p->tensor->strides;
     spyi_box box;

@@ -1,11 +1,12 @@
-// A record of print() as text: formats as Python's str.format has them, as far as numbers go.
+// Formats a record of Slang's print() as text. Its formats are those of Python's str.format for numbers and
+// strings.
 #include "data/gpu_print.h"
 
 // >>values
 
 typedef struct spyi_message_value {
     uint32_t dtype;         // spy_dtype, or SPYI_PRINT_STRING
-    uint32_t rows, columns; // 0: no matrix; no vector
+    uint32_t rows, columns; // rows 0: no matrix; columns 0: a scalar
     const uint32_t *words;
 } spyi_message_value;
 
@@ -13,7 +14,7 @@ static uint32_t spyi_message_words_of(uint32_t dtype) {
     return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
-// Value number `index`; false: there is none.
+// Finds value number `index` (from 0) of a record; false: there is none.
 static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
                               spyi_message_value *out) {
     for (uint32_t at = 2; at < count; index--) {
@@ -52,7 +53,7 @@ static bool spyi_message_is_align(char c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-// A number of at most three digits; -1: it is longer.
+// Reads a number of at most three digits, 0 without digits; -1: it is longer.
 static int spyi_message_number(const char **at, const char *end) {
     int value = 0;
     for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
@@ -94,7 +95,8 @@ static bool spyi_message_parse_spec(const char *at, const char *end, spyi_messag
 
 // >>scalars
 
-// `prefix` (sign, 0x) and `digits` in the format's width.
+// Appends `prefix` (sign, 0x) and `digits`, filled to the format's width. `align` applies when the format
+// gives none.
 static void spyi_message_padded(const spyi_message_spec *spec, char align, const char *prefix,
                                 const char *digits, spyi_text *out) {
     size_t length = strlen(prefix) + strlen(digits), width = (size_t)spec->width;
@@ -142,7 +144,7 @@ static void spyi_message_integer(const spyi_message_spec *spec, bool negative, u
     spyi_message_padded(spec, '>', prefix, digits, out);
 }
 
-// Shortest text that reads back as the same number.
+// Writes the shortest text of at least 6 digits' precision that reads back as the same number.
 static void spyi_message_shortest(double value, bool is_double, char *buffer, size_t size) {
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(buffer, size, "%.*g", digits, value);
@@ -170,7 +172,7 @@ static void spyi_message_float(const spyi_message_spec *spec, double value, bool
         snprintf(buffer, sizeof buffer - 1, form, spec->precision < 0 ? 6 : spec->precision, value);
     }
     for (char *c = buffer; *c; c++)
-        if (*c == ',') *c = '.'; // the program's locale
+        if (*c == ',') *c = '.'; // a decimal point of the program's locale
     if (percent) strcat(buffer, "%");
     if (number && bits >> 63) prefix[0] = '-';
     else if (spec->sign == '+' || spec->sign == ' ') prefix[0] = spec->sign;
@@ -211,9 +213,9 @@ static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const s
     }
 }
 
-// >>fields and the whole
+// >>fields and records
 
-// What the format asks for that the value is not; NULL: it fits.
+// Returns what the format needs instead of the value that it got; NULL: they fit.
 static const char *spyi_message_needs(const spyi_message_value *v, const spyi_message_spec *spec) {
     bool integers = spec->type && strchr("bdoxX", spec->type),
          reals = spec->type && strchr("eEfFgG%", spec->type);
@@ -252,7 +254,8 @@ static void spyi_message_value_text(const spyi_message_value *v, const spyi_mess
     if (v->rows) spyi_text_add(out, "}");
 }
 
-// The field between `at` and `end`, which stand behind "{" and on "}". What is wrong is said in its place.
+// Appends the value of a field. `at` points behind its "{", `end` to its "}". What is wrong with the field is
+// written in its place.
 static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
                                const spyi_literals *literals, uint32_t *next, spyi_text *out) {
     const char *begin = at, *digits = at;
@@ -288,10 +291,10 @@ SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spy
         format += plain;
         if (!*format) return;
         const char *end = *format == '{' ? strchr(format, '}') : NULL;
-        if (format[1] == *format) { // doubled: itself
+        if (format[1] == *format) { // a doubled brace stands for one
             spyi_text_add_n(out, format, 1);
             format += 2;
-        } else if (!end) { // alone
+        } else if (!end) { // a single brace without its partner
             spyi_text_add_n(out, format++, 1);
         } else {
             spyi_message_field(format + 1, end, record, count, literals, &next, out);

@@ -1,4 +1,4 @@
-// The device's queue: handing work over, waiting for it, and for the results of a call.
+// The device's queue: submits work, waits for it and for the results of calls, and trims the memory pool.
 #include "data/bounds.h"
 #include "data/gpu_print.h"
 
@@ -7,7 +7,7 @@ spy_submit_id spy_flush(spy_device *device) {
     spyi_text error = { NULL, 0, 0 };
     spy_submit_id id = device->base->open;
     spy_status status = device->backend->submit(device->gpu, &error);
-    // Without recorded work the number stays open: what was asked for ended with the batch before.
+    // Without recorded work the batch stays open, and the caller's last work is in the batch before it.
     if (device->base->open == id) id--;
     if (status != SPY_OK) {
         spyi_fail_text(device, status, "spy_flush", &error);
@@ -17,11 +17,12 @@ spy_submit_id spy_flush(spy_device *device) {
     return id;
 }
 
-// SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
+// Waits for all batches up to `id`. Returns SPY_ERROR_NOT_READY after the timeout, and when an engine has not
+// reported work up to `id` as executed.
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_wait_for(device->gpu, id, timeout_ns, false, &error);
-    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
+    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // not a failure, so not reported
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_print_deliver(device);
@@ -69,7 +70,7 @@ spy_status spy_trim(spy_device *device) {
     if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->base->open, UINT64_MAX);
     if (status == SPY_ERROR_NOT_READY && !device->base->recording)
-        status = SPY_OK; // recordings keep what they use
+        status = SPY_OK; // fine: the pool keeps what recordings use
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
     return status;

@@ -1,9 +1,10 @@
-// Views under other sizes or other element types: the same bytes in the same order, never a copy.
+// Views with other sizes or other element types. They see the same bytes in the same order and never copy
+// them.
 #include "data/device.h"
 
 // >>reshape
 
-// desc's sizes with -1 replaced; false: reported.
+// Replaces a size of -1 in *shape by the one that fits; false: the error has been reported.
 static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     spy_shape known = *shape;
@@ -34,12 +35,13 @@ static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const
     return false;
 }
 
-// Strides that walk the tensor's elements in their order under another shape. Groups of dimensions with equal products
-// are matched from the first on; within a group the tensor's must follow each other in memory. Returns the tensor's
-// dimension that does not follow its right neighbour; -1: all is well.
+// Computes strides that walk the tensor's elements in their order under another shape. Groups of dimensions
+// with equal products are matched from the first on; within a group the tensor's dimensions must be
+// contiguous with each other. Returns the tensor's first dimension that is not contiguous with the next one;
+// -1: there is none.
 // Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
 static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
-    uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions but those of size 1
+    uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions of sizes other than 1
     for (uint32_t i = 0; i < t->shape.rank; i++)
         if (t->shape.dims[i] != 1) from[rank++] = i;
     uint32_t i = 0, j = 0;
@@ -58,7 +60,7 @@ static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy
         i = i_end;
         j = j_end;
     }
-    return -1; // sizes of 1 that are left keep the strides they came with
+    return -1; // sizes of 1 that are left keep their row-major strides
 }
 
 spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
@@ -98,8 +100,8 @@ spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
 
 // >>other element types
 
-// Turns the strides of a view to elements of another size; the last dimension is left out. -1: all can be; else
-// the dimension that cannot.
+// Converts the strides of all dimensions but the last to elements of another size. Returns the dimension
+// whose stride cannot be converted; -1: there is none.
 static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
     for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
         int64_t bytes = view->strides.dims[i] * from_size;
@@ -109,7 +111,7 @@ static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_si
     return -1;
 }
 
-// Why the tensor cannot be seen as elements of `type`; nothing when it can. Fills the view's shape and strides.
+// Sets the view's shape and strides for elements of `type`, or appends to `why` why there is no such view.
 static void spyi_retype(const spy_tensor *tensor, const spyi_type *type, spy_tensor *view, spyi_text *why) {
     int64_t from = (int64_t)spyi_type_device_stride(tensor->type),
             to = (int64_t)spyi_type_device_stride(type);
@@ -182,14 +184,14 @@ spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_mo
 
 // >>flat: the scalars of each element as further dimensions
 
-// Walks the scalars of a struct: all must be of one dtype and lie one scalar apart.
+// A walk over the scalars of a struct, which must all have one dtype and follow each other without gaps.
 typedef struct spyi_flat_walk {
-    const spyi_type *scalar; // of the first one; NULL: none yet
-    spyi_text first;         // its path
+    const spyi_type *scalar; // type of the first scalar; NULL: none yet
+    spyi_text first;         // path of the first scalar
     spyi_text path;
-    size_t next;   // device offset where the next one must lie
-    int64_t count; // so far
-    spyi_text why; // it cannot be
+    size_t next;   // device offset at which the next scalar must lie, bytes
+    int64_t count; // scalars so far
+    spyi_text why; // why there is no flat view; empty: no reason yet
 } spyi_flat_walk;
 
 static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_walk *w) {
@@ -203,7 +205,7 @@ static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_wa
             w->path.size = size;
             if (w->path.data) w->path.data[size] = 0;
         }
-    } else if (type->element) { // the parts of vectors, matrices and arrays are alike
+    } else if (type->element) { // a vector, matrix or array has equal parts
         int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
                     : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
                                                      : (int64_t)type->columns;
@@ -226,7 +228,8 @@ static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_wa
     }
 }
 
-// Appends the dimensions of one element, strides in bytes, and gives its scalar type; NULL: `why` says.
+// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL: `why` says
+// why not.
 static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
                                      spyi_text *why) {
     while (type->element || type->kind == SPYI_TYPE_STRUCT) {

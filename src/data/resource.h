@@ -1,4 +1,5 @@
-// Resources, and how work uses them: barriers and layouts of textures, lifetimes and command lists know uses only.
+// Resources (memory blocks, textures) and the uses that work makes of them. Barriers, texture layouts,
+// lifetimes and command lists follow from these uses alone.
 #ifndef SPYI_RESOURCE_H
 #define SPYI_RESOURCE_H
 
@@ -6,20 +7,21 @@
 
 typedef struct spyi_resource spyi_resource;
 
-// What is true of all resources of a kind.
+// One kind of resource.
 typedef struct spyi_resource_kind {
     const char *name;
-    void (*unused)(spy_device *device, spyi_resource *resource); // the last reference has gone
+    void (*unused)(spy_device *device, spyi_resource *resource); // called when the last reference has gone
 } spyi_resource_kind;
 
-// What every resource begins with.
+// The first member of every resource.
 struct spyi_resource {
     const spyi_resource_kind *kind;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
-    // The batch of the last use in an engine's command buffer, which keeps the memory from being used again; 0: there is none.
+    // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
+    // is not used again. 0: there is none.
     uint64_t held_submit;
-    int32_t references; // of tensors, command lists and others, guarded by the device's turns
+    int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
 
 static inline void spyi_resource_retain(spyi_resource *resource) {
@@ -29,8 +31,8 @@ static inline void spyi_resource_release(spy_device *device, spyi_resource *reso
     if (--resource->references == 0) resource->kind->unused(device, resource);
 }
 
-// One piece of work's use of a part of a resource: of memory, bytes from the block's start; of a texture, sub-resources, whose
-// numbers are level * layers + layer.
+// One use of a part of a resource by one piece of work. `begin` and `end` are bytes from the start of a
+// memory block, or sub-resources of a texture, whose numbers are level * layers + layer.
 typedef struct spyi_use {
     spyi_resource *resource;
     uint64_t begin, end;
@@ -52,10 +54,10 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // >>textures
 
-// One sub-resource.
+// The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
-    uint32_t how;                     // its last use, which its layout is for; 0: it has none yet
-    uint64_t read_epoch, write_epoch; // of the last ones
+    uint32_t how;                     // its last use, which its layout is for; 0: not used yet
+    uint64_t read_epoch, write_epoch; // epochs of its last read and write
 } spyi_texture_part;
 
 typedef struct spyi_texture {
@@ -65,22 +67,23 @@ typedef struct spyi_texture {
     spyi_texture_part *parts;
 } spyi_texture;
 
-// Of a texture that has a handle, levels and layers. false: out of memory.
+// Allocates the parts of a texture whose handle, levels and layers are set. false: out of memory.
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
 // >>the tracker (hazards.c)
 
-// What must come before work with these uses, which are noted. `untracked`: it may use other memory too, which nobody knows.
-// Transitions stay until the next call.
+// Notes the uses of the work to be recorded next, and returns what must come before that work. `untracked`:
+// the work may also use memory that `uses` does not list. The returned transitions are valid until the next
+// call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
-// After the work.
+// To be called when the work of spyi_take_uses() was recorded, with its status.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
-// The same of work on buffers that are all known.
+// Like spyi_uses_done(), for work that uses listed buffers only.
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
-// Work whose parts went into several batches: the uses are of the last one.
+// For work in several batches: moves its uses to the open one, the last of these.
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
-// After work that failed behind transitions.
+// After work that failed: takes back the layout changes that `before` noted.
 SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count);
 
 #endif // SPYI_RESOURCE_H

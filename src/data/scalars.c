@@ -1,4 +1,5 @@
-// The scalars that a type is made of: their number, the scalar type of sums, and the type with other scalars.
+// The scalars of a type: their number, the scalar type for sums of its values, and the same type with other
+// scalars.
 #include "data/scalars.h"
 
 SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {

@@ -1,10 +1,10 @@
-// Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
+// Tensors: creation, release, reads and writes of their elements, and information about them.
 #include "data/bounds.h"
 #include "data/gpu_print.h"
 
 // >>shapes
 
-// The sizes other than 0 are multiplied for an empty shape, too: its strides are made of them.
+// The sizes other than 0 must not overflow for an empty shape either, since its strides are their products.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
     int64_t count = 1;
     bool empty = false;
@@ -56,7 +56,8 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out) {
     spyi_text_add(out, shape->rank == 1 ? ",)" : ")");
 }
 
-// Geometries are compared as bytes: what lies beyond the rank, and between rank and dims, is 0.
+// Sets dims beyond the rank and the padding between rank and dims to 0, since geometries are compared as
+// bytes.
 static void spyi_clean_shape(spy_shape *shape) {
     spy_shape clean;
     memset(&clean, 0, sizeof clean);
@@ -91,7 +92,8 @@ SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
 
 // >>headers
 
-#define SPYI_DEAD_TENSORS 1024 // released headers kept, so that a late use is still told from a living tensor
+// So many released headers are kept, so that a use after release can still be recognised.
+#define SPYI_DEAD_TENSORS 1024
 
 SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
     spy_tensor *tensor;
@@ -250,7 +252,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     return found;
 }
 
-// desc.like checked, and what the desc leaves to it: the shape and, when NULL, the element type. false: reported.
+// Checks desc.like and takes what the desc leaves to it: the shape, and the element type, else *type is NULL.
+// false: the error has been reported.
 static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
                            spy_shape *shape, const spyi_type **type) {
     *shape = desc->shape;
@@ -362,7 +365,7 @@ SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Elements range[0] .. range[0] + range[1], or all (NULL).
+// Reads or writes elements range[0] .. range[0] + range[1]; NULL: all elements.
 static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
                                        void *data, size_t size_bytes, bool upload) {
     spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);

@@ -1,7 +1,8 @@
-// Where tensors lie: whether elements of one, or of two, share memory.
+// Works out whether elements of one tensor, or of two, share memory.
 #include "data/device.h"
 
-// Trailing dimensions that lie next to each other: `run` elements, before `outer` remaining dimensions.
+// Splits the dimensions: the trailing ones that are contiguous hold *run elements. Returns the number of
+// outer dimensions.
 static uint32_t spyi_outer_dims(const spy_tensor *t, int64_t *run) {
     uint32_t outer = t->shape.rank;
     *run = 1;
@@ -17,7 +18,8 @@ static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
 
 SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *t) {
     if (t->contiguous || t->element_count < 2) return false;
-    uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
+    // Bytes covered by the dimensions with smaller strides.
+    uint64_t covered = spyi_type_device_stride(t->type);
     bool done[SPY_MAX_RANK] = { false };
     for (uint32_t n = 0; n < t->shape.rank; n++) {
         uint32_t next = t->shape.rank;
@@ -42,8 +44,8 @@ static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
     return a;
 }
 
-// All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
-// though their ranges do.
+// All runs begin at the offset plus a multiple of the strides' greatest common divisor, so that columns of
+// one matrix are found apart though their ranges overlap.
 SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
     if (!spyi_tensors_may_overlap(a, b)) return false;
     int64_t run_a, run_b;
@@ -54,7 +56,7 @@ SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
         if (a->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(a, d));
     for (uint32_t d = 0; d < outer_b; d++)
         if (b->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(b, d));
-    if (grid == 0) return true; // one run each, and their ranges meet
+    if (grid == 0) return true; // each tensor is one run, and the runs overlap
     uint64_t from_a = a->offset_bytes % grid, from_b = b->offset_bytes % grid;
     uint64_t distance = (from_b + grid - from_a) % grid;
     return distance < size_a || grid - distance < size_b;

@@ -1,14 +1,14 @@
-// Elements of tensors to and from host memory in C's layout.
+// Copies elements of tensors to and from host memory in C's layout.
 //
-// Elements that lie apart travel either as one range with everything between them or piece by piece, whichever
-// costs less. Elements between those that are written keep their values.
+// Elements that lie apart are copied either as one range with everything between them or piece by piece,
+// whichever costs less. An upload does not change the elements between the written ones.
 #include "data/device.h"
 
 // >>ranges of bytes
 
 #define SPYI_BLOCKING_BYTES                                                                                  \
     ((uint64_t)1                                                                                             \
-     << 20) // copying so many to the host takes a tenth of a millisecond: desc.blocking hears of it
+     << 20) // copying so many bytes to the host takes a tenth of a millisecond: desc.blocking is told of it
 
 static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
                                     spyi_text *error) {
@@ -17,7 +17,7 @@ static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end,
     spyi_use use = spyi_use_of(&storage->resource, begin, end, SPYI_USE_WRITES);
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset + begin, image, end - begin);
     spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
-    spyi_note_batch(device, &use, 1); // large ones go in several
+    spyi_note_batch(device, &use, 1); // a large upload fills several batches
     return status;
 }
 
@@ -37,7 +37,8 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
 
 // >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on
 
-// What one transfer costs more than its bytes do: recording it, or waiting for it.
+// The fixed cost of one transfer (recording it, or waiting for it), in bytes that could be copied in that
+// time.
 #define SPYI_TRANSFER_BYTES 32768.0
 
 static int64_t spyi_box_count(const spyi_box *box, uint32_t dim) {
@@ -55,7 +56,7 @@ static bool spyi_box_contiguous(const spyi_box *box, uint32_t dim) {
     return true;
 }
 
-// Element offsets of its lowest place, and of the one behind its highest.
+// Returns the lowest element offset of the box, and the one behind its highest.
 static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int64_t *high) {
     *low = 0;
     *high = 1;
@@ -66,7 +67,8 @@ static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int6
     }
 }
 
-// In bytes, as one range or in pieces; *split says which.
+// Returns the cost of copying the box in the cheaper way, in bytes. *split: in pieces, one for each item of
+// dimension `dim`.
 static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, bool upload, bool *split) {
     int64_t low, high;
     bool ignored;
@@ -74,13 +76,14 @@ static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, b
     double whole = (double)(high - low) * (double)element + SPYI_TRANSFER_BYTES;
     *split = false;
     if (dim == box->rank || spyi_box_contiguous(box, dim)) return whole;
-    if (upload) whole *= 2; // what lies between has to be known first
+    if (upload) whole *= 2; // the elements between must be downloaded first
     double parts = (double)box->dims[dim] * spyi_box_cost(box, dim + 1, element, upload, &ignored);
     *split = parts < whole;
     return *split ? parts : whole;
 }
 
-// Between packed host memory and an image of the box whose element offset 0 is at `image`. Returns the host's end.
+// Copies elements between packed host memory and a host copy of the box's device bytes, with element offset 0
+// at `image`. Returns the end of the host memory.
 static char *spyi_scatter(const spyi_type *type, const spyi_box *box, uint32_t dim, char *image, char *host,
                           bool upload) {
     bool run = dim == box->rank || (dim + 1 == box->rank && box->strides[dim] == 1);
@@ -138,8 +141,8 @@ SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *t, const spyi_box *box, 
 
 // >>elements by their number in row-major order
 
-// Elements first .. first + count of dimensions dim.. of the tensor: a box, with a part of a row before it and
-// another behind it.
+// Copies elements first .. first + count of dimensions `dim` and up: part of a row, then a box of full rows,
+// then part of another row.
 static spy_status spyi_elements_move(spy_tensor *t, uint32_t dim, int64_t at, int64_t first, int64_t count,
                                      char *host, bool upload, spyi_text *error) {
     spyi_box box;

@@ -1,11 +1,11 @@
-// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without
-// the compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
+// The table of types. It makes and interns types with C's layout and the target's, parses built-in names
+// without the compiler, and copies elements from one layout to the other. convert.c converts scalars.
 #include "data/type.h"
 
 enum { SPYI_TYPE_BUCKETS = 256 };
 
 typedef struct spyi_type_node {
-    spyi_type type; // first: a type is its node
+    spyi_type type; // first member, so that a type's address is its node's
     struct spyi_type_node *next;
     uint64_t hash;
 } spyi_type_node;
@@ -21,7 +21,7 @@ struct spyi_types {
 
 // >>small helpers
 
-static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string of its own
+static char *spyi_type_take(spyi_text *text) { // returns a copy of the text and frees the text
     char *s = spyi_strdup(spyi_text_str(text));
     spyi_text_free(text);
     return s;
@@ -31,9 +31,9 @@ static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar)
     return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
-// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
-// stored as two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which
-// tests/unit/test_compiler.c asks again.
+// Size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
+// most), vectors of 3 to their scalar; half3 is stored as two half2. Source: Slang's reflection for CUDA
+// (2026.12, 2026.14.1), which tests/unit/test_compiler.c checks.
 static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
                                     size_t *align) {
     size_t one = spyi_type_device_scalar(types, scalar);
@@ -55,7 +55,7 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
-    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // held by a ConstantBuffer
+    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // the T of a ConstantBuffer<T>
     if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
@@ -73,14 +73,15 @@ static void spyi_type_free_parts(spyi_type *type) {
     free((void *)(uintptr_t)type->display);
 }
 
-// Whether memory sufficed for all of its strings.
+// Returns whether no string of the type is missing because memory ran out.
 static bool spyi_type_is_whole(const spyi_type *type) {
     bool whole = type->name && type->display;
     for (uint32_t i = 0; whole && i < type->field_count; ++i) whole = type->fields[i].name != NULL;
     return whole;
 }
 
-// The type in the table that equals `made`, whose strings and fields this takes; void when memory ran out.
+// Returns the table's type that equals `made`, which is added if it is new; the void type when memory ran
+// out. Takes over the strings and fields of `made`.
 static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
     if (!spyi_type_is_whole(made)) {
         spyi_type_free_parts(made);
@@ -182,7 +183,7 @@ const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t 
     t.host_size = one->host_size * columns;
     t.host_align = one->host_align;
     spyi_type_device_vector(types, t.scalar, columns, &t.device_size, &t.device_align);
-    t.same_layout = one->same_layout && t.host_size == t.device_size; // columns follow each other in both
+    t.same_layout = one->same_layout && t.host_size == t.device_size; // columns are packed in both layouts
     spyi_text_add(&name, "vector<%s,%u>", one->name, columns);
     spyi_text_add(&display, "%s%u", one->name, columns);
     t.name = spyi_type_take(&name);
@@ -237,7 +238,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     t.count = count;
     t.host_size = host_stride * (size_t)count;
     t.host_align = element->host_align;
-    // The last element goes without its padding in SPIR-V, with it in C; what follows comes right behind.
+    // An array ends without the padding of its last element in SPIR-V, and with it in C.
     t.device_size = device_stride * (size_t)(count - 1) +
                     (types->rules->pads_structs ? device_stride : element->device_size);
     t.device_align = element->device_align;
@@ -251,7 +252,8 @@ const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spy
     spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
-    // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
+    // The displayed name drops the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to the
+    // arguments.
     const char *from = name;
     for (const char *p = name; *p && *p != '<'; ++p)
         if (*p == '.') from = p + 1;
@@ -340,8 +342,8 @@ bool spyi_type_is_memory(const spyi_type *type) {
     return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
 }
 
-// How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
-// prints with all its defaults and then does not read, is "float3*".
+// Returns a Slang name in the form that people write: "float3" for "vector<float,3>", and "float3*" for a
+// pointer, which Slang prints with all default arguments, a form that it does not parse.
 static char *spyi_readable_name(spyi_types *types, const char *name) {
     const char *defaults = ", Access.ReadWrite, AddressSpace.Device, DefaultDataLayout>";
     spyi_text out = { NULL, 0, 0 };
@@ -367,7 +369,7 @@ static char *spyi_readable_name(spyi_types *types, const char *name) {
         } else if (pointer && strcmp(c, defaults) == 0) {
             spyi_text_add(&out, "*");
             break;
-        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // of buffers
+        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // default argument of buffers
             c += 18;
         } else {
             spyi_text_add_n(&out, c, 1);
@@ -418,7 +420,7 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
 
 bool spyi_type_is_pair(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "DifferentialPair<", 17) == 0 &&
-           type->name[strlen(type->name) - 1] == '>'; // an array of them ends in ']'
+           type->name[strlen(type->name) - 1] == '>'; // an array of pairs ends in ']'
 }
 
 bool spyi_type_holds_pair(const spyi_type *type) {
@@ -460,12 +462,12 @@ size_t spyi_type_device_stride(const spyi_type *type) {
 }
 
 size_t spyi_type_host_stride(const spyi_type *type) {
-    return type->host_size; // C pads the end of a struct
+    return type->host_size; // in C the size of a struct includes its final padding
 }
 
 // >>names of built-in types
 
-// Every name that Slang has for a scalar.
+// All names of scalar types in Slang.
 static const struct {
     const char *name;
     spy_dtype scalar;
@@ -518,7 +520,7 @@ static bool spyi_type_parse_scalar(const char **at, spy_dtype *scalar) {
     return best > 0;
 }
 
-static bool spyi_type_word(const char **at, const char *word) { // `word` and then '<'
+static bool spyi_type_word(const char **at, const char *word) { // skips `word` and '<'
     size_t n = strlen(word);
     if (strncmp(*at, word, n) != 0) return false;
     const char *after = *at + n;
@@ -527,7 +529,7 @@ static bool spyi_type_word(const char **at, const char *word) { // `word` and th
     return true;
 }
 
-// Sizes beyond 4 are not Slang's built-in vectors and matrices.
+// Slang's built-in vectors and matrices have sizes from 1 to 4.
 static bool spyi_type_small(int64_t n) {
     return n >= 1 && n <= 4;
 }
@@ -569,7 +571,7 @@ static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, i
             }
         }
         if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z'))
-            return NULL; // "float3_of_mine"
+            return NULL; // another type, such as "float3_of_mine"
     } else if (strncmp(*at, "void", 4) == 0) {
         *at += 4;
         spyi_type_skip(at);
@@ -601,7 +603,7 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
     size_t to_step = to_device ? device : host, from_step = to_device ? host : device;
     if (count == 0) return;
     if (type->same_layout) {
-        // The device's last element may end before C's padding: nothing is written behind it.
+        // The last element may be shorter on the device than in C, which pads it: write nothing behind it.
         memcpy(to, from,
                (count - 1) * host +
                    (type->host_size < type->device_size ? type->host_size : type->device_size));
@@ -609,9 +611,9 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
     }
     for (size_t i = 0; i < count; ++i, to += to_step, from += from_step) {
         switch (type->kind) {
+        // Only bool differs in width: 1 byte on the host, a 32-bit word on the device.
         case SPYI_TYPE_SCALAR:
-            if (type->scalar ==
-                SPY_DTYPE_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+            if (type->scalar == SPY_DTYPE_BOOL) {
                 uint32_t wide = 0;
                 uint8_t narrow = 0;
                 if (to_device) {

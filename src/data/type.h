@@ -1,5 +1,5 @@
-// Our type model: what a Slang type is to us, independent of any compiler session. Types are interned in the device's
-// table: equal types are equal pointers, and live as long as the device.
+// The library's description of Slang types, independent of any compiler session. Types are interned in the
+// device's table: equal types are equal pointers, and live as long as the device.
 #ifndef SPYI_TYPE_H
 #define SPYI_TYPE_H
 
@@ -20,98 +20,108 @@ typedef struct spyi_type spyi_type;
 typedef struct spyi_field {
     const char *name;
     const spyi_type *type;
-    size_t host_offset;   // C's layout
-    size_t device_offset; // reflected for the target
+    size_t host_offset;   // bytes, in C's layout
+    size_t device_offset; // bytes, as reflected for the target
 } spyi_field;
 
 struct spyi_type {
     spyi_type_kind kind;
     uint32_t id; // unique in the table, from 1
-    const char *
-        name; // as Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>"
-    const char *display;      // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
-    spy_dtype scalar;         // of scalars, vectors and matrices
-    uint32_t rows;            // matrix: rows; else 1
-    uint32_t columns;         // vector: components; matrix: columns; else 1
-    const spyi_type *element; // array: element; matrix: its row vector; vector: its scalar
-    int64_t count;            // array: elements
+    // As Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>".
+    const char *name;
+    const char *display; // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
+    spy_dtype scalar;    // of scalars, vectors and matrices
+    uint32_t rows;       // matrix: rows; else 1
+    uint32_t columns;    // vector: components; matrix: columns; else 1
+    // Array: its element; matrix: its row vector; vector: its scalar; ConstantBuffer<T>: T.
+    const spyi_type *element;
+    int64_t count; // array: elements
     const spyi_field *fields;
     uint32_t field_count;
     size_t host_size, host_align; // C's layout, bool 1 byte
-    size_t device_size,
-        device_align; // scalar layout of the target; neighbours in an array are align(size, align) apart
+    // The target's scalar layout, bytes. Neighbours in an array are align(size, align) apart.
+    size_t device_size, device_align;
     bool same_layout; // host and device bytes agree
 };
 
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of its target
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of the table's target
 
-// Threads: any (one lock inside). Never NULL for valid arguments.
+// The functions below return types of the table, never NULL for valid arguments. Threads: any (the table has
+// a lock).
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
 SPYI_FN const spyi_type *spyi_type_scalar(spyi_types *types, spy_dtype scalar);
 SPYI_FN const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t columns);
 SPYI_FN const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows,
                                           uint32_t columns);
 SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count);
-// Fields' names, types and device offsets are given; host offsets are computed. A struct of the same name and the same
-// fields is the same type; one of the same name and other fields is another type.
+// The caller sets the fields' names, types and device offsets; host offsets are computed. Structs of the same
+// name and the same fields are one type; with other fields they are different types.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
-// The struct of the table with that name, these fields and this layout; NULL: there is none yet. *other: there is one of that name
-// that differs.
+// Returns the table's struct with that name, these fields and this layout; NULL: there is none yet. *other:
+// whether the table has a different struct of that name.
 SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                                uint32_t count, size_t device_size, size_t device_align,
                                                bool *other);
-// Of its name and layout, with those of all that it is made of: the same in every process.
+// Returns a hash of the type's name and layout and of all types that it is made of; it is the same in every
+// process.
 SPYI_FN uint64_t spyi_type_hash(const spyi_type *type);
-// An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
+// An enum is a scalar with a name of its own, stored as `scalar`. Slang converts it to int implicitly, and an
+// int x to it by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
-// What a tensor of "void" holds: bytes of no type. Scalars of uint8 on the host; no element is loaded from it in a kernel.
+// The element type of a tensor of "void": bytes without a type. The host sees uint8 scalars; a kernel loads
+// no element of such a tensor.
 SPYI_FN const spyi_type *spyi_type_memory(spyi_types *types);
 SPYI_FN bool spyi_type_is_memory(const spyi_type *type);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
-// A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
+// A struct that cannot lie in memory, because it holds a pointer or a resource. It is of kind OTHER but has
+// fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
-// DifferentialPair<T>. Reflection lists no fields of it; binding gives it "p", the value, and "d", its gradient.
+// Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
+// fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
-// Whether it is one, or a struct or an array with one inside.
+// Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
-// An array of buffers, or of what holds a DifferentialPair, which is given like such a struct: with fields "[0]", "[1]"
-// and so on.
+// An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose
+// fields are named "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers
-// The same without a size, of what the caller gives: with one field "[]", which stands for all. The elements are buffers, or
-// ConstantBuffers, which then are types without parts, as each is given by a tensor.
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers only, with or without a size
+// An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
+// ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
 SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
 #define SPYI_UNSIZED_REFUSED                                                                                 \
     "; an array without a size needs descriptor arrays of run-time size, which this backend has not (CUDA "  \
     "does without): give it a size"
-// ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
+// The type ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
-// "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
-// compiler. NULL when the name is none of these.
+// Returns a built-in type by its name, without the compiler: "float3", "half4x4", "uint8_t",
+// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL: the name is not that of a built-in
+// type.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
 
-SPYI_FN size_t spyi_type_device_stride(const spyi_type *type); // distance of array neighbours on the device
+// Bytes from one array element to the next on the device.
+SPYI_FN size_t spyi_type_device_stride(const spyi_type *type);
 SPYI_FN size_t spyi_type_host_stride(const spyi_type *type);
-// Copy `count` elements between C's layout and the device's (bool widths, struct offsets). Neighbours are stride apart.
+// Copy `count` elements between C's layout and the device's (bool widths, struct offsets). Neighbours are
+// stride apart.
 SPYI_FN void spyi_type_to_device(const spyi_type *type, void *device, const void *host, size_t count);
 SPYI_FN void spyi_type_to_host(const spyi_type *type, void *host, const void *device, size_t count);
 
-// Scalars of one dtype to another in host layout; false and nothing written when a value does not fit exactly as
-// design.md says (float to float and int to float round; float to int must be whole; ints must be in range; bool: 0 is
-// false). Source: design.md, "Values and types".
+// Converts `count` scalars in host layout to another dtype. Returns false, with nothing written, when a value
+// does not fit: float to float and int to float round; float to int must be integral; ints must be in range;
+// for bool, 0 is false. Source: design.md, "Values and types".
 SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
                                   size_t count);
 SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
 
-// What the system gives to a parameter of a compute shader.
+// The system value (SV_...) that a parameter of a compute shader receives.
 typedef enum spyi_system {
     SPYI_SYSTEM_NONE,
     SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
@@ -121,7 +131,8 @@ typedef enum spyi_system {
 } spyi_system;
 
 // >>near.c
-// Up to three names nearest to `wanted`, as ", did you mean 'a', 'b'?": zero but for `wanted`, names offered one by one, then the text, which frees it.
+// Collects the names nearest to `wanted` for a text such as ", did you mean 'a', 'b'?". Zero it, set
+// `wanted`, offer the names one by one, then call spyi_near_text(), which frees them.
 enum { SPYI_NEAR_COUNT = 3 };
 typedef struct spyi_near {
     const char *wanted;

@@ -1,8 +1,8 @@
-// Names of types: as Slang code spells them, and taken apart.
+// Spells the names of types as Slang code does, and splits names into their parts.
 #include "data/type_name.h"
 
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
-    bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
+    bool alias = type->kind == SPYI_TYPE_MATRIX // Slang has no name "int8_t2x3"
                      ? type->scalar == SPY_DTYPE_BOOL || type->scalar == SPY_DTYPE_INT32 ||
                            type->scalar == SPY_DTYPE_UINT32 || type->scalar >= SPY_DTYPE_FLOAT16
                      : type->kind == SPYI_TYPE_OTHER
@@ -27,7 +27,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     for (const char *c = begin; *c; c++) {
         if (*c == '<' && depth++ == 0) begin = c + 1;
         if (*c == '>') depth--;
-        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array of them
+        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array has no base
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;

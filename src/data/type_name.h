@@ -1,21 +1,22 @@
-// Names of types: as Slang code spells them, and taken apart.
+// Spells names of types as Slang code does, and splits them into parts.
 #ifndef SPYI_TYPE_NAME_H
 #define SPYI_TYPE_NAME_H
 
 #include "data/type.h"
 
-// A type as Slang code spells it.
+// Returns a type's name as Slang code spells it.
 SPYI_FN const char *spyi_spell(const spyi_type *type);
 
-// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2". Arrays have no base.
+// The parts of a type's name: "RWTensor<vector<float,3>, 2>" has the base "RWTensor" and the arguments
+// "vector<float,3>" and "2". The base of an array is "".
 typedef struct spyi_type_parts {
     char base[64]; // without its namespace
     char *arguments[2];
-    uint32_t count; // of arguments, further ones included
+    uint32_t count; // number of arguments, those beyond the second included
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
-// The type of that name: by what it means, or `given` when it is called so; NULL: neither.
+// Returns the built-in type of that name, else `given` if that is its name; NULL: neither.
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 
 #endif // SPYI_TYPE_NAME_H

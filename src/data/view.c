@@ -18,17 +18,18 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     return view;
 }
 
-// Checks that a view's elements lie within what the tensor itself sees, through its largest and smallest offset.
+// Checks by its smallest and largest offset that a view's elements lie within the bytes of the tensor's
+// elements.
 static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, const spy_shape *strides,
                            const spyi_type *type, const char *function) {
     spyi_context *ctx = &parent->object.device->ctx;
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
     int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
             end = (int64_t)parent->end_bytes;
-    int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
+    int64_t limit = (end - begin) / stride_bytes + 1; // no element offset beyond this is inside
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
-    int64_t longest =
-        SPYI_MOST_BYTES / stride_bytes; // no stride is longer, though no step of it is ever taken
+    // No stride may be longer, not even in a dimension of size 1.
+    int64_t longest = SPYI_MOST_BYTES / stride_bytes;
     bool empty = spyi_shape_count(&desc->shape) == 0;
     bool inside = lowest >= -limit && lowest <= limit;
     for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
@@ -162,7 +163,7 @@ spy_index spy_index_new(void) {
     return item;
 }
 
-// What Python's slice(start, stop, step).indices(n) begins at and how many it has.
+// Returns how many indices Python's slice(start, stop, step) selects of n; *first: the first of them.
 // Source: docs.python.org, "Common sequence operations", notes 3 to 5.
 static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
     int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
@@ -182,7 +183,8 @@ static bool spyi_index_is_at(const spy_index *item) {
     return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
 }
 
-// The items meet the tensor: their number, indices, steps and the view's rank; else reported.
+// Checks the items against the tensor: their number, indices and steps, and the view's rank. false: the error
+// has been reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     const spy_shape *shape = &tensor->shape;
@@ -245,7 +247,8 @@ static void spyi_view_add_dim(spy_tensor *view, int64_t n, int64_t stride) {
     view->strides.dims[view->strides.rank++] = stride;
 }
 
-// The view of checked items: reads the tensor's dimensions from the first on and adds those of the view.
+// Applies checked items to the view: walks the tensor's dimensions from the first on and adds those of the
+// view.
 static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_tensor *view) {
     const spy_shape *shape = &tensor->shape, *strides = &tensor->strides;
     int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
@@ -290,7 +293,7 @@ spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices) {
     return view;
 }
 
-// One dimension by an item, the others whole.
+// Returns a view with `item` applied to dimension `dim` alone.
 static spy_tensor *spyi_create_part(spy_tensor *tensor, uint32_t dim, spy_index item, const char *function) {
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_tensor *view = NULL;

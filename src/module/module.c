@@ -3,7 +3,7 @@
 
 #include "slang/embed.h"
 
-// Our side in Slang: what `import slangpy;` finds, and the files that it includes.
+// The library's own Slang files: the one that `import slangpy;` finds, and those that it includes.
 static const spyi_embedded spyi_slang_files[] = { SPYI_SLANG_FILES };
 
 // >>the device's modules
@@ -26,7 +26,7 @@ static const char *spyi_module_name(const spy_module *module) {
 
 SPYI_FN void spyi_modules_attach(spy_device *device) {
     static const spyi_object_table modules = { spyi_module_release, NULL };
-    static const spyi_object_table functions = { NULL, spyi_function_owner }; // they go with their module
+    static const spyi_object_table functions = { NULL, spyi_function_owner }; // freed with their module
     static const spyi_module_table table = { spyi_find_module_type, spyi_module_name };
     device->ctx.tables[SPYI_KIND_MODULE - SPYI_KIND_DEVICE] = &modules;
     device->ctx.tables[SPYI_KIND_FUNCTION - SPYI_KIND_DEVICE] = &functions;
@@ -51,7 +51,7 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
 
 SPYI_FN void spyi_modules_free_all(spy_device *device) {
     while (device->modules)
-        spyi_module_free(device->modules); // newest first: those that link before those linked
+        spyi_module_free(device->modules); // newest first: a module before those that it links
     spyi_release_units(&device->ctx, device->dropped_units);
     device->dropped_units = NULL;
 }
@@ -183,7 +183,8 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
         spyi_step_in(device, &outside);
         for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
-        module->next = device->modules; // behind those that it links, also when they came meanwhile
+        // The list is newest first: a module stands before those that it links.
+        module->next = device->modules;
         if (module->next) module->next->previous = module;
         device->modules = module;
         status = spyi_check_allocations(failed, status, &error);
@@ -264,7 +265,8 @@ static spy_function *spyi_known_function(const spy_module *module, const char *n
     return f;
 }
 
-// Asks the compiler, outside of the device: another thread may keep it busy. NULL: reported under `function`.
+// Finds a function through the compiler, outside of the device, since the compiler may be busy for another
+// thread. NULL: the error has been reported under `function`.
 static spy_function *spyi_look_up_function(spy_module *module, const char *name, const char *function) {
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
@@ -303,7 +305,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             "use",
             function, name, module->name);
     } else if ((found = spyi_known_function(module, name)) ==
-               NULL) { // no other thread has found it meanwhile
+               NULL) { // else another thread has added it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
         if (!found || !copy) {

@@ -1,5 +1,6 @@
-// Work that does not need the device, compiling above all: other threads use the device meanwhile. The module that the work is
-// about keeps its code until the end, and what the device does not need any more is freed on the way.
+// Work outside of the device, above all compiling: other threads use the device meanwhile. The module that
+// such work uses keeps its code until the work ends. On the way out a thread also frees the units that the
+// device has dropped.
 #include "module/module.h"
 
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module) {

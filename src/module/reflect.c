@@ -1,10 +1,11 @@
-// Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
+// Reflection as users see it: a module's tree of declarations, built at the first request, and look-ups in
+// it.
 #include "module/module.h"
 
 struct spyi_reflection {
     spyi_declarations *declarations;
-    uint32_t unit;          // serial of the unit that was declared
-    spyi_reflection *older; // of units before a reload: handed out, so kept
+    uint32_t unit;          // serial of the unit that the declarations are of
+    spyi_reflection *older; // of units before a reload; kept, since users may still hold pointers into them
 };
 
 void spyi_reflection_free(spyi_reflection *reflection) {
@@ -16,7 +17,8 @@ void spyi_reflection_free(spyi_reflection *reflection) {
     }
 }
 
-// The tree of the module's unit of today. NULL: the error has been reported. Inside the device.
+// Returns the declarations of the module's current unit; NULL: the error has been reported. Called inside the
+// device.
 static spyi_declarations *spyi_reflected(spy_module *module, const char *function) {
     spyi_reflection *now = module->reflection;
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
@@ -47,7 +49,7 @@ const spy_decl *spy_reflect_module(spy_module *module) {
 
 // >>declarations by path
 
-// "a::b.c" and "a.b::c" are one path.
+// Returns whether two paths are the same: "a::b.c" is "a.b::c".
 static bool spyi_same_path(const char *a, const char *b) {
     while (*a && *b) {
         bool step = *a == '.' || *a == ':';
@@ -60,7 +62,7 @@ static bool spyi_same_path(const char *a, const char *b) {
 
 static const spy_decl *spyi_decl_at(const spy_decl *node, const char *path) {
     const spy_decl *found = NULL;
-    for (uint32_t i = 0; i < node->child_count && !found; i++) // the outer ones first
+    for (uint32_t i = 0; i < node->child_count && !found; i++) // outer declarations first
         if (spyi_same_path(node->children[i].path, path)) found = &node->children[i];
     for (uint32_t i = 0; i < node->child_count && !found; i++) found = spyi_decl_at(&node->children[i], path);
     return found;
@@ -135,7 +137,8 @@ const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) 
 
 // >>types by name
 
-// A type, with its description; NULL: the error has been reported. Inside the device.
+// Finds a type by name and returns its description; NULL: the error has been reported. Called inside the
+// device.
 static const spy_type_info *spyi_type_by_name(spy_module *module, const char *function, const char *name,
                                               const spyi_type **type) {
     spyi_context *ctx = &module->object.device->ctx;
@@ -149,7 +152,7 @@ static const spy_type_info *spyi_type_by_name(spy_module *module, const char *fu
     if (!declarations) return NULL;
     const spy_decl *decl = spyi_decl_at(spyi_declarations_root(declarations), name);
     if (decl && spyi_names_type(decl) &&
-        (decl->flags & SPY_DECL_FLAG_GENERIC)) { // to Slang it is a type all the same
+        (decl->flags & SPY_DECL_FLAG_GENERIC)) { // Slang would find it as a type
         spyi_fail(
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: '%s' in module '%s' is generic (%s): expected its arguments too, as in 'Grid<float, 4>'",

@@ -1,21 +1,21 @@
-// Reload: new code for living modules. Functions hold names, so that only what was found by them is found again; plans
-// of the old code leave the cache, and go once the GPU has finished with them.
+// Reload: gives living modules new code. A function keeps its name, by which its overloads are found again in
+// the new code. Plans of the old code leave the cache and are freed once the GPU has finished with them.
 //
-// The work is a job: a module and all that depends on it, compiled outside of the device on a thread of its own
-// (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the old code within
-// the device, which takes microseconds. One job at a time a device.
+// The work is a job: a module and all that depends on it, compiled outside of the device on a thread of its
+// own (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the
+// old code within the device, which takes microseconds. A device has one job at a time.
 #include "module/module.h"
 
-typedef struct spyi_reload_event { // for the hook
+typedef struct spyi_reload_event { // one call of the hook, to be made later
     spy_module *module;            // retained
     spy_status status;
     char *message;
 } spyi_reload_event;
 
-typedef struct spyi_reload_run { // one public call
+typedef struct spyi_reload_run { // state of one public call
     spy_device *device;
     const char *function;
-    spy_status status; // of the first failure
+    spy_status status; // that of the first failure
     spy_reload_info info;
     spyi_reload_event *events;
     size_t event_count;
@@ -23,11 +23,11 @@ typedef struct spyi_reload_run { // one public call
 
 typedef struct spyi_reload_function {
     spy_function *function;
-    spyi_overloads overloads; // in the new code
+    spyi_overloads overloads; // those in the new code
     bool known;
 } spyi_reload_function;
 
-typedef struct spyi_reload_part { // one module
+typedef struct spyi_reload_part { // one module of a job
     spy_module *module;           // retained
     spyi_reload_function *functions;
     size_t function_count;
@@ -35,22 +35,22 @@ typedef struct spyi_reload_part { // one module
 
 struct spyi_reload_job {
     spy_device *device;
-    spyi_reload_part *parts; // those linked before those that link
+    spyi_reload_part *parts; // a module comes after those that it links
     size_t count;
     spy_module *root;
-    char *source; // the root's new text; NULL: as it was
+    char *source; // the root's new text; NULL: what it was made of
     bool compiled;
     spy_status status;
-    size_t failed; // the part that did not compile
+    size_t failed; // index of the part that failed
     spyi_text error;
-    spyi_dropped_unit *dropped; // units of the device that the job releases
+    spyi_dropped_unit *dropped; // the device's dropped units, which the job releases
     spyi_outside outside;
     bool threaded;
     spyi_thread thread;
     spyi_atomic finished;
 };
 
-// A reference more, unless another thread has just dropped the last one.
+// Adds a reference; false: another thread has just released the last one.
 static bool spyi_reload_hold(spy_module *module) {
     spyi_atomic *references = &module->object.references;
     for (int32_t n = spyi_atomic_load(references); n > 0; n = spyi_atomic_load(references))
@@ -71,7 +71,7 @@ static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_statu
     grown[run->event_count++].message = spyi_strdup(message);
 }
 
-// Ends a public call: outside of the device, so that the hook may use it.
+// Ends a public call: leaves the device and then calls the hook, which may use the device.
 static void spyi_reload_finish(spyi_reload_run *run) {
     spy_reload_hook hook = run->device->reload;
     spyi_leave(run->device);
@@ -84,13 +84,14 @@ static void spyi_reload_finish(spyi_reload_run *run) {
     free(run->events);
 }
 
-// >>which modules
+// >>which modules to reload
 
 static bool spyi_reload_needed(const spy_module *module) {
     return module->stale || spyi_unit_changed(module->unit);
 }
 
-// Marks a module, and of those that it links whatever has changed: their code is a part of its own.
+// Marks a module if `needed`, and the modules that it links if they need a reload, since its code contains
+// theirs.
 static void spyi_reload_mark(spy_module *module, bool needed) {
     if (module->reloading) return;
     module->reloading = needed;
@@ -132,7 +133,8 @@ static spy_status spyi_reload_compile(spy_module *module, const char *source, sp
     return status;
 }
 
-// A function that the new code has not stays as a name, without overloads.
+// Finds the functions again in the new code. A function that the new code lacks keeps its name and has no
+// overloads.
 static spy_status spyi_reload_look_up(spyi_reload_part *part, spyi_text *error) {
     for (size_t i = 0; i < part->function_count; i++) {
         spyi_reload_function *f = &part->functions[i];
@@ -151,7 +153,8 @@ static spy_status spyi_reload_look_up(spyi_reload_part *part, spyi_text *error) 
     return SPY_OK;
 }
 
-// The new code is dropped. Its files count as seen until they change again, as those of code that did not compile do.
+// Drops the new code. Its modules count as unchanged until their files change again, as after a failed
+// compilation.
 static void spyi_reload_give_up(spyi_reload_job *job) {
     for (size_t i = 0; i < job->count; i++) {
         spy_module *m = job->parts[i].module;
@@ -199,7 +202,8 @@ static void spyi_reload_job_free(spyi_reload_job *job) {
     free(job);
 }
 
-// The functions that have been found by now. false: out of memory.
+// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false:
+// out of memory.
 static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
@@ -216,7 +220,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     return true;
 }
 
-// `root` and all that depends on it; NULL: out of memory.
+// Returns a job for `root` and all modules that depend on it; NULL: out of memory.
 static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root, const char *source) {
     spyi_reload_job *job = (spyi_reload_job *)spyi_calloc(1, sizeof *job);
     spy_module *oldest = device->modules;
@@ -246,7 +250,7 @@ static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root
     return NULL;
 }
 
-// On a thread, or on this one, which leaves the device meanwhile.
+// Starts the job on a thread, or does it on this one, which leaves the device meanwhile.
 static void spyi_reload_start(spyi_reload_job *job, bool background) {
     spy_device *device = job->device;
     spyi_atomic_store(&job->finished, 0);
@@ -272,7 +276,7 @@ static void spyi_reload_join(spyi_reload_job *job) {
     job->threaded = false;
 }
 
-// The old code gives way. Nothing can fail any more.
+// Replaces the module's code and its functions' overloads by the new ones. Nothing here can fail.
 static void spyi_reload_replace(spyi_reload_part *part) {
     spy_module *module = part->module;
     spy_device *device = module->object.device;
@@ -300,8 +304,8 @@ static void spyi_reload_failed(spyi_reload_run *run, spyi_reload_job *job) {
     spyi_reload_tell(run, failed, job->status, spyi_text_str(&job->error));
 }
 
-// Ends the device's job if that has finished: replaces all of its modules, or nothing. false: not yet, because it compiles,
-// or because a call compiles with the old code.
+// Ends the device's job if it has finished: replaces the code of all of its modules, or of none. Returns
+// false when the job still compiles, or when other work still compiles with the old code.
 static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
     spy_device *device = run->device;
     spyi_reload_job *job = device->reload_job;
@@ -313,7 +317,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             if (job->parts[i].module->users) return false;
             good = good && spyi_reload_note_functions(&job->parts[i], &more);
         }
-        if (good && more) { // functions that were found while the job compiled
+        if (good && more) { // users have found functions while the job compiled
             spyi_reload_join(job);
             spyi_reload_start(job, background);
             return !background && spyi_reload_collect(run, background);
@@ -336,7 +340,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
         }
         for (spy_module *m = device->modules; m; m = m->next) {
             if (m->reloading || !spyi_reload_uses_marked(m)) continue;
-            m->stale = device->reload_looking = true; // loaded meanwhile, with the old code
+            m->stale = device->reload_looking = true; // loaded with the old code while the job compiled
             m->tried = false;
         }
         device->listener->reloaded(device);
@@ -370,8 +374,8 @@ static void spyi_reload_look(spy_device *device) {
     }
 }
 
-// Begins the job of the next module that has changed, the oldest one first. What failed before may have failed for what has
-// changed now.
+// Starts a job for the next module that needs a reload, the oldest first. A module whose reload failed before
+// is tried again, since other files have changed.
 static void spyi_reload_next(spyi_reload_run *run, bool background) {
     spy_device *device = run->device;
     spy_module *m = device->modules;
@@ -388,7 +392,7 @@ static void spyi_reload_next(spyi_reload_run *run, bool background) {
     run->status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", run->function);
 }
 
-// Leaves the device until the running job is over and its result in place.
+// Leaves the device until the running job has ended, then puts its result in place.
 static void spyi_reload_finish_job(spyi_reload_run *run) {
     spy_device *device = run->device;
     for (;;) {
@@ -428,7 +432,7 @@ spy_status spy_reload_module(spy_module *module, const char *source) {
     spyi_reload_run run;
     if (spyi_reload_enter(&run, module, SPYI_KIND_MODULE, "spy_reload_module") != SPY_OK) return run.status;
     spy_device *device = run.device;
-    spyi_reload_finish_all(&run); // a reload of others that is under way
+    spyi_reload_finish_all(&run); // a reload that another thread has begun
     run.status = SPY_OK;
     spyi_reload_job *job = spyi_reload_job_new(device, module, source);
     if (job) {
@@ -452,7 +456,7 @@ spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_relo
     if (info) memset(info, 0, sizeof *info);
     if (spyi_reload_enter(&run, device, SPYI_KIND_DEVICE, "spy_reload_changed") != SPY_OK) return run.status;
     if (spyi_reload_due(device, interval_ns)) {
-        spyi_reload_finish_all(&run); // what another thread has begun
+        spyi_reload_finish_all(&run); // a reload that another thread has begun
         spyi_reload_look(device);
         spyi_reload_finish_all(&run);
         spyi_reload_await_prepared(device);
