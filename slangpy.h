@@ -8829,7 +8829,7 @@ spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu) {
 
 // >>data/literals.h -----------------------------------------------------------------------------------------
 
-// String literals of kernels, by the hashes that the kernels have of them.
+// A table of kernels' string literals. Kernels name a literal by its hash, by which its text is found here.
 
 typedef struct spyi_literal {
     uint32_t hash;
@@ -8841,15 +8841,15 @@ typedef struct spyi_literals {
     uint32_t count, capacity;
 } spyi_literals;
 
-SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text,
-                               size_t size); // once each; false: out of memory
+// Adds a copy of `size` bytes of `text`, unless the hash is known. false: out of memory.
+SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size);
 SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL: unknown
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 // >>data/type.h ---------------------------------------------------------------------------------------------
 
-// Our type model: what a Slang type is to us, independent of any compiler session. Types are interned in the device's
-// table: equal types are equal pointers, and live as long as the device.
+// The library's description of Slang types, independent of any compiler session. Types are interned in the
+// device's table: equal types are equal pointers, and live as long as the device.
 
 typedef enum spyi_type_kind {
     SPYI_TYPE_VOID,
@@ -8866,98 +8866,108 @@ typedef struct spyi_type spyi_type;
 typedef struct spyi_field {
     const char *name;
     const spyi_type *type;
-    size_t host_offset;   // C's layout
-    size_t device_offset; // reflected for the target
+    size_t host_offset;   // bytes, in C's layout
+    size_t device_offset; // bytes, as reflected for the target
 } spyi_field;
 
 struct spyi_type {
     spyi_type_kind kind;
     uint32_t id; // unique in the table, from 1
-    const char *
-        name; // as Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>"
-    const char *display;      // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
-    spy_dtype scalar;         // of scalars, vectors and matrices
-    uint32_t rows;            // matrix: rows; else 1
-    uint32_t columns;         // vector: components; matrix: columns; else 1
-    const spyi_type *element; // array: element; matrix: its row vector; vector: its scalar
-    int64_t count;            // array: elements
+    // As Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>".
+    const char *name;
+    const char *display; // as people write it: "float3", "float4x4", "float[3]", "Foo<3>"
+    spy_dtype scalar;    // of scalars, vectors and matrices
+    uint32_t rows;       // matrix: rows; else 1
+    uint32_t columns;    // vector: components; matrix: columns; else 1
+    // Array: its element; matrix: its row vector; vector: its scalar; ConstantBuffer<T>: T.
+    const spyi_type *element;
+    int64_t count; // array: elements
     const spyi_field *fields;
     uint32_t field_count;
     size_t host_size, host_align; // C's layout, bool 1 byte
-    size_t device_size,
-        device_align; // scalar layout of the target; neighbours in an array are align(size, align) apart
+    // The target's scalar layout, bytes. Neighbours in an array are align(size, align) apart.
+    size_t device_size, device_align;
     bool same_layout; // host and device bytes agree
 };
 
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of its target
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // of the table's target
 
-// Threads: any (one lock inside). Never NULL for valid arguments.
+// The functions below return types of the table, never NULL for valid arguments. Threads: any (the table has
+// a lock).
 SPYI_FN const spyi_type *spyi_type_void(spyi_types *types);
 SPYI_FN const spyi_type *spyi_type_scalar(spyi_types *types, spy_dtype scalar);
 SPYI_FN const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t columns);
 SPYI_FN const spyi_type *spyi_type_matrix(spyi_types *types, spy_dtype scalar, uint32_t rows,
                                           uint32_t columns);
 SPYI_FN const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, int64_t count);
-// Fields' names, types and device offsets are given; host offsets are computed. A struct of the same name and the same
-// fields is the same type; one of the same name and other fields is another type.
+// The caller sets the fields' names, types and device offsets; host offsets are computed. Structs of the same
+// name and the same fields are one type; with other fields they are different types.
 SPYI_FN const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count, size_t device_size, size_t device_align);
-// The struct of the table with that name, these fields and this layout; NULL: there is none yet. *other: there is one of that name
-// that differs.
+// Returns the table's struct with that name, these fields and this layout; NULL: there is none yet. *other:
+// whether the table has a different struct of that name.
 SPYI_FN const spyi_type *spyi_type_find_struct(spyi_types *types, const char *name, const spyi_field *fields,
                                                uint32_t count, size_t device_size, size_t device_align,
                                                bool *other);
-// Of its name and layout, with those of all that it is made of: the same in every process.
+// Returns a hash of the type's name and layout and of all types that it is made of; it is the same in every
+// process.
 SPYI_FN uint64_t spyi_type_hash(const spyi_type *type);
-// An enum: a scalar with a name of its own, stored as `scalar`. Slang converts it to int by itself, from int by Name(x).
+// An enum is a scalar with a name of its own, stored as `scalar`. Slang converts it to int implicitly, and an
+// int x to it by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
-// What a tensor of "void" holds: bytes of no type. Scalars of uint8 on the host; no element is loaded from it in a kernel.
+// The element type of a tensor of "void": bytes without a type. The host sees uint8 scalars; a kernel loads
+// no element of such a tensor.
 SPYI_FN const spyi_type *spyi_type_memory(spyi_types *types);
 SPYI_FN bool spyi_type_is_memory(const spyi_type *type);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
-// A struct that cannot lie in memory, because of a pointer or resource in it: of kind OTHER, but with fields to be given.
+// A struct that cannot lie in memory, because it holds a pointer or a resource. It is of kind OTHER but has
+// fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
-// DifferentialPair<T>. Reflection lists no fields of it; binding gives it "p", the value, and "d", its gradient.
+// Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
+// fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
-// Whether it is one, or a struct or an array with one inside.
+// Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
-// An array of buffers, or of what holds a DifferentialPair, which is given like such a struct: with fields "[0]", "[1]"
-// and so on.
+// An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose
+// fields are named "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers
-// The same without a size, of what the caller gives: with one field "[]", which stands for all. The elements are buffers, or
-// ConstantBuffers, which then are types without parts, as each is given by a tensor.
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers only, with or without a size
+// An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
+// ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
 SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
 #define SPYI_UNSIZED_REFUSED                                                                                 \
     "; an array without a size needs descriptor arrays of run-time size, which this backend has not (CUDA "  \
     "does without): give it a size"
-// ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
+// The type ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
-// "float3", "half4x4", "uint8_t", "vector<float,3>", "float[3][2]" (C's order: 3 arrays of 2): built-in types without the
-// compiler. NULL when the name is none of these.
+// Returns a built-in type by its name, without the compiler: "float3", "half4x4", "uint8_t",
+// "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL: the name is not that of a built-in
+// type.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
 
-SPYI_FN size_t spyi_type_device_stride(const spyi_type *type); // distance of array neighbours on the device
+// Bytes from one array element to the next on the device.
+SPYI_FN size_t spyi_type_device_stride(const spyi_type *type);
 SPYI_FN size_t spyi_type_host_stride(const spyi_type *type);
-// Copy `count` elements between C's layout and the device's (bool widths, struct offsets). Neighbours are stride apart.
+// Copy `count` elements between C's layout and the device's (bool widths, struct offsets). Neighbours are
+// stride apart.
 SPYI_FN void spyi_type_to_device(const spyi_type *type, void *device, const void *host, size_t count);
 SPYI_FN void spyi_type_to_host(const spyi_type *type, void *host, const void *device, size_t count);
 
-// Scalars of one dtype to another in host layout; false and nothing written when a value does not fit exactly as
-// design.md says (float to float and int to float round; float to int must be whole; ints must be in range; bool: 0 is
-// false). Source: design.md, "Values and types".
+// Converts `count` scalars in host layout to another dtype. Returns false, with nothing written, when a value
+// does not fit: float to float and int to float round; float to int must be integral; ints must be in range;
+// for bool, 0 is false. Source: design.md, "Values and types".
 SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
                                   size_t count);
 SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
 
-// What the system gives to a parameter of a compute shader.
+// The system value (SV_...) that a parameter of a compute shader receives.
 typedef enum spyi_system {
     SPYI_SYSTEM_NONE,
     SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
@@ -8967,7 +8977,8 @@ typedef enum spyi_system {
 } spyi_system;
 
 // >>near.c
-// Up to three names nearest to `wanted`, as ", did you mean 'a', 'b'?": zero but for `wanted`, names offered one by one, then the text, which frees it.
+// Collects the names nearest to `wanted` for a text such as ", did you mean 'a', 'b'?". Zero it, set
+// `wanted`, offer the names one by one, then call spyi_near_text(), which frees them.
 enum { SPYI_NEAR_COUNT = 3 };
 typedef struct spyi_near {
     const char *wanted;
@@ -8981,20 +8992,21 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
 // >>data/fit.h ----------------------------------------------------------------------------------------------
 
-// What feeds what: how an element type in memory feeds a parameter type, and what the conversion costs.
+// Says which element types in memory can feed which parameter types, and what each conversion costs.
 
-// How an element type in memory feeds a parameter type: the trailing dimensions it takes and what the conversion costs.
+// How an element type in memory feeds a parameter type.
 typedef struct spyi_fit {
-    uint32_t cost;
-    uint32_t consumed;
+    uint32_t cost;              // orders overloads, see fit.c
+    uint32_t consumed;          // trailing dimensions of the value that each parameter takes
     int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
 } spyi_fit;
 
-// Device memory of `element` for a parameter of `type`. Outputs must not change scalars. false: it cannot.
+// Fills *fit for device memory of `element` that feeds a parameter of `type`; false: it cannot. Outputs must
+// have the same scalars.
 SPYI_FN bool spyi_fit_memory(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
-// Device memory that takes values of `type` and is not loaded: each is converted as Slang converts it, and bools are not.
+// Like spyi_fit_memory(), for device memory that is only stored to. Slang converts scalars, but no bools.
 SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, spyi_fit *fit);
-// Host data: scalars are converted as they are copied, so more is possible.
+// Like spyi_fit_memory(), for host data. Its scalars are converted as they are copied, so more types fit.
 SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool output, spyi_fit *fit);
 
 // >>data/scalars.h ------------------------------------------------------------------------------------------
@@ -9003,49 +9015,53 @@ SPYI_FN bool spyi_fit_host(const spyi_type *element, const spyi_type *type, bool
 
 // The number of scalars in one value of `type`, structs and arrays included.
 SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type);
-// The scalar type that sums of such values are made in: float64 if the type has a float64 in it, else float32.
+// The scalar type that sums of such values are made in: float64 if the type has a float64 in it, else
+// float32.
 SPYI_FN spy_dtype spyi_sum_scalar(const spyi_type *type);
 // `type` with its scalars replaced: float3 and SPY_DTYPE_INT32 give int3. Not for structs.
 SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_type *type, spy_dtype scalar);
 
 // >>data/type_name.h ----------------------------------------------------------------------------------------
 
-// Names of types: as Slang code spells them, and taken apart.
+// Spells names of types as Slang code does, and splits them into parts.
 
-// A type as Slang code spells it.
+// Returns a type's name as Slang code spells it.
 SPYI_FN const char *spyi_spell(const spyi_type *type);
 
-// A type's name in parts: "RWTensor<vector<float,3>, 2>" is "RWTensor", "vector<float,3>" and "2". Arrays have no base.
+// The parts of a type's name: "RWTensor<vector<float,3>, 2>" has the base "RWTensor" and the arguments
+// "vector<float,3>" and "2". The base of an array is "".
 typedef struct spyi_type_parts {
     char base[64]; // without its namespace
     char *arguments[2];
-    uint32_t count; // of arguments, further ones included
+    uint32_t count; // number of arguments, those beyond the second included
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
-// The type of that name: by what it means, or `given` when it is called so; NULL: neither.
+// Returns the built-in type of that name, else `given` if that is its name; NULL: neither.
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 
 // >>data/resource.h -----------------------------------------------------------------------------------------
 
-// Resources, and how work uses them: barriers and layouts of textures, lifetimes and command lists know uses only.
+// Resources (memory blocks, textures) and the uses that work makes of them. Barriers, texture layouts,
+// lifetimes and command lists follow from these uses alone.
 
 typedef struct spyi_resource spyi_resource;
 
-// What is true of all resources of a kind.
+// One kind of resource.
 typedef struct spyi_resource_kind {
     const char *name;
-    void (*unused)(spy_device *device, spyi_resource *resource); // the last reference has gone
+    void (*unused)(spy_device *device, spyi_resource *resource); // called when the last reference has gone
 } spyi_resource_kind;
 
-// What every resource begins with.
+// The first member of every resource.
 struct spyi_resource {
     const spyi_resource_kind *kind;
     uint64_t write_submit; // batch of the last write: a read back waits for it
     uint64_t use_submit;   // batch of the last use: freeing waits for it
-    // The batch of the last use in an engine's command buffer, which keeps the memory from being used again; 0: there is none.
+    // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
+    // is not used again. 0: there is none.
     uint64_t held_submit;
-    int32_t references; // of tensors, command lists and others, guarded by the device's turns
+    int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
 
 static inline void spyi_resource_retain(spyi_resource *resource) {
@@ -9055,8 +9071,8 @@ static inline void spyi_resource_release(spy_device *device, spyi_resource *reso
     if (--resource->references == 0) resource->kind->unused(device, resource);
 }
 
-// One piece of work's use of a part of a resource: of memory, bytes from the block's start; of a texture, sub-resources, whose
-// numbers are level * layers + layer.
+// One use of a part of a resource by one piece of work. `begin` and `end` are bytes from the start of a
+// memory block, or sub-resources of a texture, whose numbers are level * layers + layer.
 typedef struct spyi_use {
     spyi_resource *resource;
     uint64_t begin, end;
@@ -9078,10 +9094,10 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // >>textures
 
-// One sub-resource.
+// The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
-    uint32_t how;                     // its last use, which its layout is for; 0: it has none yet
-    uint64_t read_epoch, write_epoch; // of the last ones
+    uint32_t how;                     // its last use, which its layout is for; 0: not used yet
+    uint64_t read_epoch, write_epoch; // epochs of its last read and write
 } spyi_texture_part;
 
 typedef struct spyi_texture {
@@ -9091,45 +9107,48 @@ typedef struct spyi_texture {
     spyi_texture_part *parts;
 } spyi_texture;
 
-// Of a texture that has a handle, levels and layers. false: out of memory.
+// Allocates the parts of a texture whose handle, levels and layers are set. false: out of memory.
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
 // >>the tracker (hazards.c)
 
-// What must come before work with these uses, which are noted. `untracked`: it may use other memory too, which nobody knows.
-// Transitions stay until the next call.
+// Notes the uses of the work to be recorded next, and returns what must come before that work. `untracked`:
+// the work may also use memory that `uses` does not list. The returned transitions are valid until the next
+// call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
-// After the work.
+// To be called when the work of spyi_take_uses() was recorded, with its status.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
-// The same of work on buffers that are all known.
+// Like spyi_uses_done(), for work that uses listed buffers only.
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
-// Work whose parts went into several batches: the uses are of the last one.
+// For work in several batches: moves its uses to the open one, the last of these.
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
-// After work that failed behind transitions.
+// After work that failed: takes back the layout changes that `before` noted.
 SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count);
 
 // >>data/memory.h -------------------------------------------------------------------------------------------
 
 // Device memory: blocks of it, and the pool that they come from.
 
-// >>storage: a block of device memory, recycled as a whole, so that the hazards of its former use stay with it.
+// >>storage: a block of device memory, recycled undivided, so that hazards of its former use stay with it
 typedef struct spyi_storage spyi_storage;
 struct spyi_storage {
-    spyi_resource resource;                    // first
-    spyi_chunk chunk;                          // the driver's memory that this block lies in
-    uint64_t offset, size;                     // the block in the chunk
-    uint64_t read_epoch, read_begin, read_end; // bytes from the block's start
+    spyi_resource resource; // first member
+    spyi_chunk chunk;       // the driver's memory that this block lies in
+    uint64_t offset, size;  // bytes: where the block begins in the chunk, and its size
+    // The last epoch with reads and with writes of the block, and their first and end byte from its start.
+    uint64_t read_epoch, read_begin, read_end;
     uint64_t write_epoch, write_begin, write_end;
     int32_t size_class; // free list that it returns to; -1: imported
     spyi_memory memory;
-    struct spyi_slab *slab; // whose chunk it was cut from; NULL: has its chunk alone
-    spyi_storage *next;     // in a free list, the list of waiting ones, or that of imported ones
+    struct spyi_slab *slab; // the slab that it was cut from; NULL: it has its chunk alone
+    spyi_storage *next;     // in a free list, in pool.waiting or in pool.imported
 };
 
+// One chunk that small blocks are cut from.
 typedef struct spyi_slab {
     spyi_chunk chunk;
-    uint64_t used; // bytes cut off
+    uint64_t used; // bytes that blocks were cut from
     int32_t live;  // blocks in use
     struct spyi_slab *next;
 } spyi_slab;
@@ -9137,27 +9156,29 @@ typedef struct spyi_slab {
 #define SPYI_SIZE_CLASSES 160
 
 typedef struct spyi_pool {
-    spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory
+    spyi_storage *free_blocks[2][SPYI_SIZE_CLASSES]; // by spyi_memory and size class
     spyi_slab *slabs[2];
     spyi_storage *imported;
-    spyi_storage *waiting; // freed, but used by recordings that have not been reported as executed
+    spyi_storage *waiting; // freed blocks whose recordings have not been reported as executed
     uint64_t held_bytes, used_bytes;
-    uint64_t waiting_bytes; // of the former; part of neither of the latter's free blocks nor of used_bytes
+    uint64_t waiting_bytes; // of `waiting`; neither in free_blocks nor part of used_bytes
 } spyi_pool;
 
 // >>pool.c
-// A block of at least `size` bytes, references 0; NULL: `error` says why. Frees cached memory and tries again once.
+// Returns a block of at least `size` bytes with 0 references; NULL: `error` and *status say why. When the
+// device's memory runs out, it frees cached memory and tries once more.
 SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uint64_t size, const char *label,
                                      spyi_text *error, spy_status *status);
-SPYI_FN void spyi_pool_give(
-    spy_device *device,
-    spyi_storage *storage); // no waiting for the GPU: later users are ordered by hazards
-SPYI_FN void spyi_pool_release_held(
-    spy_device *device);                            // frees blocks whose recordings have all been reported
-SPYI_FN void spyi_pool_trim(spy_device *device);    // frees all unused memory; the GPU must be idle
-SPYI_FN void spyi_pool_destroy(spy_device *device); // all blocks have been given back
-SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
-                                       const spyi_chunk *chunk); // finds the same handle again
+// Takes a block back at once. The GPU may still use it: hazards order later users of the block.
+SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage);
+// Frees the waiting blocks whose recordings have all been reported as executed.
+SPYI_FN void spyi_pool_release_held(spy_device *device);
+// Gives all unused memory back to the driver; the GPU must be idle.
+SPYI_FN void spyi_pool_trim(spy_device *device);
+// Frees the pool; all blocks must have been given back.
+SPYI_FN void spyi_pool_destroy(spy_device *device);
+// Returns the one storage of the imported chunk's handle; NULL: out of memory.
+SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk);
 
 // >>data/tensor.h -------------------------------------------------------------------------------------------
 
@@ -9166,79 +9187,88 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device,
 struct spy_tensor {
     spyi_object object;
     spyi_storage *storage;
-    uint64_t serial;          // never again another tensor of the device, nor this one after it changed
-    const spyi_type *type;    // element
+    uint64_t serial;          // unique on the device; a tensor that points to other storage gets a new one
+    const spyi_type *type;    // of one element
     spy_shape shape, strides; // strides in elements; dims beyond the rank are 0
     uint64_t offset_bytes;    // of element 0 in the storage
-    uint64_t begin_bytes, end_bytes; // what elements touch in the storage; equal when there are none
-    int64_t element_count;           // up to here a tensor's geometry: compared as bytes
+    uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
+    int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
     bool contiguous;
-    const char *label;           // ours, or ""
-    spy_tensor *previous, *next; // in device.tensors; next also among the dead
-    spy_tensor *grads[2];        // SPYI_GRAD_IN, SPYI_GRAD_OUT: one reference each; NULL: none
-    int64_t grad_shift[2]; // of a view being made: bytes from its elements to those of its parent's gradients
-    const spyi_type *grad_type; // ... the parent's element type
-    bool grads_follow;          // ... the gradients are to be seen in the same way
+    const char *label;           // a copy of desc.label; NULL: none
+    spy_tensor *previous, *next; // in device.tensors; `next` also in its list of released headers
+    spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL: none
+    int64_t grad_shift[2];       // of a view being made: bytes from its elements to their gradients
+    const spyi_type *grad_type;  // of a view being made: the parent's element type
+    bool grads_follow;           // of a view being made: measuring it makes views of `grads`
 };
 
-// Gradients of a tensor: what calls read, and what they add to. Both may be the same tensor.
+// Indices into spy_tensor.grads: the gradient that calls read, and the one that they add to. Both may be the
+// same tensor.
 enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
 
 // >>tensor.c
-SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor); // out of the list of the living, before spyi_tensor_free
-SPYI_FN spy_tensor *spyi_tensor_new(
-    spy_device *device); // header with reference 1 and no storage; NULL: out of memory
+// Takes the tensor out of device.tensors; to be called before spyi_tensor_free().
+SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor);
+// Returns a new header with reference 1 and no storage; NULL: out of memory.
+SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device);
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
 SPYI_FN void spyi_tensors_attach(spy_device *device);
 SPYI_FN void spyi_tensors_free_all(spy_device *device); // at the device's release
-// A contiguous tensor on fresh memory.
+// Returns a contiguous tensor on memory of its own, which is not set; NULL: `error` and *status say why.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
-// Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and offset are set.
+// Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and
+// offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
+// Returns the row-major strides of a shape, in elements.
 SPYI_FN spy_shape spyi_row_major(const spy_shape *shape);
-// A shape stands for at most this many bytes, also where broadcasting repeats elements: sums and products of sizes,
-// offsets and strides then fit into 63 bits, and no place that computes with them has to look again.
+// A shape stands for at most this many bytes, also where broadcasting repeats elements: sums and products of
+// sizes, offsets and strides then fit into 63 bits, and code that computes with them need not check for
+// overflow.
 #define SPYI_MOST_BYTES ((int64_t)1 << 60)
-SPYI_FN int64_t
-spyi_shape_count(const spy_shape *shape); // -1: negative size or more than SPYI_MOST_BYTES elements
-// Whether elements of that type, in host or device layout, stay within SPYI_MOST_BYTES, and no size is negative.
+// Returns the number of elements; -1: a size is negative, or there are more than SPYI_MOST_BYTES elements.
+SPYI_FN int64_t spyi_shape_count(const spy_shape *shape);
+// Returns whether no size is negative and the elements take at most SPYI_MOST_BYTES in host and in device
+// layout.
 SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
-// Says why spyi_shape_holds() said no; `name`: what the shape is, "desc.shape".
+// Appends why spyi_shape_holds() returned false and returns the status. `name` is the shape's, as in
+// "desc.shape".
 SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
                                        spyi_text *error);
 SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
-// A tensor's element type from a desc: dtype or name; NULL: error reported under `function`.
+// Returns the element type that a desc asks for by `dtype` or by the name `type`; NULL: the error has been
+// reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
                                            const char *type, const char *function);
 
-// The name of an element type as spy_create_tensor takes it.
+// Returns the name of an element type in the form that spy_create_tensor() takes.
 SPYI_FN const char *spyi_type_user_name(const spyi_type *type);
-// Whether `size_bytes` bytes are what `count` elements of the tensor have in C's layout.
+// Checks that `size_bytes` is the size of `count` elements of the tensor in C's layout, and that there is
+// data.
 SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, const void *data,
                                        size_t size_bytes, spyi_text *error);
-// Elements first .. first + count are the tensor's; else SPY_ERROR_OUT_OF_RANGE, reported.
+// Reports SPY_ERROR_OUT_OF_RANGE unless elements first .. first + count belong to the tensor.
 SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function, int64_t first,
                                        int64_t count);
 
 // >>tensor_overlap.c
-// Whether two elements of the tensor can lie at one place. Exact for slices, transposes and broadcasts; for stranger
-// strides it may say so though they do not.
+// Returns whether two elements of the tensor can share bytes. Exact for slices, transposes and broadcasts;
+// for stranger strides it may return true though no elements share any.
 SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *tensor);
-// Whether an element of one can touch an element of the other.
+// Returns whether an element of `a` can share bytes with an element of `b`.
 SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b);
-// ... by their first and last bytes alone: true of the columns of one matrix, too.
+// Compares only the first and last bytes, and so returns true for two columns of one matrix.
 static inline bool spyi_tensors_may_overlap(const spy_tensor *a, const spy_tensor *b) {
     return a->storage == b->storage && a->begin_bytes < b->end_bytes && b->begin_bytes < a->end_bytes;
 }
 
 // >>transfer.c
-// Elements first .. first + count in row-major order, to or from packed host memory in C's layout.
+// Copies elements first .. first + count, in row-major order, to or from packed host memory in C's layout.
 SPYI_FN spy_status spyi_tensor_move(spy_tensor *tensor, int64_t first, int64_t count, void *data, bool upload,
                                     spyi_text *error);
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all of them
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all elements
 SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
-// A grid of a tensor's elements from its first one on. Rank as for a tensor with each dimension cut in two.
+// A grid of a tensor's elements from its first one on. It may have two dimensions for each one of the tensor.
 typedef struct spyi_box {
     uint32_t rank;
     int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides in elements
@@ -9247,7 +9277,8 @@ SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *
                                             spyi_text *error);
 
 // >>copy.c
-// Every scalar set to `value`; and whether the GPU can do that by repeating `pattern`.
+// spyi_fill_tensor() sets every scalar to `value`. spyi_fill_pattern() sets *repeats to whether the GPU can
+// do so by repeating the 4 bytes of *pattern.
 SPYI_FN spy_status spyi_fill_tensor(spy_tensor *tensor, double value, spyi_text *error);
 SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, bool *repeats, uint32_t *pattern,
                                      spyi_text *error);
@@ -9255,72 +9286,76 @@ SPYI_FN spy_status spyi_fill_pattern(const spy_tensor *tensor, double value, boo
 SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, spyi_text *error);
 
 // >>view.c
-// A view of `parent`, like it in everything; the caller changes it and measures it. NULL: reported.
+// Returns a view with the type, shape, strides and offset of `parent`; the caller changes these and then
+// calls spyi_tensor_measure(). NULL: the error has been reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
 
 // >>gradient.c
-// Finds a type by its name in what `object` is; NULL: there is none.
+// A function that finds a type by its name in `object` (a unit or a module) and returns NULL when there is
+// none.
 typedef struct spyi_type_finder {
     const spyi_type *(*find)(void *object, const char *name);
     void *object; // NULL: nothing is found
 } spyi_type_finder;
-// The type of a value's gradient, in Slang T.Differential: NULL where it has none. `finder` is for structs.
+// Returns the type of a value's gradient, T.Differential in Slang; NULL: it has none. `finder` finds those of
+// structs.
 SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_finder *finder,
                                            const spyi_type *type);
-// The gradients that a new tensor's desc asks for; false: reported.
+// Gives a new tensor the gradients that its desc asks for; false: the error has been reported.
 SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
-// A view that is being made gets views of its parent's gradients as soon as it is measured.
+// A view that is being made inherits its parent's gradients; when it is measured, it gets views of them.
 SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
 SPYI_FN void spyi_gradients_follow(spy_tensor *view);
 SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
-SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // the same ones
+SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); // takes those of `from`
 
 // >>data/device.h -------------------------------------------------------------------------------------------
 
-// The device: what belongs to it, and what it does with its GPU's queue.
+// struct spy_device, how work is recorded on its queue, and the functions of this room that need a device.
 
-// spy_arg._map_count, where it is not the number of dimensions in _map.
+// Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
 #define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
 #define SPYI_MAP_VALUE 254u // spy_map_value()
 
-// What tensors ask of the module that their desc names; module/ gives it to the device.
+// Functions that tensors call on the module that their desc names; room `module` gives them to the device.
 typedef struct spyi_module_table {
-    const spyi_type *(*find_type)(void *module,
-                                  const char *name); // may leave the device; NULL: there is none
+    // May leave the device meanwhile. Returns NULL when the module has no such type.
+    const spyi_type *(*find_type)(void *module, const char *name);
     const char *(*name)(const spy_module *module);
 } spyi_module_table;
 
-typedef struct spyi_build spyi_build; // build.c: a kernel that is being made
+typedef struct spyi_build spyi_build; // build.c: one kernel that a thread makes
 
+// The builds of a device whose callers have stopped waiting for them.
 typedef struct spyi_builds {
-    spyi_mutex lock;     // guards what follows, and whether builds are done
-    spyi_signal changed; // one is done
-    spyi_build *left;    // whose callers have left
-    bool released;       // the device has been: the last build that is not done frees it
+    spyi_mutex lock;     // guards the members below, and `done` of every build
+    spyi_signal changed; // a build is done
+    spyi_build *left;    // list of these builds
+    bool released;       // the device has been released: the last build that ends frees it
 } spyi_builds;
 
 struct spy_device {
-    spyi_context ctx; // first: begins with spyi_object
+    spyi_context ctx; // first member; itself begins with spyi_object
     const spy_backend *backend;
     spyi_gpu *gpu;
-    spyi_gpu_base *base; // the same object: limits and counters
+    spyi_gpu_base *base; // the same object as `gpu`: its limits and counters
     spyi_types *types;
-    const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once: calls must not lock the table
+    const spyi_type *scalars[SPY_DTYPE_COUNT]; // interned once, so that calls need not lock `types`
     spyi_pool pool;
-    spyi_storage *readback;            // results to host memory of the running call
-    uint64_t readback_submit;          // batch of a call that was left before they came; 0: none
+    spyi_storage *readback;            // memory for results that the running call reads back
+    uint64_t readback_submit;          // batch of the call that left `readback` without waiting; 0: none
     struct spyi_print_buffer *printer; // data/gpu_print.h; NULL: desc.enable_print is off
     struct spyi_bounds *bounds;        // data/bounds.h; NULL: desc.check_bounds is off
-    uint32_t launch_graphs;            // that plans keep of calls of several dispatches
-    bool barrier_owed;                 // an operation that should have brought one failed
-    uint64_t epoch;                    // of hazards, from 1
-    spyi_transition *transitions;      // before the last work, `transition_count` of them
+    uint32_t launch_graphs;            // number of launch graphs that plans keep
+    bool barrier_owed;                 // the next work needs a barrier: earlier work failed or was untracked
+    uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
+    spyi_transition *transitions;      // those that come before the last work
     uint32_t transition_count, transition_capacity;
     uint64_t last_submit;               // batch of the last work whose uses were noted
-    uint64_t untracked_epoch;           // of the last work that may have written anywhere; 0: none
-    uint64_t untracked_submit;          // its batch: what is read back waits for it
-    uint64_t counts_epoch;              // that began with the last barrier for indirect group counts
-    spy_tensor *tensors;                // alive
+    uint64_t untracked_epoch;           // epoch of the last work that may have written anywhere; 0: none
+    uint64_t untracked_submit;          // batch of that work: reading back waits for it
+    uint64_t counts_epoch;              // epoch that began with the last barrier for indirect group counts
+    spy_tensor *tensors;                // list of the living tensors
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
@@ -9328,28 +9363,29 @@ struct spy_device {
     spyi_mutex dump_lock; // guards dump_directory: compile threads read it
     char *dump_directory;
     spyi_builds builds;
-    bool
-        keep_programs; // kernels keep their code in host memory, from which recipes are written (plan/recipe.h)
+    // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
+    bool keep_programs;
     spy_device_stats stats;
-    // What the rooms above keep here. This room does not look into it.
+    // Members of later rooms, named behind the first member of each. This room uses only modules_of.
     const spyi_module_table *modules_of; // module/
     spy_module *modules;
     struct spyi_compiler *compiler;
     uint32_t next_function_id;
-    struct spyi_dropped_unit *
-        dropped_units; // code not needed any more: freed by the next thread that has to wait for the compiler anyway
+    // Compiled code that is not needed any more. The next thread that waits for the compiler anyway frees it.
+    struct spyi_dropped_unit *dropped_units;
     spy_reload_hook reload;
-    uint64_t reload_looked_ns;                   // last look at the files
-    bool reload_looking;                         // ... has found changes that are not all dealt with
-    struct spyi_reload_job *reload_job;          // NULL: none is under way
-    const struct spyi_code_listener *listener;   // who is told when code changes
+    uint64_t reload_looked_ns;                   // time of the last look at the modules' files
+    bool reload_looking;                         // some modules are still to be reloaded
+    struct spyi_reload_job *reload_job;          // the reload in progress; NULL: none
+    const struct spyi_code_listener *listener;   // functions to call when code changes
     struct spyi_cache *cache;                    // plan/
     struct spy_prepared *prepared;               // call/
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
 
-// Records work with what must come before it, and notes its uses.
+// Records `work` behind the barrier and transitions that its `count` uses call for, and notes the uses.
+// `untracked`: the work may also use memory that `uses` does not list.
 static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, const spyi_use *uses,
                                           uint32_t count, bool untracked, spyi_text *error) {
     work->before = spyi_take_uses(device, uses, count, untracked);
@@ -9361,29 +9397,32 @@ static inline spy_status spyi_record_with(spy_device *device, spyi_work *work, c
 }
 
 // >>queue.c
-// Waits for the batch of a call's results. SPY_ERROR_INTERRUPTED: desc.interrupt has ended the wait.
+// Waits for batch `submit`, which writes a call's results. Returns SPY_ERROR_INTERRUPTED when desc.interrupt
+// has ended the wait.
 SPYI_FN spy_status spyi_wait_for_results(spy_device *device, uint64_t submit, spyi_text *error);
-// spyi_core.take_reported
+// Implements spyi_core.take_reported for backends.
 SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function);
 
 // >>device.c
-SPYI_FN void spyi_device_free(spy_device *device); // the last part of its release
+SPYI_FN void spyi_device_free(spy_device *device); // the last step of the device's release
 
 // >>build.c
-// The backend's compile and load, on a thread of its own. SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT: this call has left it, and
-// the thread goes on. `what` is for messages. Free-threaded. `profile` NULL: desc->code is a blob, which is only loaded. `blob`,
-// which may be NULL, gets what compile has made where device->keep_programs says so; else it is empty.
+// Compiles and loads a kernel on a thread of its own. `what` names it in messages. `profile` NULL: desc->code
+// is a compiled blob, which is only loaded. `blob`, which may be NULL, receives what was compiled where
+// device->keep_programs is set, else it becomes empty. Returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT
+// when the caller is to wait no longer; the thread then goes on. Threads: any.
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
                                      spyi_text *blob, spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
-// When the device is released, and nobody waits for a build: false: a build is not done, whose thread calls
-// spyi_device_free() when it is.
+// Called when the device is released and nobody waits for a build. Returns false when a build is not done:
+// its thread then calls spyi_device_free() at its end.
 SPYI_FN bool spyi_builds_release(spy_device *device);
-SPYI_FN void spyi_builds_free(spy_device *device); // all builds are done
+SPYI_FN void spyi_builds_free(spy_device *device); // frees `left`; all builds must be done
 
 // >>print.c
-// One scalar as text, floats with the fewest digits that tell it from others.
+// Appends one scalar as text. A float gets the fewest digits that distinguish it from all others of its
+// dtype.
 SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *out);
 
 // >>cursor.c
@@ -9394,68 +9433,74 @@ SPYI_FN void spyi_cursor_range_free(struct spyi_cursor_range *range);
 SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns);
 
 // >>import.c
-SPYI_FN const spyi_core *spyi_device_core(void); // what backends may ask of a device
+SPYI_FN const spyi_core *spyi_device_core(void); // functions of a device that backends may call
 
 // >>args.c
-SPYI_FN spy_arg spyi_custom_arg(const char *name,
-                                const struct spyi_value_kind *kind); // SPY_ARG_KIND_CUSTOM, its dims 0
+// Returns an argument of SPY_ARG_KIND_CUSTOM with zeroed dims.
+SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *kind);
 
 // >>packed.c
-SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem); // NULL: *problem says why
+// Returns a packed copy of `arg` with one reference; NULL: *problem says why.
+SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem);
 
 // >>data/gpu_print.h ----------------------------------------------------------------------------------------
 
-// What Slang's print() wrote: the device's buffer, and its records as text.
+// Output of Slang's print(): the device's buffer of records, and their text.
 
-// Words before the records: reserved words, lost messages, capacity in words, nothing (src/slang/slangpy_print.slang).
+// Words before the records: count of reserved words, count of lost messages, capacity in words, unused word
+// (src/slang/slangpy_print.slang).
 #define SPYI_PRINT_HEADER_WORDS 4
-// A string's tag, beside spy_dtype's numbers.
+// The type number of a string in a record; other types have spy_dtype's numbers.
 #define SPYI_PRINT_STRING 13
 
 // >>print_format.c
-// The text of a record of `count` words, its own first word and the format's hash among them.
+// Appends the text of a record of `count` words, which begins with its size and its format's hash.
 SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spyi_literals *literals,
                                spyi_text *out);
 
-// >>gpu_print.c; all but create and learn do nothing without a printer
+// >>gpu_print.c; without a printer all but create do nothing, and use must not be called
 SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, spyi_text *error);
 SPYI_FN void spyi_print_destroy(spy_device *device);
-// Literals of a kernel, from any thread.
+// Adds a kernel's string literals. Threads: any.
 SPYI_FN void spyi_print_learn(spy_device *device, const spyi_literals *literals);
 SPYI_FN uint64_t spyi_print_address(const spy_device *device);
-// What a kernel that prints does with the buffer. Such kernels go side by side: records are reserved by atomics.
+// Returns a printing kernel's use of the buffer. It is a read, so that such kernels may run side by side:
+// atomics reserve their records.
 SPYI_FN spyi_use spyi_print_use(const spy_device *device);
-// Messages of all work to the log, if there is one, after waiting; and of finished work, without waiting for more.
+// flush waits for all kernels that print and hands their messages to the log, if there is one; deliver does
+// so only if they have finished already.
 SPYI_FN spy_status spyi_print_flush(spy_device *device, const char *function);
 SPYI_FN void spyi_print_deliver(spy_device *device);
 
 // >>data/bounds.h -------------------------------------------------------------------------------------------
 
-// desc.check_bounds: what kernels noted of an index outside a tensor's shape.
+// desc.check_bounds: the device's record of the first tensor index outside a shape, reported as an error.
 
-#define SPYI_BOUNDS_GRADIENT 0x80000000u // beside a site: its tensor's gradient
+#define SPYI_BOUNDS_GRADIENT 0x80000000u // with a site: the index was into its tensor's gradient
 
-// Without desc.check_bounds there is no `device->bounds`, and all but create do nothing.
-// *address: where kernels note the first bad index (src/slang/slangpy_bounds.slang).
+// Creates `device->bounds`. *address: where kernels note the first bad index
+// (src/slang/slangpy_bounds.slang). Without desc.check_bounds nobody calls it, and the functions below do
+// nothing.
 SPYI_FN spy_status spyi_bounds_create(spy_device *device, uint64_t *address, spyi_text *error);
 SPYI_FN void spyi_bounds_destroy(spy_device *device);
-// The number of an argument in the record, from any thread; 0: indices are not checked, or no memory is left for its name.
+// Returns an argument's number in the record, from 1; 0: indices are not checked, or memory ran out. Threads:
+// any.
 SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
-// After a wait: SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted an index, which is forgotten then. `function`:
-// the called function's name, when the error begins with it; or NULL.
+// To be called after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a bad
+// index, and clears the record. `function`: the name that the caller's message begins with; or NULL.
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
-// The same, reported as the device's error under the name of a public function.
+// Like spyi_bounds_take(), but reports the error under the name of a public function.
 SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);
 
 // >>data/type.c ---------------------------------------------------------------------------------------------
 
-// The table of types: made by name, interned, with C's layout and the target's; built-in names parsed without
-// the compiler; elements copied from one layout to the other. Scalars are converted in convert.c.
+// The table of types. It makes and interns types with C's layout and the target's, parses built-in names
+// without the compiler, and copies elements from one layout to the other. convert.c converts scalars.
 
 enum { SPYI_TYPE_BUCKETS = 256 };
 
 typedef struct spyi_type_node {
-    spyi_type type; // first: a type is its node
+    spyi_type type; // first member, so that a type's address is its node's
     struct spyi_type_node *next;
     uint64_t hash;
 } spyi_type_node;
@@ -9471,7 +9516,7 @@ struct spyi_types {
 
 // >>small helpers
 
-static char *spyi_type_take(spyi_text *text) { // the text's memory, as a string of its own
+static char *spyi_type_take(spyi_text *text) { // returns a copy of the text and frees the text
     char *s = spyi_strdup(spyi_text_str(text));
     spyi_text_free(text);
     return s;
@@ -9481,9 +9526,9 @@ static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar)
     return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
-// CUDA's vectors: of two and of four lie on their whole size (16 at most), of three on the scalar's; half3 is
-// stored as two half2. Source: Slang's reflection for CUDA (2026.12, 2026.14.1), which
-// tests/unit/test_compiler.c asks again.
+// Size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
+// most), vectors of 3 to their scalar; half3 is stored as two half2. Source: Slang's reflection for CUDA
+// (2026.12, 2026.14.1), which tests/unit/test_compiler.c checks.
 static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
                                     size_t *align) {
     size_t one = spyi_type_device_scalar(types, scalar);
@@ -9505,7 +9550,7 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
     if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
-    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // held by a ConstantBuffer
+    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // the T of a ConstantBuffer<T>
     if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
@@ -9523,14 +9568,15 @@ static void spyi_type_free_parts(spyi_type *type) {
     free((void *)(uintptr_t)type->display);
 }
 
-// Whether memory sufficed for all of its strings.
+// Returns whether no string of the type is missing because memory ran out.
 static bool spyi_type_is_whole(const spyi_type *type) {
     bool whole = type->name && type->display;
     for (uint32_t i = 0; whole && i < type->field_count; ++i) whole = type->fields[i].name != NULL;
     return whole;
 }
 
-// The type in the table that equals `made`, whose strings and fields this takes; void when memory ran out.
+// Returns the table's type that equals `made`, which is added if it is new; the void type when memory ran
+// out. Takes over the strings and fields of `made`.
 static const spyi_type *spyi_type_intern(spyi_types *types, spyi_type *made) {
     if (!spyi_type_is_whole(made)) {
         spyi_type_free_parts(made);
@@ -9632,7 +9678,7 @@ const spyi_type *spyi_type_vector(spyi_types *types, spy_dtype scalar, uint32_t 
     t.host_size = one->host_size * columns;
     t.host_align = one->host_align;
     spyi_type_device_vector(types, t.scalar, columns, &t.device_size, &t.device_align);
-    t.same_layout = one->same_layout && t.host_size == t.device_size; // columns follow each other in both
+    t.same_layout = one->same_layout && t.host_size == t.device_size; // columns are packed in both layouts
     spyi_text_add(&name, "vector<%s,%u>", one->name, columns);
     spyi_text_add(&display, "%s%u", one->name, columns);
     t.name = spyi_type_take(&name);
@@ -9687,7 +9733,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
     t.count = count;
     t.host_size = host_stride * (size_t)count;
     t.host_align = element->host_align;
-    // The last element goes without its padding in SPIR-V, with it in C; what follows comes right behind.
+    // An array ends without the padding of its last element in SPIR-V, and with it in C.
     t.device_size = device_stride * (size_t)(count - 1) +
                     (types->rules->pads_structs ? device_stride : element->device_size);
     t.device_align = element->device_align;
@@ -9701,7 +9747,8 @@ const spyi_type *spyi_type_struct(spyi_types *types, const char *name, const spy
     spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
     t.name = spyi_strdup(name);
-    // People drop the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to its arguments.
+    // The displayed name drops the namespace: "ns.Foo<3>" is shown as "Foo<3>"; dots inside <> belong to the
+    // arguments.
     const char *from = name;
     for (const char *p = name; *p && *p != '<'; ++p)
         if (*p == '.') from = p + 1;
@@ -9790,8 +9837,8 @@ bool spyi_type_is_memory(const spyi_type *type) {
     return type->kind == SPYI_TYPE_SCALAR && strcmp(type->name, "void") == 0;
 }
 
-// How people write a name of Slang's: built-in types in it are "float3", not "vector<float,3>", and a pointer, which Slang
-// prints with all its defaults and then does not read, is "float3*".
+// Returns a Slang name in the form that people write: "float3" for "vector<float,3>", and "float3*" for a
+// pointer, which Slang prints with all default arguments, a form that it does not parse.
 static char *spyi_readable_name(spyi_types *types, const char *name) {
     const char *defaults = ", Access.ReadWrite, AddressSpace.Device, DefaultDataLayout>";
     spyi_text out = { NULL, 0, 0 };
@@ -9817,7 +9864,7 @@ static char *spyi_readable_name(spyi_types *types, const char *name) {
         } else if (pointer && strcmp(c, defaults) == 0) {
             spyi_text_add(&out, "*");
             break;
-        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // of buffers
+        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // default argument of buffers
             c += 18;
         } else {
             spyi_text_add_n(&out, c, 1);
@@ -9868,7 +9915,7 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
 
 bool spyi_type_is_pair(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "DifferentialPair<", 17) == 0 &&
-           type->name[strlen(type->name) - 1] == '>'; // an array of them ends in ']'
+           type->name[strlen(type->name) - 1] == '>'; // an array of pairs ends in ']'
 }
 
 bool spyi_type_holds_pair(const spyi_type *type) {
@@ -9910,12 +9957,12 @@ size_t spyi_type_device_stride(const spyi_type *type) {
 }
 
 size_t spyi_type_host_stride(const spyi_type *type) {
-    return type->host_size; // C pads the end of a struct
+    return type->host_size; // in C the size of a struct includes its final padding
 }
 
 // >>names of built-in types
 
-// Every name that Slang has for a scalar.
+// All names of scalar types in Slang.
 static const struct {
     const char *name;
     spy_dtype scalar;
@@ -9968,7 +10015,7 @@ static bool spyi_type_parse_scalar(const char **at, spy_dtype *scalar) {
     return best > 0;
 }
 
-static bool spyi_type_word(const char **at, const char *word) { // `word` and then '<'
+static bool spyi_type_word(const char **at, const char *word) { // skips `word` and '<'
     size_t n = strlen(word);
     if (strncmp(*at, word, n) != 0) return false;
     const char *after = *at + n;
@@ -9977,7 +10024,7 @@ static bool spyi_type_word(const char **at, const char *word) { // `word` and th
     return true;
 }
 
-// Sizes beyond 4 are not Slang's built-in vectors and matrices.
+// Slang's built-in vectors and matrices have sizes from 1 to 4.
 static bool spyi_type_small(int64_t n) {
     return n >= 1 && n <= 4;
 }
@@ -10019,7 +10066,7 @@ static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, i
             }
         }
         if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z'))
-            return NULL; // "float3_of_mine"
+            return NULL; // another type, such as "float3_of_mine"
     } else if (strncmp(*at, "void", 4) == 0) {
         *at += 4;
         spyi_type_skip(at);
@@ -10051,7 +10098,7 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
     size_t to_step = to_device ? device : host, from_step = to_device ? host : device;
     if (count == 0) return;
     if (type->same_layout) {
-        // The device's last element may end before C's padding: nothing is written behind it.
+        // The last element may be shorter on the device than in C, which pads it: write nothing behind it.
         memcpy(to, from,
                (count - 1) * host +
                    (type->host_size < type->device_size ? type->host_size : type->device_size));
@@ -10059,9 +10106,9 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
     }
     for (size_t i = 0; i < count; ++i, to += to_step, from += from_step) {
         switch (type->kind) {
+        // Only bool differs in width: 1 byte on the host, a 32-bit word on the device.
         case SPYI_TYPE_SCALAR:
-            if (type->scalar ==
-                SPY_DTYPE_BOOL) { // the one scalar whose width differs: 1 byte here, a 32-bit word there
+            if (type->scalar == SPY_DTYPE_BOOL) {
                 uint32_t wide = 0;
                 uint8_t narrow = 0;
                 if (to_device) {
@@ -10103,7 +10150,8 @@ void spyi_type_to_host(const spyi_type *type, void *host, const void *device, si
 
 // >>data/convert.c ------------------------------------------------------------------------------------------
 
-// Scalars from one dtype to another, with the rules for what fits. Source: design.md, "Values and types".
+// Converts scalars from one dtype to another, with the rules for which values fit. Source: design.md, "Values
+// and types".
 
 // >>half
 
@@ -10121,7 +10169,8 @@ uint16_t spyi_float_to_half(double value) {
     if (exponent > 15) return (uint16_t)(sign | 0x7c00u);
     if (exponent < -25) return sign;
     mantissa |= 0x10000000000000ull;
-    // Keep 11 bits of a normal number, fewer of a subnormal one. Carries walk into the exponent by themselves.
+    // Keep 11 bits of a normal number, fewer of a subnormal one. A carry out of the mantissa adds 1 to the
+    // exponent.
     int drop = exponent >= -14 ? 42 : 42 + (-14 - exponent);
     uint64_t kept = mantissa >> drop, rest = mantissa & ((1ull << drop) - 1), middle = 1ull << (drop - 1);
     if (rest > middle || (rest == middle && (kept & 1))) ++kept;
@@ -10146,7 +10195,7 @@ double spyi_half_to_float(uint16_t half) {
     return value;
 }
 
-// >>one scalar: read into the widest type of its kind, check, write
+// >>one scalar: read into the widest signed, unsigned or float type, check, write
 
 typedef enum spyi_scalar_kind {
     SPYI_SCALAR_SIGNED,
@@ -10219,19 +10268,20 @@ static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     spyi_integer_range(type, &low, &high);
     if (s->kind == SPYI_SCALAR_UNSIGNED) return s->u <= high;
     if (s->kind == SPYI_SCALAR_SIGNED) return s->i >= low && (s->i < 0 || (uint64_t)s->i <= high);
-    // Whole and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX are not, hence `<`.
+    // A float must be integral and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX
+    // are not, hence `<`.
     if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false; // a NaN fails too
     return s->f < 0 ? (double)(int64_t)s->f == s->f : (double)(uint64_t)s->f == s->f;
 }
 
 static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
-    // Two's complement makes one 64-bit pattern of all three kinds.
+    // By two's complement the low bits of these 64 are right for signed and unsigned types of any size.
     uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
     if (type == SPY_DTYPE_FLOAT16) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
                    : s->kind == SPYI_SCALAR_SIGNED ? (double)s->i
                                                    : (double)s->u;
-        uint16_t half = spyi_float_to_half(v); // integers that double rounds are beyond half's range
+        uint16_t half = spyi_float_to_half(v); // double rounds only integers that are beyond half's range
         memcpy(to, &half, sizeof half);
     } else if (type == SPY_DTYPE_FLOAT32 || type == SPY_DTYPE_DEFAULT) {
         float v = s->kind == SPYI_SCALAR_FLOAT    ? (float)s->f
@@ -10269,7 +10319,7 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
     }
 }
 
-// >>runs: the pairs that numpy's and Python's own types make common, in loops that compilers vectorise
+// >>runs: common pairs of dtypes (those of numpy and Python), in loops that compilers vectorise
 
 #define SPYI_RUN(from_ctype, to_ctype, fits)                                                                 \
     {                                                                                                        \
@@ -10289,7 +10339,7 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         return true;                                                                                         \
     }
 
-// false: none of these pairs. *done: whether all numbers fit.
+// Converts numbers of a common pair of dtypes; false: it is another pair. *done: whether all numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
     if (from == SPY_DTYPE_FLOAT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(double, float, true);
@@ -10315,7 +10365,7 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
     }
     bool done = false;
     if (spyi_convert_run(out, to_type, in, from_type, count, &done)) return done;
-    for (size_t i = 0; i < count; ++i) { // all are checked before the first is written
+    for (size_t i = 0; i < count; ++i) { // check all values before the first is written
         spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
         if (!spyi_scalar_fits(&s, to_type)) return false;
     }
@@ -10345,10 +10395,11 @@ spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, sp
 
 // >>data/fit.c ----------------------------------------------------------------------------------------------
 
-// What feeds what: costs of scalar conversions, and how element types in memory feed parameter types.
+// Says how element types in memory feed parameter types, and what the conversions of scalars cost.
 //
-// Costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other sign, 3 int to
-// float, 6 wider without the sign, 8 an interface, 9 needs a check of each value, 20 a number for a whole vector.
+// The costs order overloads: 0 identical, 1 widening (and an enum to its integer or back), 2 same width other
+// sign, 3 int to a wider float, 4 int to a float that rounds it, 6 wider without the sign, 8 an interface, 9
+// needs a check of each value or converts a stored result, 20 a number for all components of a vector.
 // Source: shared resolution notes of the project, "Recommended design"; lossy conversions of device memory are refused,
 // but for the same width with another sign, which keeps the bits as C does.
 
@@ -10358,7 +10409,7 @@ typedef enum spyi_fit_use {
     SPYI_USE_HOST,  // host data that is copied
     SPYI_USE_LOAD,  // device memory that a kernel loads
     SPYI_USE_STORE, // device memory that a kernel stores to and does not load
-    SPYI_USE_SHARED // loaded and stored, or used as memory: scalars stay what they are
+    SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes: no conversion
 } spyi_fit_use;
 
 static bool spyi_dtype_is_float(spy_dtype d) {
@@ -10368,7 +10419,8 @@ static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
 
-// Converting scalars inside a kernel: values are not looked at, so what could lose them is refused.
+// Cost of converting scalars inside a kernel. No value is checked, so conversions that could lose values are
+// refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
     size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
@@ -10380,18 +10432,20 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
         return to_size > from_size ? 3 : 4;
     }
     if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
-    return to_size == from_size ? 2 : SPYI_NO_FIT; // before any float
+    return to_size == from_size ? 2 : SPYI_NO_FIT; // same width, other sign: preferred to any float
 }
 
-// Converting host scalars: each value is checked when it is copied, so only the order of preference matters.
+// Cost of converting host scalars. Each value is checked when it is copied, so that the cost only orders
+// overloads.
 static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     uint32_t cost = spyi_memory_cost(from, to);
     if (cost != SPYI_NO_FIT) return cost;
-    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // rounds
+    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // values are rounded
     return 9;
 }
 
-// Converting a result as it is stored: by Slang's own rules, so that everything but the type itself costs the same.
+// Cost of converting a result when a kernel stores it, by Slang's own rules: every conversion costs the same,
+// and none from or to bool exists.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
     return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
 }
@@ -10409,8 +10463,9 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     fit->cost = 0;
     fit->consumed = 0;
     if (element == type) return true;
-    if (spyi_type_is_memory(element)) return false; // it goes to parameters that take memory as a whole
-    if (type->kind == SPYI_TYPE_ARRAY) {            // its count, then what its element takes
+    // Bytes without a type feed only parameters that take memory.
+    if (spyi_type_is_memory(element)) return false;
+    if (type->kind == SPYI_TYPE_ARRAY) { // consumes a dimension of `count`, then what its element consumes
         spyi_fit inner;
         if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
@@ -10428,9 +10483,9 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     fit->cost = spyi_cost(use, element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT) return false;
     if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
-        return false; // see spyi_leaf_strides
+        return false; // a matrix cannot be converted as it is stored, see spyi_leaf_strides
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
-        fit->cost = 1; // an enum and its integer
+        fit->cost = 1; // different types of one scalar: an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
     if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;
@@ -10453,7 +10508,8 @@ SPYI_FN bool spyi_fit_stored(const spyi_type *element, const spyi_type *type, sp
 
 // >>data/scalars.c ------------------------------------------------------------------------------------------
 
-// The scalars that a type is made of: their number, the scalar type of sums, and the type with other scalars.
+// The scalars of a type: their number, the scalar type for sums of its values, and the same type with other
+// scalars.
 
 SPYI_FN uint32_t spyi_type_scalars(const spyi_type *type) {
     uint32_t count = 0;
@@ -10485,10 +10541,10 @@ SPYI_FN const spyi_type *spyi_type_with_scalar(spyi_types *types, const spyi_typ
 
 // >>data/type_name.c ----------------------------------------------------------------------------------------
 
-// Names of types: as Slang code spells them, and taken apart.
+// Spells the names of types as Slang code does, and splits names into their parts.
 
 SPYI_FN const char *spyi_spell(const spyi_type *type) {
-    bool alias = type->kind == SPYI_TYPE_MATRIX // "int8_t2x3" is no name in Slang
+    bool alias = type->kind == SPYI_TYPE_MATRIX // Slang has no name "int8_t2x3"
                      ? type->scalar == SPY_DTYPE_BOOL || type->scalar == SPY_DTYPE_INT32 ||
                            type->scalar == SPY_DTYPE_UINT32 || type->scalar >= SPY_DTYPE_FLOAT16
                      : type->kind == SPYI_TYPE_OTHER
@@ -10513,7 +10569,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     for (const char *c = begin; *c; c++) {
         if (*c == '<' && depth++ == 0) begin = c + 1;
         if (*c == '>') depth--;
-        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array of them
+        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array has no base
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
@@ -10536,16 +10592,16 @@ SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *giv
 
 // >>data/near.c ---------------------------------------------------------------------------------------------
 
-// Names near to one that is not there, for "did you mean".
+// Collects the names nearest to one that was not found, for "did you mean" in messages.
 
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name) {
     size_t length = strlen(near_names->wanted);
     unsigned distance = spyi_edit_distance(near_names->wanted, name),
              most = (unsigned)(length / 3 < 2 ? 2 : length / 3);
-    // Half of a short name is another name.
+    // Changing all characters of a short name would make any short name a near one.
     if (distance > most || distance >= length) return;
     for (uint32_t i = 0; i < near_names->count; ++i)
-        if (strcmp(near_names->names[i], name) == 0) return; // another overload
+        if (strcmp(near_names->names[i], name) == 0) return; // another overload of the same name
     uint32_t at = near_names->count;
     while (at > 0 && near_names->distances[at - 1] > distance) --at;
     if (at == SPYI_NEAR_COUNT) return;
@@ -10584,7 +10640,7 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out) {
 
 // >>data/literals.c -----------------------------------------------------------------------------------------
 
-// String literals of kernels, by the hashes that the kernels have of them.
+// A table of kernels' string literals, found by their hashes.
 
 SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size) {
     if (spyi_literals_find(literals, hash)) return true;
@@ -10618,12 +10674,12 @@ SPYI_FN void spyi_literals_free(spyi_literals *literals) {
 
 // >>data/args.c ---------------------------------------------------------------------------------------------
 
-// The constructors of spy_arg: what a caller writes into SPY_ARGS. Nothing is checked here, for there is no
-// device to report to; the call says what does not fit.
+// The constructors of spy_arg, with which a caller fills SPY_ARGS. They check nothing, since they have no
+// device to report to; the call reports what does not fit.
 
-// Fills a constructor's own variable, which is where its caller wants the result: building it elsewhere and copying it would
-// cost ten times as much. dims stay unset but for host arrays, map beyond map_count: with the map cleared, gcc 12 at -O2
-// copies after all (docs/measurements.md, "Small costs of a call").
+// Fills the variable that a constructor returns, in place: filling another one and copying it would cost ten
+// times as much. `dims` is set by the constructors of host arrays alone, and `_map` only up to `_map_count`:
+// if `_map` were cleared, gcc 12 at -O2 would copy after all (docs/measurements.md, "Small costs of a call").
 static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
                          spy_dtype dtype) {
     arg->name = name;
@@ -10696,7 +10752,7 @@ spy_arg spy_arg_f64(const char *name, double value) {
     return arg;
 }
 
-// >>scalars out and inout: the value lies in the caller's memory, of the size that dtype says
+// >>scalars out and inout: `value` points to the caller's memory, one scalar of the argument's dtype
 
 #define SPYI_RESULT(kind, direction, dtype)                                                                  \
     spy_arg arg;                                                                                             \
@@ -10791,7 +10847,8 @@ spy_arg spy_inout_result(const char *name, spy_result *result) {
     return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
 }
 
-// A rank beyond SPY_MAX_RANK stays in `count` for the call to refuse; dims then holds the first sizes only.
+// A rank beyond SPY_MAX_RANK stays in `count`, so that the call refuses it; `dims` then holds the first sizes
+// only.
 static spy_arg spyi_make_array(const char *name, spy_direction direction, spy_dtype dtype,
                                const spy_shape *shape, const void *data) {
     spy_arg arg;
@@ -10877,8 +10934,8 @@ spy_arg spy_map_value(spy_arg arg) {
     return arg;
 }
 
-// As in spyi_make_array: a count beyond SPY_MAX_RANK, and a dimension that fits no int8_t (then -128 or 127,
-// both out of range), are left for the call to refuse.
+// The call refuses a count beyond SPY_MAX_RANK, and a dimension that does not fit into int8_t, which is
+// stored as -128 or 127, both out of range.
 spy_arg spy_map(spy_arg arg, spy_dims dims) {
     uint32_t i;
     arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
@@ -10896,16 +10953,17 @@ spy_arg spy_cast(spy_arg arg, const char *type) {
 
 // >>data/packed.c -------------------------------------------------------------------------------------------
 
-// Packed arguments: a copy of an argument, with all that it points to, for calls that give it again and again.
+// Packed arguments: copies of an argument with all that it points to, for programs that pass it to many
+// calls.
 
 struct spy_packed {
     spy_arg arg;
     char *name, *type;
-    void *data;         // of host values
-    spy_packed *fields; // of structs
-    spy_arg *items;     // the fields' arguments, next to each other
+    void *data;         // copy of the host values; NULL: none
+    spy_packed *fields; // those of a struct or pair
+    spy_arg *items;     // the arguments of `fields` as an array
     size_t field_count;
-    spyi_atomic references; // of one that spy_pack() gave; its fields go with it
+    spyi_atomic references; // of one that spyi_packed_make() returned; unused in its fields
 };
 
 static void spyi_packed_clear(spy_packed *p) {
@@ -10943,7 +11001,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     *problem = NULL;
     memset(p, 0, sizeof *p);
     p->arg = *arg;
-    p->arg.value.u = 0; // until what it points to is ours
+    p->arg.value.u = 0; // until `p` has its own copy of what it points to
     if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_KIND_NEW ||
         arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
@@ -11012,7 +11070,7 @@ spy_packed *spy_pack(spy_device *device, spy_arg arg) {
 spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
     spy_arg arg;
     if (packed) arg = packed->arg;
-    else memset(&arg, 0, sizeof arg); // a kind that the call refuses
+    else memset(&arg, 0, sizeof arg); // SPY_ARG_KIND_DEFAULT, which calls refuse
     arg.name = name;
     return arg;
 }
@@ -11034,11 +11092,13 @@ void spy_release_packed(spy_packed *packed) {
 
 // The caching memory pool of a device.
 //
-// Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs; larger ones have a chunk of
-// the driver's alone. A freed block goes to its class's free list at once, while the GPU may still use it: the next user
-// is recorded later and its hazards put a barrier between the two, so memory is reused in the order of work.
+// Blocks come in size classes, four to each doubling. Blocks up to 1 MiB are cut from slabs of 8 MiB; each
+// larger block has a chunk of the driver's memory alone. A freed block goes to its class's free list at once,
+// while the GPU may still use it: the next user is recorded later and its hazards put a barrier between the
+// two, so memory is reused in the order of work.
 //
-// A new tensor and its release cost next to nothing beside the call that uses it (docs/measurements.md, "New tensors").
+// A new tensor and its release cost next to nothing beside the call that uses it (docs/measurements.md, "New
+// tensors").
 
 #define SPYI_SLAB_BYTES ((uint64_t)8 << 20)
 #define SPYI_SLAB_LARGEST ((uint64_t)1 << 20)
@@ -11108,8 +11168,8 @@ static spyi_storage *spyi_new_block(spy_device *device, spyi_memory memory, int3
     storage->chunk = slab->chunk;
     storage->slab = slab;
     storage->offset = slab->used;
-    slab->used +=
-        size; // sizes are multiples of 64, so that blocks are as well aligned as descriptors ask for
+    // Block sizes are multiples of 64, so that blocks have the alignment that descriptors need.
+    slab->used += size;
     return storage;
 }
 
@@ -11130,11 +11190,11 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
     } else {
         storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
-            // Give cached memory back and try once more.
+            // Give cached memory back to the driver and try once more.
             spyi_text ignored = { NULL, 0, 0 };
             if (device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
-                spyi_text_free(error); // who gets memory looks at no error
+                spyi_text_free(error); // the second try may succeed
                 storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
             }
             spyi_text_free(&ignored);
@@ -11160,14 +11220,14 @@ static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
 
 SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
     uint64_t held_from = device->base->held_from;
-    if (storage->size_class < 0)
-        return; // imported: its hazards are kept until they are over, see spyi_pool_import
+    // An imported block stays in its list until its hazards are over, see spyi_pool_import().
+    if (storage->size_class < 0) return;
     device->pool.used_bytes -= storage->size;
     if (held_from == 0 || storage->resource.held_submit < held_from) {
         spyi_pool_free_block(device, storage);
         return;
     }
-    // Work of ours that used the block again could be submitted before the recording.
+    // An engine's recording uses the block. Work that used it again could be submitted before that recording.
     storage->next = device->pool.waiting;
     device->pool.waiting = storage;
     device->pool.waiting_bytes += storage->size;
@@ -11221,7 +11281,7 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
-    device->base->held_from = 0; // whatever has not been reported must not be submitted any more
+    device->base->held_from = 0; // recordings not reported as executed must not be submitted any more
     spyi_pool_release_held(device);
     spyi_pool_trim(device);
     SPYI_ASSERT(device->pool.used_bytes == 0);
@@ -11249,8 +11309,8 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
         at = &s->next;
     }
     if (found) {
-        if (found->resource.references == 0 ||
-            found->size < chunk->size) { // nobody's: the driver may have given the handle again
+        // Without references the driver may have reused the handle for other memory.
+        if (found->resource.references == 0 || found->size < chunk->size) {
             found->chunk = *chunk;
             found->size = chunk->size;
         }
@@ -11269,15 +11329,15 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
 
 // >>data/hazards.c ------------------------------------------------------------------------------------------
 
-// What must come before work: nothing, a barrier, or transitions of textures.
+// Works out from the uses of work what must come before it: nothing, a barrier, or transitions of textures.
 //
-// Hazards are counted in epochs; each recorded barrier begins a new one. Two uses conflict when they fall into the same epoch,
-// their parts meet and one of them writes. A texture's part has one layout at a time, for one sort of use: a transition to
-// another one also orders the part's uses before it and after it.
+// Each recorded barrier begins a new epoch. Two uses conflict when they fall into the same epoch, their parts
+// overlap and one of them writes. A texture's part has one layout at a time, for one sort of use: a
+// transition to another layout also orders the part's uses before it and after it.
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SPYI_HAZARDS_COLD __attribute__((noinline, cold))
-#define SPYI_HAZARDS_HOT inline __attribute__((always_inline)) // else they are called for each use
+#define SPYI_HAZARDS_HOT inline __attribute__((always_inline)) // else a call for each use
 #else
 #define SPYI_HAZARDS_COLD
 #define SPYI_HAZARDS_HOT
@@ -11286,7 +11346,7 @@ SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chu
 // >>memory
 
 static spyi_storage *spyi_use_storage(const spyi_use *use) {
-    return (spyi_storage *)(void *)use->resource; // which begins it
+    return (spyi_storage *)(void *)use->resource; // `resource` is the first member of spyi_storage
 }
 
 static bool spyi_ranges_overlap(uint64_t begin, uint64_t end, uint64_t other_begin, uint64_t other_end) {
@@ -11330,7 +11390,7 @@ SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture) {
         return false;
     }
     device->transitions = (spyi_transition *)transitions;
-    device->transition_capacity = (uint32_t)wanted; // each part of all textures may change
+    device->transition_capacity = (uint32_t)wanted; // room for a transition of each part of all textures
     return true;
 }
 
@@ -11341,10 +11401,10 @@ SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture) {
 }
 
 static spyi_texture *spyi_use_texture(const spyi_use *use) {
-    return (spyi_texture *)(void *)use->resource; // which begins it
+    return (spyi_texture *)(void *)use->resource; // `resource` is the first member of spyi_texture
 }
 
-// Parts whose layout changes wait by that.
+// Returns whether the use needs a barrier. Parts whose layout changes need none: the transition orders them.
 static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use) {
     const spyi_texture *texture = spyi_use_texture(use);
     for (uint64_t i = use->begin; i < use->end; i++) {
@@ -11356,7 +11416,7 @@ static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use
     return false;
 }
 
-// One more part that changes: neighbouring layers of a level together.
+// Adds a transition of one part; neighbouring layers of a level share one transition.
 static void spyi_add_transition(spy_device *device, const spyi_texture *texture, uint64_t number,
                                 uint32_t from, uint32_t to) {
     spyi_transition *last =
@@ -11384,7 +11444,7 @@ static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t 
         spyi_texture_part *part = &texture->parts[i];
         if (part->how != use->how) {
             spyi_add_transition(device, texture, i, part->how, use->how);
-            part->read_epoch = part->write_epoch = 0; // those before it are over for those behind it
+            part->read_epoch = part->write_epoch = 0; // the transition orders earlier uses before later ones
         }
         part->how = use->how;
         if (use->how & SPYI_USE_READS) part->read_epoch = device->epoch;
@@ -11392,7 +11452,7 @@ static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t 
     }
 }
 
-// Work that failed has changed no layout.
+// Gives the parts of a transition their former layout: work that failed has changed none.
 static void spyi_undo_transition(const spyi_transition *t, const spyi_texture *texture) {
     if (texture->handle != t->texture) return;
     for (uint32_t layer = t->first_layer; layer < t->first_layer + t->layer_count; layer++)
@@ -11417,8 +11477,9 @@ static SPYI_HAZARDS_HOT void spyi_memory_note(const spyi_use *use, uint64_t epoc
     s->resource.write_submit = submit;
 }
 
-// Group counts are read at a stage that ordinary barriers do not cover: any write since the last one that does calls for
-// another, whatever epoch it fell into.
+// Group counts of indirect dispatches are read at a stage that ordinary barriers do not cover. They need a
+// barrier after any write since the last barrier that covers this stage (counts_epoch), whatever epoch the
+// write fell into.
 static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) {
     uint64_t written = spyi_use_storage(use)->write_epoch;
     if (written < device->untracked_epoch) written = device->untracked_epoch;
@@ -11429,7 +11490,7 @@ static SPYI_HAZARDS_COLD void spyi_hold_uses(const spyi_use *uses, uint32_t coun
     for (uint32_t i = 0; i < count; i++) uses[i].resource->held_submit = submit;
 }
 
-// The batch that the work goes into.
+// Returns the batch that the work goes into, and notes it in the device.
 static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked) {
     uint64_t submit = device->base->open;
     device->last_submit = submit;
@@ -11438,7 +11499,7 @@ static uint64_t spyi_take_submit(spy_device *device, const spyi_use *uses, uint3
     return submit;
 }
 
-// Uses of every sort.
+// Does what spyi_take_uses() does, for uses of any sort; the caller handles plain uses of memory by itself.
 static SPYI_HAZARDS_COLD spyi_before spyi_take_special(spy_device *device, const spyi_use *uses,
                                                        uint32_t count, bool untracked) {
     spyi_before before;
@@ -11483,10 +11544,11 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status) {
     if (!barrier) return;
     device->barrier_owed = status != SPY_OK;
-    if (device->barrier_owed) device->counts_epoch = 0; // what it may have covered is covered no more
+    // The failed barrier may have been one for group counts.
+    if (device->barrier_owed) device->counts_epoch = 0;
 }
 
-// All that follows must wait for what the kernel may have written where nobody knows.
+// Untracked work may have written anywhere: the next work needs a barrier.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked,
                             spy_status status) {
     spyi_barrier_done(device, before->barrier, status);
@@ -11506,9 +11568,10 @@ SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t 
 
 // >>data/tensor_overlap.c -----------------------------------------------------------------------------------
 
-// Where tensors lie: whether elements of one, or of two, share memory.
+// Works out whether elements of one tensor, or of two, share memory.
 
-// Trailing dimensions that lie next to each other: `run` elements, before `outer` remaining dimensions.
+// Splits the dimensions: the trailing ones that are contiguous hold *run elements. Returns the number of
+// outer dimensions.
 static uint32_t spyi_outer_dims(const spy_tensor *t, int64_t *run) {
     uint32_t outer = t->shape.rank;
     *run = 1;
@@ -11524,7 +11587,8 @@ static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
 
 SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *t) {
     if (t->contiguous || t->element_count < 2) return false;
-    uint64_t covered = spyi_type_device_stride(t->type); // by the dimensions of smaller strides
+    // Bytes covered by the dimensions with smaller strides.
+    uint64_t covered = spyi_type_device_stride(t->type);
     bool done[SPY_MAX_RANK] = { false };
     for (uint32_t n = 0; n < t->shape.rank; n++) {
         uint32_t next = t->shape.rank;
@@ -11549,8 +11613,8 @@ static uint64_t spyi_gcd(uint64_t a, uint64_t b) {
     return a;
 }
 
-// All places are offset + a multiple of the strides' greatest common divisor: columns of one matrix do not meet
-// though their ranges do.
+// All runs begin at the offset plus a multiple of the strides' greatest common divisor, so that columns of
+// one matrix are found apart though their ranges overlap.
 SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
     if (!spyi_tensors_may_overlap(a, b)) return false;
     int64_t run_a, run_b;
@@ -11561,7 +11625,7 @@ SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
         if (a->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(a, d));
     for (uint32_t d = 0; d < outer_b; d++)
         if (b->shape.dims[d] > 1) grid = spyi_gcd(grid, spyi_stride_bytes(b, d));
-    if (grid == 0) return true; // one run each, and their ranges meet
+    if (grid == 0) return true; // each tensor is one run, and the runs overlap
     uint64_t from_a = a->offset_bytes % grid, from_b = b->offset_bytes % grid;
     uint64_t distance = (from_b + grid - from_a) % grid;
     return distance < size_a || grid - distance < size_b;
@@ -11569,16 +11633,16 @@ SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b) {
 
 // >>data/transfer.c -----------------------------------------------------------------------------------------
 
-// Elements of tensors to and from host memory in C's layout.
+// Copies elements of tensors to and from host memory in C's layout.
 //
-// Elements that lie apart travel either as one range with everything between them or piece by piece, whichever
-// costs less. Elements between those that are written keep their values.
+// Elements that lie apart are copied either as one range with everything between them or piece by piece,
+// whichever costs less. An upload does not change the elements between the written ones.
 
 // >>ranges of bytes
 
 #define SPYI_BLOCKING_BYTES                                                                                  \
     ((uint64_t)1                                                                                             \
-     << 20) // copying so many to the host takes a tenth of a millisecond: desc.blocking hears of it
+     << 20) // copying so many bytes to the host takes a tenth of a millisecond: desc.blocking is told of it
 
 static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
                                     spyi_text *error) {
@@ -11587,7 +11651,7 @@ static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end,
     spyi_use use = spyi_use_of(&storage->resource, begin, end, SPYI_USE_WRITES);
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset + begin, image, end - begin);
     spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
-    spyi_note_batch(device, &use, 1); // large ones go in several
+    spyi_note_batch(device, &use, 1); // a large upload fills several batches
     return status;
 }
 
@@ -11607,7 +11671,8 @@ static spy_status spyi_range_download(spy_tensor *t, uint64_t begin, uint64_t en
 
 // >>boxes of elements: dimensions dim.. of a box, from element offset `at` of the tensor on
 
-// What one transfer costs more than its bytes do: recording it, or waiting for it.
+// The fixed cost of one transfer (recording it, or waiting for it), in bytes that could be copied in that
+// time.
 #define SPYI_TRANSFER_BYTES 32768.0
 
 static int64_t spyi_box_count(const spyi_box *box, uint32_t dim) {
@@ -11625,7 +11690,7 @@ static bool spyi_box_contiguous(const spyi_box *box, uint32_t dim) {
     return true;
 }
 
-// Element offsets of its lowest place, and of the one behind its highest.
+// Returns the lowest element offset of the box, and the one behind its highest.
 static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int64_t *high) {
     *low = 0;
     *high = 1;
@@ -11636,7 +11701,8 @@ static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int6
     }
 }
 
-// In bytes, as one range or in pieces; *split says which.
+// Returns the cost of copying the box in the cheaper way, in bytes. *split: in pieces, one for each item of
+// dimension `dim`.
 static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, bool upload, bool *split) {
     int64_t low, high;
     bool ignored;
@@ -11644,13 +11710,14 @@ static double spyi_box_cost(const spyi_box *box, uint32_t dim, size_t element, b
     double whole = (double)(high - low) * (double)element + SPYI_TRANSFER_BYTES;
     *split = false;
     if (dim == box->rank || spyi_box_contiguous(box, dim)) return whole;
-    if (upload) whole *= 2; // what lies between has to be known first
+    if (upload) whole *= 2; // the elements between must be downloaded first
     double parts = (double)box->dims[dim] * spyi_box_cost(box, dim + 1, element, upload, &ignored);
     *split = parts < whole;
     return *split ? parts : whole;
 }
 
-// Between packed host memory and an image of the box whose element offset 0 is at `image`. Returns the host's end.
+// Copies elements between packed host memory and a host copy of the box's device bytes, with element offset 0
+// at `image`. Returns the end of the host memory.
 static char *spyi_scatter(const spyi_type *type, const spyi_box *box, uint32_t dim, char *image, char *host,
                           bool upload) {
     bool run = dim == box->rank || (dim + 1 == box->rank && box->strides[dim] == 1);
@@ -11708,8 +11775,8 @@ SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *t, const spyi_box *box, 
 
 // >>elements by their number in row-major order
 
-// Elements first .. first + count of dimensions dim.. of the tensor: a box, with a part of a row before it and
-// another behind it.
+// Copies elements first .. first + count of dimensions `dim` and up: part of a row, then a box of full rows,
+// then part of another row.
 static spy_status spyi_elements_move(spy_tensor *t, uint32_t dim, int64_t at, int64_t first, int64_t count,
                                      char *host, bool upload, spyi_text *error) {
     spyi_box box;
@@ -11760,11 +11827,11 @@ SPYI_FN spy_status spyi_tensor_download(spy_tensor *t, void *data, spyi_text *er
 
 // >>data/tensor.c -------------------------------------------------------------------------------------------
 
-// Tensors: creation, release, reads and writes of their elements, and what they tell of themselves.
+// Tensors: creation, release, reads and writes of their elements, and information about them.
 
 // >>shapes
 
-// The sizes other than 0 are multiplied for an empty shape, too: its strides are made of them.
+// The sizes other than 0 must not overflow for an empty shape either, since its strides are their products.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
     int64_t count = 1;
     bool empty = false;
@@ -11816,7 +11883,8 @@ SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out) {
     spyi_text_add(out, shape->rank == 1 ? ",)" : ")");
 }
 
-// Geometries are compared as bytes: what lies beyond the rank, and between rank and dims, is 0.
+// Sets dims beyond the rank and the padding between rank and dims to 0, since geometries are compared as
+// bytes.
 static void spyi_clean_shape(spy_shape *shape) {
     spy_shape clean;
     memset(&clean, 0, sizeof clean);
@@ -11851,7 +11919,8 @@ SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
 
 // >>headers
 
-#define SPYI_DEAD_TENSORS 1024 // released headers kept, so that a late use is still told from a living tensor
+// So many released headers are kept, so that a use after release can still be recognised.
+#define SPYI_DEAD_TENSORS 1024
 
 SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
     spy_tensor *tensor;
@@ -12010,7 +12079,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     return found;
 }
 
-// desc.like checked, and what the desc leaves to it: the shape and, when NULL, the element type. false: reported.
+// Checks desc.like and takes what the desc leaves to it: the shape, and the element type, else *type is NULL.
+// false: the error has been reported.
 static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
                            spy_shape *shape, const spyi_type **type) {
     *shape = desc->shape;
@@ -12122,7 +12192,7 @@ SPYI_FN spy_status spyi_check_transfer(const spy_tensor *tensor, int64_t count, 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// Elements range[0] .. range[0] + range[1], or all (NULL).
+// Reads or writes elements range[0] .. range[0] + range[1]; NULL: all elements.
 static spy_status spyi_tensor_transfer(spy_tensor *tensor, const char *function, const int64_t *range,
                                        void *data, size_t size_bytes, bool upload) {
     spy_status entered = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
@@ -12187,13 +12257,15 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
 
 // >>data/copy.c ---------------------------------------------------------------------------------------------
 
-// What fills tensors from the device's side: one value everywhere, or another tensor's elements. And where they lie.
+// Fills tensors on the device, with one value or with another tensor's elements, and returns the device
+// address of a tensor.
 
 // >>fill
 
-#define SPYI_FILL_BYTES 65536u // uploaded at most; the device doubles it from there
+#define SPYI_FILL_BYTES 65536u // most bytes to upload; copies on the device double them from there
 
-// All elements of a contiguous tensor from one element's device bytes: the GPU repeats 4 bytes by itself.
+// Returns whether a contiguous tensor whose elements all have these device bytes repeats 4 bytes, *pattern,
+// so that the GPU's fill can write it.
 static bool spyi_repeat_pattern(const spy_tensor *t, const char *element, uint32_t *pattern) {
     size_t stride = spyi_type_device_stride(t->type);
     uint64_t grid = t->object.device->base->limits.fill_alignment;
@@ -12215,7 +12287,7 @@ static spy_status spyi_fill_range(spy_tensor *t, uint32_t pattern, spyi_text *er
     return spyi_record_with(device, &fill.work, &use, 1, false, error);
 }
 
-// The tensor's first `size` bytes to `at` bytes behind its beginning, which is not among them.
+// Copies the tensor's first `size` bytes to `at` bytes behind its beginning; `size` is at most `at`.
 static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, spyi_text *error) {
     spy_device *device = t->object.device;
     spyi_storage *storage = t->storage;
@@ -12228,7 +12300,8 @@ static spy_status spyi_copy_within(spy_tensor *t, uint64_t at, uint64_t size, sp
     return spyi_record_with(device, &copy.work, uses, 2, false, error);
 }
 
-// Uploads some elements and lets the device double them until all are set. Strided tensors are uploaded whole.
+// Uploads some elements and has the device double them until all are set. All elements of strided tensors are
+// uploaded.
 static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_text *error) {
     size_t host_stride = spyi_type_host_stride(t->type);
     uint64_t stride = spyi_type_device_stride(t->type), size = t->end_bytes - t->begin_bytes;
@@ -12254,7 +12327,7 @@ static spy_status spyi_fill_elements(spy_tensor *t, const char *element, spyi_te
     return status;
 }
 
-// The tensor without what repeats its elements: stretched dimensions are written once.
+// Returns the tensor with size 1 in each dimension of stride 0, so that each element is written once.
 static spy_tensor spyi_without_repeats(const spy_tensor *t) {
     spy_tensor once = *t;
     for (uint32_t i = 0; i < once.shape.rank; i++)
@@ -12282,7 +12355,7 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
     return status;
 }
 
-// Every scalar of one element set to `value`, in C's layout; false: it does not fit one of them.
+// Sets every scalar of one element in C's layout to `value`; false: the value does not fit into one of them.
 static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     switch (type->kind) {
     case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
@@ -12309,7 +12382,8 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     }
 }
 
-// One element in C's layout with every scalar set to `value`, and as many zeros as the device's layout takes behind it.
+// Allocates one element in C's layout, with every scalar set to `value`, and behind it zeros of the size of
+// one element in the device's layout.
 static spy_status spyi_fill_element(const spy_tensor *t, double value, char **element, spyi_text *error) {
     *element = (char *)spyi_calloc(1, spyi_type_host_stride(t->type) + spyi_type_device_stride(t->type));
     if (!*element) {
@@ -12378,7 +12452,8 @@ spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t 
 
 // >>copy
 
-// Whether one is the other with other scalars at most: a conversion scalar by scalar is then meant.
+// Returns whether the types differ at most in their scalars, so that elements can be converted scalar by
+// scalar.
 static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
     if (a == b) return true;
     if (a->kind != b->kind) return false;
@@ -12403,7 +12478,8 @@ static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_
     spyi_text_add(error, ", does not fit into %s", spy_dtype_name(to->type->scalar));
 }
 
-// Reads all of `from` before `to` is written, so they may overlap.
+// Copies and converts through host memory. It reads all of `from` before it writes `to`, so that they may
+// overlap.
 static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_text *error) {
     size_t count = (size_t)to->element_count;
     size_t from_size = count * spyi_type_host_stride(from->type),
@@ -12417,8 +12493,8 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     }
     if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
     if (status == SPY_OK && converted != data) {
-        size_t scalars =
-            from_size / spyi_scalar_size(from->type->scalar); // all there is: C pads none of these
+        // No padding: the types that are converted have none in C.
+        size_t scalars = from_size / spyi_scalar_size(from->type->scalar);
         if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
             spyi_report_misfit(data, from->type->scalar, to, scalars, error);
             status = SPY_ERROR_OUT_OF_RANGE;
@@ -12430,7 +12506,7 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     return status;
 }
 
-// Elements that lie next to each other in both, counted from the last dimension.
+// Returns how many elements, counted from the last dimension, lie next to each other in both tensors.
 static int64_t spyi_common_run(const spy_tensor *a, const spy_tensor *b) {
     int64_t run = 1;
     for (uint32_t i = a->shape.rank; i-- > 0;) {
@@ -12440,7 +12516,8 @@ static int64_t spyi_common_run(const spy_tensor *a, const spy_tensor *b) {
     return run;
 }
 
-// Run by run on the device. None meets another one, so that one barrier serves all.
+// Copies on the device, `run` elements at a time. The tensors do not overlap, so that one barrier before the
+// first copy serves all.
 static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, spyi_text *error) {
     spy_device *device = to->object.device;
     spyi_storage *out = to->storage, *in = from->storage;
@@ -12468,11 +12545,12 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
         }
     }
     spyi_uses_done(device, &before, false, status);
-    spyi_note_batch(device, uses, 2); // many fill several
+    spyi_note_batch(device, uses, 2); // many copies fill several batches
     return status;
 }
 
-// One recorded copy costs the device about what 4 KiB through host memory cost; below 64 waiting costs more.
+// Returns whether copies on the device are cheaper than a copy through host memory. One recorded copy costs
+// the device about as much as 4 KiB through host memory; up to 64 copies cost less than waiting for the GPU.
 static bool spyi_runs_pay(int64_t run_bytes, int64_t runs) {
     return runs <= 64 || run_bytes >= 4096;
 }
@@ -12483,7 +12561,7 @@ static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) 
     if (spyi_tensors_overlap(to, from)) {
         if (same_type && to->offset_bytes == from->offset_bytes &&
             memcmp(to->strides.dims, from->strides.dims, to->shape.rank * sizeof *to->strides.dims) == 0)
-            return SPY_OK; // to itself
+            return SPY_OK; // a copy of the tensor to itself
         return spyi_copy_through_host(to, from, error);
     }
     int64_t run = spyi_common_run(to, from), size = (int64_t)spyi_type_device_stride(to->type);
@@ -12531,7 +12609,7 @@ spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from) {
     return status;
 }
 
-// >>where it lies
+// >>the address of a tensor
 
 uint64_t spy_tensor_address(spy_tensor *tensor) {
     const char *function = "spy_tensor_address";
@@ -12569,17 +12647,18 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     return view;
 }
 
-// Checks that a view's elements lie within what the tensor itself sees, through its largest and smallest offset.
+// Checks by its smallest and largest offset that a view's elements lie within the bytes of the tensor's
+// elements.
 static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, const spy_shape *strides,
                            const spyi_type *type, const char *function) {
     spyi_context *ctx = &parent->object.device->ctx;
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
     int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
             end = (int64_t)parent->end_bytes;
-    int64_t limit = (end - begin) / stride_bytes + 1; // no offset beyond this can be inside
+    int64_t limit = (end - begin) / stride_bytes + 1; // no element offset beyond this is inside
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
-    int64_t longest =
-        SPYI_MOST_BYTES / stride_bytes; // no stride is longer, though no step of it is ever taken
+    // No stride may be longer, not even in a dimension of size 1.
+    int64_t longest = SPYI_MOST_BYTES / stride_bytes;
     bool empty = spyi_shape_count(&desc->shape) == 0;
     bool inside = lowest >= -limit && lowest <= limit;
     for (uint32_t i = 0; i < desc->shape.rank && inside; i++) {
@@ -12713,7 +12792,7 @@ spy_index spy_index_new(void) {
     return item;
 }
 
-// What Python's slice(start, stop, step).indices(n) begins at and how many it has.
+// Returns how many indices Python's slice(start, stop, step) selects of n; *first: the first of them.
 // Source: docs.python.org, "Common sequence operations", notes 3 to 5.
 static int64_t spyi_slice_count(const spy_index *item, int64_t n, int64_t *first) {
     int64_t step = item->step < -INT64_MAX ? -INT64_MAX : item->step, start = item->start, stop = item->stop,
@@ -12733,7 +12812,8 @@ static bool spyi_index_is_at(const spy_index *item) {
     return item->kind == SPY_INDEX_KIND_DEFAULT || item->kind == SPY_INDEX_KIND_AT;
 }
 
-// The items meet the tensor: their number, indices, steps and the view's rank; else reported.
+// Checks the items against the tensor: their number, indices and steps, and the view's rank. false: the error
+// has been reported.
 static bool spyi_check_indices(const spy_tensor *tensor, spy_indices indices, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     const spy_shape *shape = &tensor->shape;
@@ -12796,7 +12876,8 @@ static void spyi_view_add_dim(spy_tensor *view, int64_t n, int64_t stride) {
     view->strides.dims[view->strides.rank++] = stride;
 }
 
-// The view of checked items: reads the tensor's dimensions from the first on and adds those of the view.
+// Applies checked items to the view: walks the tensor's dimensions from the first on and adds those of the
+// view.
 static void spyi_view_index(const spy_tensor *tensor, spy_indices indices, spy_tensor *view) {
     const spy_shape *shape = &tensor->shape, *strides = &tensor->strides;
     int64_t size = (int64_t)spyi_type_device_stride(tensor->type), at = 0;
@@ -12841,7 +12922,7 @@ spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices) {
     return view;
 }
 
-// One dimension by an item, the others whole.
+// Returns a view with `item` applied to dimension `dim` alone.
 static spy_tensor *spyi_create_part(spy_tensor *tensor, uint32_t dim, spy_index item, const char *function) {
     if (spyi_enter(tensor, SPYI_KIND_TENSOR, function) != SPY_OK) return NULL;
     spy_tensor *view = NULL;
@@ -12927,7 +13008,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
 
 // >>data/gradient.c -----------------------------------------------------------------------------------------
 
-// Gradients of tensors: making them, their types, and how views see them.
+// Gradients of tensors: their types, how they are made, and the views of them that views of a tensor get.
 
 // >>types
 
@@ -12954,7 +13035,8 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
     }
 }
 
-// Whether a gradient of `grad` elements belongs to values of `type`; a struct's own type is looked for when it is called.
+// Returns whether elements of `grad` can be a gradient of elements of `type`. Of structs only that both are
+// structs is checked here; a call checks the types.
 static bool spyi_gradient_fits(const spyi_type *type, const spyi_type *grad) {
     if (type->kind == SPYI_TYPE_STRUCT) return grad->kind == SPYI_TYPE_STRUCT;
     if (type->kind == SPYI_TYPE_ARRAY)
@@ -12994,7 +13076,7 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
     return false;
 }
 
-// The element type that a gradient made here has.
+// Returns the element type for a gradient that desc.with_grad asks for; NULL: the error has been reported.
 static const spyi_type *spyi_gradient_type(spy_tensor *tensor, const spy_tensor_desc *desc,
                                            const char *function) {
     spy_device *device = tensor->object.device;
@@ -13063,7 +13145,8 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from) {
 
 // >>views
 
-// A gradient that lies as its tensor does can be seen through the same sizes and strides.
+// Returns whether the gradient has the layout of its tensor, so that a view of both has the same sizes and
+// strides.
 static bool spyi_lies_alike(const spy_tensor *tensor, const spy_tensor *grad) {
     return memcmp(&tensor->strides, &grad->strides, sizeof grad->strides) == 0 &&
            spyi_type_device_stride(tensor->type) == spyi_type_device_stride(grad->type);
@@ -13080,7 +13163,8 @@ SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) 
     }
 }
 
-// NULL: the view's elements are of another type than those that the gradient belongs to, or memory ran out.
+// Returns the view of a gradient that belongs to a measured view. `was`: element type of the tensor with that
+// gradient. NULL: neither the view nor the gradient has this element type, or memory ran out.
 static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
     spy_tensor *from = view->grads[which];
     const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
@@ -13189,11 +13273,12 @@ spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_ten
 
 // >>data/reshape.c ------------------------------------------------------------------------------------------
 
-// Views under other sizes or other element types: the same bytes in the same order, never a copy.
+// Views with other sizes or other element types. They see the same bytes in the same order and never copy
+// them.
 
 // >>reshape
 
-// desc's sizes with -1 replaced; false: reported.
+// Replaces a size of -1 in *shape by the one that fits; false: the error has been reported.
 static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const char *function) {
     spyi_context *ctx = &tensor->object.device->ctx;
     spy_shape known = *shape;
@@ -13224,12 +13309,13 @@ static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const
     return false;
 }
 
-// Strides that walk the tensor's elements in their order under another shape. Groups of dimensions with equal products
-// are matched from the first on; within a group the tensor's must follow each other in memory. Returns the tensor's
-// dimension that does not follow its right neighbour; -1: all is well.
+// Computes strides that walk the tensor's elements in their order under another shape. Groups of dimensions
+// with equal products are matched from the first on; within a group the tensor's dimensions must be
+// contiguous with each other. Returns the tensor's first dimension that is not contiguous with the next one;
+// -1: there is none.
 // Source: numpy.reshape's documentation; its way of matching is _attempt_nocopy_reshape.
 static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy_shape *strides) {
-    uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions but those of size 1
+    uint32_t from[SPY_MAX_RANK], rank = 0; // the tensor's dimensions of sizes other than 1
     for (uint32_t i = 0; i < t->shape.rank; i++)
         if (t->shape.dims[i] != 1) from[rank++] = i;
     uint32_t i = 0, j = 0;
@@ -13248,7 +13334,7 @@ static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy
         i = i_end;
         j = j_end;
     }
-    return -1; // sizes of 1 that are left keep the strides they came with
+    return -1; // sizes of 1 that are left keep their row-major strides
 }
 
 spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
@@ -13288,8 +13374,8 @@ spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
 
 // >>other element types
 
-// Turns the strides of a view to elements of another size; the last dimension is left out. -1: all can be; else
-// the dimension that cannot.
+// Converts the strides of all dimensions but the last to elements of another size. Returns the dimension
+// whose stride cannot be converted; -1: there is none.
 static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
     for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
         int64_t bytes = view->strides.dims[i] * from_size;
@@ -13299,7 +13385,7 @@ static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_si
     return -1;
 }
 
-// Why the tensor cannot be seen as elements of `type`; nothing when it can. Fills the view's shape and strides.
+// Sets the view's shape and strides for elements of `type`, or appends to `why` why there is no such view.
 static void spyi_retype(const spy_tensor *tensor, const spyi_type *type, spy_tensor *view, spyi_text *why) {
     int64_t from = (int64_t)spyi_type_device_stride(tensor->type),
             to = (int64_t)spyi_type_device_stride(type);
@@ -13372,14 +13458,14 @@ spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_mo
 
 // >>flat: the scalars of each element as further dimensions
 
-// Walks the scalars of a struct: all must be of one dtype and lie one scalar apart.
+// A walk over the scalars of a struct, which must all have one dtype and follow each other without gaps.
 typedef struct spyi_flat_walk {
-    const spyi_type *scalar; // of the first one; NULL: none yet
-    spyi_text first;         // its path
+    const spyi_type *scalar; // type of the first scalar; NULL: none yet
+    spyi_text first;         // path of the first scalar
     spyi_text path;
-    size_t next;   // device offset where the next one must lie
-    int64_t count; // so far
-    spyi_text why; // it cannot be
+    size_t next;   // device offset at which the next scalar must lie, bytes
+    int64_t count; // scalars so far
+    spyi_text why; // why there is no flat view; empty: no reason yet
 } spyi_flat_walk;
 
 static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_walk *w) {
@@ -13393,7 +13479,7 @@ static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_wa
             w->path.size = size;
             if (w->path.data) w->path.data[size] = 0;
         }
-    } else if (type->element) { // the parts of vectors, matrices and arrays are alike
+    } else if (type->element) { // a vector, matrix or array has equal parts
         int64_t n = type->kind == SPYI_TYPE_ARRAY    ? type->count
                     : type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows
                                                      : (int64_t)type->columns;
@@ -13416,7 +13502,8 @@ static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_wa
     }
 }
 
-// Appends the dimensions of one element, strides in bytes, and gives its scalar type; NULL: `why` says.
+// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL: `why` says
+// why not.
 static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
                                      spyi_text *why) {
     while (type->element || type->kind == SPYI_TYPE_STRUCT) {
@@ -13478,24 +13565,26 @@ spy_tensor *spy_create_flat_view(spy_tensor *tensor) {
 
 // >>data/print.c --------------------------------------------------------------------------------------------
 
-// A tensor's contents as text, in the form of numpy's array2string: brackets, columns of one width, the edges of large ones.
+// spy_tensor_print: a tensor's contents as text in the form of numpy's array2string, with brackets, columns
+// of one width, and only the edges of large tensors.
 //
-// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3, linewidth 75)
-// and the output of numpy 2.4, which tests/unit/test_print.c quotes.
+// Source of the rules: numpy.set_printoptions' documentation (precision 8, threshold 1000, edgeitems 3,
+// linewidth 75) and the output of numpy 2.4, which tests/unit/test_print.c quotes.
 
-#define SPYI_PRINT_THRESHOLD 1000.0 // scalars
+#define SPYI_PRINT_THRESHOLD 1000.0 // most scalars of a tensor that is shown in full
 enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
 
 // >>digits of floats
 
 typedef struct spyi_digits {
-    char digits[24]; // decimal, without the final zeros; "0" for 0
+    char digits[24]; // decimal digits without final zeros; "0" for 0
     int count;
-    int exponent; // of the first digit
+    int exponent; // decimal exponent of the first digit
     bool negative;
 } spyi_digits;
 
-// `value`, finite, to 1 + `places` digits. printf may write another decimal point than '.': only its digits count.
+// Returns a finite value rounded to 1 + `places` digits. snprintf's decimal point depends on the locale, so
+// only the digits are read.
 static spyi_digits spyi_digits_of(double value, int places) {
     spyi_digits d;
     char text[48];
@@ -13519,7 +13608,7 @@ static double spyi_float_value(const void *scalar, spy_dtype dtype) {
     return value;
 }
 
-// The fewest places that tell a value from all others of its type.
+// Returns the fewest places (digits behind the first) that distinguish a value from all others of its dtype.
 static int spyi_shortest_places(double value, spy_dtype dtype) {
     for (int places = 0; places < 16; places++) {
         char text[48];
@@ -13554,22 +13643,22 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
     }
 }
 
-// >>columns: scalars that are written alike; one for a tensor of scalars, one for each scalar field of a struct
+// >>columns: the scalars that get one width: all of a tensor, or one field of its structs
 
 typedef struct spyi_column {
-    size_t width;                // of integers and bools, or of a float's whole text
-    int left, right;             // characters before and behind the point
-    int places, exponent_digits; // with an exponent
+    size_t width;                // characters of one scalar's text
+    int left, right;             // of floats: characters before and behind the point
+    int places, exponent_digits; // digits behind the point and of the exponent
     bool with_exponent;
     bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
-    double smallest, largest; // of the finite ones but 0, without their sign; largest 0: there is none
+    double smallest, largest; // absolute, of finite values but 0; largest 0: there is none
 } spyi_column;
 
 static bool spyi_print_is_float(spy_dtype dtype) {
     return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
-// First reading: what there is.
+// First scan of the scalars: finds the width of integers and the range of floats.
 static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
     if (!spyi_print_is_float(dtype)) {
         spyi_text text = { NULL, 0, 0 };
@@ -13595,7 +13684,8 @@ static double spyi_print_round(double value, spy_dtype dtype) {
     return dtype == SPY_DTYPE_FLOAT32 ? (double)(float)value : value;
 }
 
-// Numbers are compared as the type rounds them.
+// Chooses whether the column has exponents. Limits are rounded to the dtype before they are compared, as
+// numpy does.
 static void spyi_column_choose(spyi_column *c, spy_dtype dtype) {
     if (c->largest == 0) return;
     double most = dtype == SPY_DTYPE_FLOAT16 ? 1e3 : dtype == SPY_DTYPE_FLOAT32 ? 1e6 : 1e8;
@@ -13617,7 +13707,7 @@ static int spyi_print_max(int a, int b) {
     return a > b ? a : b;
 }
 
-// Second reading: how many characters they need.
+// Second scan of the scalars: how many characters floats need before and behind the point.
 static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
     double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
     if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
@@ -13647,10 +13737,11 @@ static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtyp
         spyi_text_add(out, "%*s", (int)c->width, value != value ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    // Places that a value does not need are filled with its next digits behind a shorter mantissa, else with blanks.
+    // With an exponent all values get c->places digits; else the places that a value does not need are
+    // blanks.
     spyi_digits d = c->with_exponent ? spyi_digits_of(value, c->places) : spyi_column_digits(c, value, dtype);
     int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
-    int first = c->with_exponent ? 0 : d.exponent; // the digit that is the ones' place
+    int first = c->with_exponent ? 0 : d.exponent; // index of the units digit in d.digits
     spyi_text_add(out, "%*s", c->left - whole, d.negative ? "-" : "");
     for (int i = first - whole + 1; i <= first; i++)
         spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
@@ -13675,16 +13766,17 @@ static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype
     spyi_text_free(&text);
 }
 
-// >>walking what is shown: the tensor's dimensions, then those of vectors, matrices and arrays in its elements
+// >>walking what is shown: the dimensions of the tensor, then those of its elements
 
 typedef struct spyi_printer {
     const spy_tensor *tensor;
     spyi_column *columns;
-    bool cut; // only the edges of long dimensions
+    bool cut; // show only the edges of long dimensions
     spyi_text out;
 } spyi_printer;
 
-// A place in the data: the next dimension of the tensor (its rank: inside an element), what is there, its bytes.
+// A place in the data: the next dimension of the tensor (equal to its rank inside an element), the type and
+// bytes of what lies there, and its column.
 typedef struct spyi_spot {
     uint32_t dim;
     const spyi_type *type;
@@ -13702,7 +13794,7 @@ static int64_t spyi_type_length(const spyi_type *type) {
                                             : (int64_t)type->columns;
 }
 
-// Dimensions that are left at a spot; 0: a scalar or a struct.
+// Returns the number of dimensions left at a spot; 0: it is a scalar or a struct.
 static uint32_t spyi_spot_rank(const spyi_printer *p, const spyi_spot *s) {
     uint32_t rank = p->tensor->shape.rank - s->dim;
     for (const spyi_type *t = s->type; t->element; t = t->element) rank++;
@@ -13713,7 +13805,8 @@ static int64_t spyi_spot_length(const spyi_printer *p, const spyi_spot *s) {
     return s->dim < p->tensor->shape.rank ? p->tensor->shape.dims[s->dim] : spyi_type_length(s->type);
 }
 
-// Shown item `i` of the spot's next dimension. Of the tensor's dimensions the data holds shown items alone.
+// Returns shown item `i` of the spot's next dimension. The data holds shown elements only, but all parts of
+// each element.
 static spyi_spot spyi_spot_item(const spyi_printer *p, const spyi_spot *s, int64_t i) {
     spyi_spot item = *s;
     size_t step;
@@ -13767,7 +13860,7 @@ static void spyi_spot_scan(spyi_printer *p, const spyi_spot *s, bool measure) {
     }
 }
 
-// Between the readings (see, choose, measure, finish): each column with its type.
+// Chooses (after the first scan) or finishes (after the second) each column that scalars of `type` have.
 static void spyi_columns_step(spyi_printer *p, const spyi_type *type, uint32_t column, bool finish) {
     bool alone = p->tensor->shape.rank == 0 && !p->tensor->type->element;
     while (type->element) type = type->element;
@@ -13784,7 +13877,7 @@ static void spyi_columns_step(spyi_printer *p, const spyi_type *type, uint32_t c
 
 // >>the text
 
-// A scalar, a struct, or an array in a struct, on one line.
+// Appends a scalar, a struct, or an array in a struct, on one line.
 static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text *out) {
     if (spyi_spot_rank(p, s) > 0) {
         int64_t n = spyi_spot_length(p, s), shown = spyi_shown(p, n);
@@ -13808,7 +13901,8 @@ static void spyi_spot_word(const spyi_printer *p, const spyi_spot *s, spyi_text 
     }
 }
 
-// Puts a word behind what the line holds, or on a new line if it would pass `width`, which leaves room for brackets. *line counts its characters.
+// Appends a word to the line, or to a new line if it would pass `width` characters, which leave room for
+// brackets. *line counts the line's characters.
 static void spyi_print_word(spyi_printer *p, const char *word, size_t size, size_t indent, size_t width,
                             size_t *line) {
     if (*line + size > width && *line > indent) {
@@ -13859,7 +13953,7 @@ static void spyi_print_spot(spyi_printer *p, const spyi_spot *s, size_t depth) {
     spyi_text_add(&p->out, "]");
 }
 
-// >>the data: the shown elements, packed
+// >>the data: shown elements, packed in host memory
 
 static double spyi_scalar_count(const spyi_type *type) {
     double count = 1;
@@ -13870,7 +13964,8 @@ static double spyi_scalar_count(const spyi_type *type) {
     return count * fields;
 }
 
-// A long dimension becomes two: two edges, and the items of an edge.
+// Returns the box of the shown elements. A long dimension becomes two: one over the 2 edges, one over the
+// items of an edge.
 static spyi_box spyi_shown_box(const spyi_printer *p) {
     const spy_shape *shape = &p->tensor->shape, *strides = &p->tensor->strides;
     spyi_box box;
@@ -13944,7 +14039,8 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
 
 // >>data/cursor.c -------------------------------------------------------------------------------------------
 
-// Cursors: places in host memory by the names of fields, over a tensor's elements or the program's own values.
+// Cursors find places in host memory by the names of fields: in a copy of a tensor's elements, or in the
+// program's own values.
 
 // A copy of a tensor's elements in C's layout.
 typedef struct spyi_cursor_range {
@@ -13952,7 +14048,7 @@ typedef struct spyi_cursor_range {
     spy_tensor *tensor; // retained
     int64_t first, count;
     char *data;
-    bool *written;                             // by element: differs from the tensor
+    bool *written;                             // by element: whether it was written since the last apply
     struct spyi_cursor_range *previous, *next; // in device.cursor_ranges
 } spyi_cursor_range;
 
@@ -13966,7 +14062,7 @@ static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
     return (const spyi_type *)c->_type;
 }
 
-// A range is an array of elements that has no type of its own.
+// Returns whether the cursor stands for all elements of its range; else it stands in element c->_index.
 static bool spyi_cursor_is_range(const spy_cursor *c) {
     return c->_index < 0;
 }
@@ -13981,7 +14077,7 @@ static char *spyi_cursor_data(const spy_cursor *c) {
     return (char *)c->_data + (spyi_cursor_is_range(c) ? 0 : (size_t)c->_index * element) + c->_offset;
 }
 
-// Whether it stands somewhere; reports if not.
+// Reports a cursor that stands nowhere or has been released.
 static spy_status spyi_cursor_check(const spy_cursor *c, const char *function) {
     if (!c->_type)
         return spyi_fail(spyi_cursor_context(c), SPY_ERROR_INVALID_ARGUMENT,
@@ -13998,7 +14094,8 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     return c;
 }
 
-// Parts that [i] counts; 0: none. *part: their type, in C's layout one behind the other.
+// Returns the number of parts that [i] can select, 0: none. *part: their type; in C's layout they follow each
+// other.
 static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;
@@ -14006,7 +14103,8 @@ static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) 
     return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
 }
 
-// The path from an element to `type` at `offset`: no two places of one type lie at one offset.
+// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false: there is
+// none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
 static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
                            spyi_text *out) {
     const spyi_type *part;
@@ -14029,7 +14127,8 @@ static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type
     return false;
 }
 
-// "[2].light.color", "light.color" in a range of one element, "the range" for all of it.
+// Appends the cursor's path: "[2].light.color", or "light.color" in a range of one element, or "the 3
+// elements" for a range of three.
 static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
     if (spyi_cursor_is_range(c)) {
         spyi_text_add(out, "the %lld elements", (long long)c->_count);
@@ -14042,7 +14141,7 @@ static void spyi_cursor_text(const spy_cursor *c, spyi_text *out) {
     if (before == empty && out->size == empty) spyi_text_add(out, "[%lld]", (long long)c->_index);
 }
 
-// Reports `what` of a place under the function's name and frees it.
+// Reports the text `what` with the function's name and the cursor's path before it, and frees it.
 static spy_status spyi_cursor_fail(const spy_cursor *c, spy_status status, const char *function,
                                    spyi_text *what) {
     spyi_text path = { NULL, 0, 0 };
@@ -14060,7 +14159,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
     return spyi_cursor_type(c)->display;
 }
 
-// To part `index`; false: `what` and *status say why not.
+// Moves the cursor to part `index`; false: `what` and *status say why not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
     int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
@@ -14095,7 +14194,7 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
         spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
 }
 
-// To the field or component of that name.
+// Moves the cursor to the field or component of that name; false: `what` and *status say why not.
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
@@ -14129,7 +14228,8 @@ static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_te
     return false;
 }
 
-// One step of a path: "[3]" or "name", with the dot before it. Gives what follows; NULL: it failed.
+// Takes one step of a path: "[3]", or "name" with the dot before it. Returns the rest of the path; NULL: the
+// step failed.
 static const char *spyi_path_step(spy_cursor *c, const char *at, bool first, spyi_text *what,
                                   spy_status *status) {
     *status = SPY_ERROR_INVALID_ARGUMENT;
@@ -14198,12 +14298,12 @@ static size_t spyi_cursor_scalar_count(const spyi_type *type) {
 }
 
 typedef struct spyi_cursor_work {
-    bool write;      // values to the place; else the other way
-    bool check;      // only whether they fit
-    spy_dtype dtype; // of values
+    bool write;      // from `values` to the place; else from the place to `values`
+    bool check;      // only check whether the values fit
+    spy_dtype dtype; // of `values`
     char *values;
-    size_t done;      // scalars
-    const char *stop; // the one that does not fit, and the type it does not fit into
+    size_t done;      // scalars so far
+    const char *stop; // the scalar that does not fit, and the two dtypes
     spy_dtype stop_from, stop_to;
 } spyi_cursor_work;
 
@@ -14228,7 +14328,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
     return true;
 }
 
-// Walks all scalars of a place.
+// Copies or checks all scalars of a place; false: w->stop does not fit.
 static bool spyi_cursor_walk(const spy_cursor *c, spyi_cursor_work *w) {
     const spyi_type *type = spyi_cursor_type(c);
     char *at = spyi_cursor_data(c);
@@ -14245,7 +14345,7 @@ static void spyi_cursor_written(const spy_cursor *c) {
     for (int64_t i = 0; i < n; i++) c->_range->written[first + i] = true;
 }
 
-// dtype, count and pointer of a read or write.
+// Checks dtype, count and pointer of a read or write, and replaces the default dtype.
 static spy_status spyi_cursor_check_values(const spy_cursor *c, const char *function, spy_dtype *dtype,
                                            size_t count, const void *values) {
     size_t expected =
@@ -14272,7 +14372,7 @@ static spy_status spyi_cursor_convert(const spy_cursor *c, const char *function,
     spyi_cursor_work w;
     memset(&w, 0, sizeof w);
     w.write = write;
-    w.check = true; // nothing is changed before all are known to fit
+    w.check = true; // the first walk checks that all values fit; nothing is changed before
     w.dtype = dtype;
     w.values = (char *)values;
     if (!spyi_cursor_walk(c, &w)) {
@@ -14340,7 +14440,6 @@ SPYI_FN void spyi_cursor_range_free(spyi_cursor_range *range) {
     spyi_retire_object(device, &range->object, sizeof *range);
 }
 
-// An empty range, linked to its device and tensor; NULL: out of memory.
 static void spyi_cursor_range_release(spyi_object *object) {
     spyi_cursor_range_free((spyi_cursor_range *)(void *)object);
 }
@@ -14350,11 +14449,13 @@ SPYI_FN void spyi_cursors_attach(spy_device *device) {
     device->ctx.tables[SPYI_KIND_CURSOR - SPYI_KIND_DEVICE] = &table;
 }
 
+// Returns a new range with zeroed data, linked to its device and tensor; NULL: out of memory.
 static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t first, int64_t count) {
     spy_device *device = tensor->object.device;
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
     size_t size = spyi_type_host_stride(tensor->type);
-    bool some = (uint64_t)count < SIZE_MAX / 2 / size; // a view may repeat elements beyond all memory
+    // A view that repeats elements may have more than fit into memory.
+    bool some = (uint64_t)count < SIZE_MAX / 2 / size;
     char *data = some ? (char *)spyi_calloc((size_t)count + 1, size) : NULL;
     bool *written = some ? (bool *)spyi_calloc((size_t)count + 1, sizeof *written) : NULL;
     if (!range || !data || !written) {
@@ -14415,7 +14516,8 @@ spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count) {
 spy_cursor spy_cursor_over(spy_module *module, const char *type_name, void *data, size_t size_bytes) {
     const char *function = "spy_cursor_over";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return spyi_cursor_nowhere(NULL);
-    spy_device *device = ((const spyi_object *)(const void *)module)->device; // an object begins so
+    // Every object begins with spyi_object.
+    spy_device *device = ((const spyi_object *)(const void *)module)->device;
     spy_cursor cursor = spyi_cursor_nowhere(device);
     const spyi_type *type =
         spyi_element_type(device, module, SPY_DTYPE_DEFAULT, type_name ? type_name : "", function);
@@ -14459,7 +14561,7 @@ void spy_release_cursor(spy_cursor cursor) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
 }
 
-// The dtype of all scalars; SPY_DTYPE_DEFAULT: they differ.
+// Returns the dtype of all scalars of the type; SPY_DTYPE_DEFAULT: they differ.
 static spy_dtype spyi_common_dtype(const spyi_type *type) {
     spy_dtype dtype = SPY_DTYPE_DEFAULT;
     while (type->element) type = type->element;
@@ -14488,16 +14590,17 @@ spy_cursor_info spy_get_cursor_info(spy_cursor cursor) {
 
 // >>data/clock.c --------------------------------------------------------------------------------------------
 
-// The GPU's clock: its ticks as nanoseconds, and how it stands to the host's.
+// The GPU's clock: converts its ticks to nanoseconds, and relates it to the host's clock
+// (spy_get_calibration).
 
-// The period's whole part exactly, so that large times keep their digits.
+// The integral part of the period is multiplied in integers, so that large times keep their digits.
 SPYI_FN uint64_t spyi_ticks_to_ns(uint64_t ticks, double period_ns) {
     uint64_t whole = (uint64_t)period_ns;
     return ticks * whole + (uint64_t)((double)ticks * (period_ns - (double)whole));
 }
 
-// The GPU notes its time between two looks at the host's clock, and nothing else is under way meanwhile. *width_ns: from
-// one look to the other.
+// Has the GPU store its time between two readings of the host's clock, while no other work runs. *host_ns is
+// the middle of the two readings, *width_ns the time between them.
 static spy_status spyi_calibrate(spy_device *device, const spy_tensor *ticks, uint64_t *host_ns,
                                  uint64_t *width_ns, spyi_text *error) {
     const spy_backend *table = device->backend;
@@ -14533,7 +14636,8 @@ static spy_status spyi_get_calibration(spy_device *device, spy_calibration *cali
     spy_tensor *tensor =
         spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &one, "calibration", error, &status);
     if (!tensor) return status;
-    // The first one may make what notes the time, and any may be held up: the shortest is the one to trust.
+    // The first measurement may create what stores the time, and any may be delayed: the shortest one is the
+    // most exact.
     for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
         uint64_t ticks = 0, host = 0, width = 0;
         status = spyi_calibrate(device, tensor, &host, &width, error);
@@ -14564,15 +14668,17 @@ spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration)
 
 // >>data/build.c --------------------------------------------------------------------------------------------
 
-// Kernels from the backend, each made on a thread of its own, so that a caller need not stay with a driver that compiles for
-// long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with copies of all that it reads.
+// Has the backend make kernels, each on a thread of its own, so that a caller need not wait for a driver that
+// compiles for long: desc.interrupt and desc.compile_timeout_s end the wait, and the thread goes on with
+// copies of all that it reads.
 //
-// What was left is the device's. A later call that needs the very kernel waits for it, or finds it done. When the device is
-// released meanwhile, the thread takes over what its work still needs (the backend's device, the context) and frees it at its
-// end, so that a program can leave at once. Two things the thread must not outlive: an engine's device and the program's
-// allocator; with these the release waits.
+// A build whose caller has left belongs to the device. A later call that needs the same kernel waits for that
+// build, or finds it done. When the device is released meanwhile, the thread takes over what its work still
+// needs (the backend's device, the context) and frees it at its end, so that a program can leave at once. The
+// thread must not outlive an engine's device or the program's allocator; with either of these the release
+// waits.
 
-// Drivers' compilers recurse. Only what is used takes memory.
+// Drivers' compilers recurse deeply. Only the part of the stack that is used takes memory.
 #define SPYI_BUILD_STACK_BYTES ((size_t)64 << 20)
 
 struct spyi_build {
@@ -14580,14 +14686,15 @@ struct spyi_build {
     spy_device *device;
     spyi_thread thread;
     bool started; // its thread has not been joined
-    bool done;    // under device->builds.lock
+    bool done;    // guarded by device->builds.lock
     // The result.
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
-    spyi_text blob;  // what compile has made, where the device keeps it
-    uint32_t failed; // allocations
-    // The task: the profile, the desc with NULL for its pointers, then what they lead to. Without `compiles` the code is a blob.
+    spyi_text blob;  // what was compiled, where device->keep_programs is set
+    uint32_t failed; // number of allocations that failed on the thread
+    // The task. `bytes` holds the profile, the desc with NULL for its pointers, and what these point to;
+    // equal bytes mean equal kernels. Without `compiles` the code is a blob, which is only loaded.
     bool compiles;
     spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
@@ -14597,7 +14704,8 @@ struct spyi_build {
 
 // >>copies of a desc
 
-// Adds an array to the bytes; where there is memory for them, its place goes to *at.
+// Adds an array of `size` bytes to b->bytes and sets *at to its copy. While b->bytes is NULL, only b->size
+// grows.
 static void spyi_build_add(spyi_build *b, const void *data, size_t size, const void **at) {
     if (b->bytes && data) {
         memcpy(b->bytes + b->size, data, size);
@@ -14621,8 +14729,8 @@ static void spyi_build_add_all(spyi_build *b, const spyi_profile *profile, const
     spyi_build_add(b, desc->label, desc->label ? strlen(desc->label) + 1 : 0, &label);
     spyi_build_add(b, desc->code, desc->code_size, &code);
     spyi_build_add(b, desc->entry, strlen(desc->entry) + 1, &entry);
-    spyi_build_add(b, desc->iface.parameters,
-                   desc->iface.parameter_count * sizeof *desc->iface.parameters, &parameters);
+    spyi_build_add(b, desc->iface.parameters, desc->iface.parameter_count * sizeof *desc->iface.parameters,
+                   &parameters);
     b->desc = plain;
     b->desc.label = (const char *)label;
     b->desc.code = code;
@@ -14643,7 +14751,7 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
     spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
     if (!b) return NULL;
     b->device = device;
-    spyi_build_add_all(b, profile, desc); // measures
+    spyi_build_add_all(b, profile, desc); // only computes b->size
     b->bytes = (char *)spyi_calloc(1, b->size);
     if (b->bytes) {
         spyi_build_add_all(b, profile, desc);
@@ -14658,7 +14766,7 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
 static void spyi_build_make(spyi_build *b) {
     spy_device *device = b->device;
     spyi_text blob = { NULL, 0, 0 };
-    spyi_kernel_desc desc = b->desc; // of the blob
+    spyi_kernel_desc desc = b->desc; // what is loaded: with the compiled blob as its code
     uint32_t failed = spyi_failed_allocations();
     b->status = SPY_OK;
     if (b->compiles) {
@@ -14673,7 +14781,7 @@ static void spyi_build_make(spyi_build *b) {
     b->failed = spyi_failed_allocations() - failed;
 }
 
-// A released device ends with the last of its builds.
+// Returns whether all builds whose callers have left are done.
 static bool spyi_builds_over(const spyi_builds *builds) {
     const spyi_build *b = builds->left;
     while (b && b->done) b = b->next;
@@ -14700,7 +14808,8 @@ static void spyi_build_join(spyi_build *b) {
     b->started = false;
 }
 
-// Of those that were left: the one that makes this very kernel, which is the caller's from now on; NULL: there is none.
+// Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL:
+// there is none.
 static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
     spyi_mutex_lock(&builds->lock);
     spyi_build **at = &builds->left;
@@ -14712,7 +14821,7 @@ static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted
     return found;
 }
 
-// false: the caller has left.
+// Waits for the build; false: the caller is to leave, and the build is now in builds->left.
 static bool spyi_build_wait(spyi_build *b, spyi_long_wait *wait) {
     spyi_builds *builds = &b->device->builds;
     spyi_mutex_lock(&builds->lock);
@@ -14742,7 +14851,7 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
         b = left;
     } else {
         b->started = spyi_thread_start_deep(&b->thread, spyi_build_thread, b, SPYI_BUILD_STACK_BYTES);
-        if (!b->started) { // no thread is to be had: this one stays until the end
+        if (!b->started) { // no thread could be started: this thread builds
             spyi_build_make(b);
             b->done = true;
         }
@@ -14751,7 +14860,7 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     bool done = spyi_build_wait(b, &wait);
     spyi_long_wait_end(&wait);
     if (!done) {
-        spyi_library_stay(); // the thread needs our code
+        spyi_library_stay(); // the thread runs this library's code
         spyi_logf(&device->ctx, SPY_LOG_LEVEL_WARNING,
                   "%s: the driver's compiler is left to itself until it is done", what);
         return spyi_long_wait_say(&wait, error);
@@ -14815,13 +14924,14 @@ SPYI_FN void spyi_builds_free(spy_device *device) {
 
 // >>data/print_format.c -------------------------------------------------------------------------------------
 
-// A record of print() as text: formats as Python's str.format has them, as far as numbers go.
+// Formats a record of Slang's print() as text. Its formats are those of Python's str.format for numbers and
+// strings.
 
 // >>values
 
 typedef struct spyi_message_value {
     uint32_t dtype;         // spy_dtype, or SPYI_PRINT_STRING
-    uint32_t rows, columns; // 0: no matrix; no vector
+    uint32_t rows, columns; // rows 0: no matrix; columns 0: a scalar
     const uint32_t *words;
 } spyi_message_value;
 
@@ -14829,7 +14939,7 @@ static uint32_t spyi_message_words_of(uint32_t dtype) {
     return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
-// Value number `index`; false: there is none.
+// Finds value number `index` (from 0) of a record; false: there is none.
 static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
                               spyi_message_value *out) {
     for (uint32_t at = 2; at < count; index--) {
@@ -14868,7 +14978,7 @@ static bool spyi_message_is_align(char c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-// A number of at most three digits; -1: it is longer.
+// Reads a number of at most three digits, 0 without digits; -1: it is longer.
 static int spyi_message_number(const char **at, const char *end) {
     int value = 0;
     for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
@@ -14910,7 +15020,8 @@ static bool spyi_message_parse_spec(const char *at, const char *end, spyi_messag
 
 // >>scalars
 
-// `prefix` (sign, 0x) and `digits` in the format's width.
+// Appends `prefix` (sign, 0x) and `digits`, filled to the format's width. `align` applies when the format
+// gives none.
 static void spyi_message_padded(const spyi_message_spec *spec, char align, const char *prefix,
                                 const char *digits, spyi_text *out) {
     size_t length = strlen(prefix) + strlen(digits), width = (size_t)spec->width;
@@ -14958,7 +15069,7 @@ static void spyi_message_integer(const spyi_message_spec *spec, bool negative, u
     spyi_message_padded(spec, '>', prefix, digits, out);
 }
 
-// Shortest text that reads back as the same number.
+// Writes the shortest text of at least 6 digits' precision that reads back as the same number.
 static void spyi_message_shortest(double value, bool is_double, char *buffer, size_t size) {
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(buffer, size, "%.*g", digits, value);
@@ -14986,7 +15097,7 @@ static void spyi_message_float(const spyi_message_spec *spec, double value, bool
         snprintf(buffer, sizeof buffer - 1, form, spec->precision < 0 ? 6 : spec->precision, value);
     }
     for (char *c = buffer; *c; c++)
-        if (*c == ',') *c = '.'; // the program's locale
+        if (*c == ',') *c = '.'; // a decimal point of the program's locale
     if (percent) strcat(buffer, "%");
     if (number && bits >> 63) prefix[0] = '-';
     else if (spec->sign == '+' || spec->sign == ' ') prefix[0] = spec->sign;
@@ -15027,9 +15138,9 @@ static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const s
     }
 }
 
-// >>fields and the whole
+// >>fields and records
 
-// What the format asks for that the value is not; NULL: it fits.
+// Returns what the format needs instead of the value that it got; NULL: they fit.
 static const char *spyi_message_needs(const spyi_message_value *v, const spyi_message_spec *spec) {
     bool integers = spec->type && strchr("bdoxX", spec->type),
          reals = spec->type && strchr("eEfFgG%", spec->type);
@@ -15068,7 +15179,8 @@ static void spyi_message_value_text(const spyi_message_value *v, const spyi_mess
     if (v->rows) spyi_text_add(out, "}");
 }
 
-// The field between `at` and `end`, which stand behind "{" and on "}". What is wrong is said in its place.
+// Appends the value of a field. `at` points behind its "{", `end` to its "}". What is wrong with the field is
+// written in its place.
 static void spyi_message_field(const char *at, const char *end, const uint32_t *record, uint32_t count,
                                const spyi_literals *literals, uint32_t *next, spyi_text *out) {
     const char *begin = at, *digits = at;
@@ -15104,10 +15216,10 @@ SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spy
         format += plain;
         if (!*format) return;
         const char *end = *format == '{' ? strchr(format, '}') : NULL;
-        if (format[1] == *format) { // doubled: itself
+        if (format[1] == *format) { // a doubled brace stands for one
             spyi_text_add_n(out, format, 1);
             format += 2;
-        } else if (!end) { // alone
+        } else if (!end) { // a single brace without its partner
             spyi_text_add_n(out, format++, 1);
         } else {
             spyi_message_field(format + 1, end, record, count, literals, &next, out);
@@ -15118,17 +15230,17 @@ SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spy
 
 // >>data/gpu_print.c ----------------------------------------------------------------------------------------
 
-// The print buffer: kernels append records to it (src/slang/slangpy_print.slang), the host takes them out once the work is over,
-// and hands them on as text. Hazards: kernels that print count as readers of the buffer, since atomics order them; the
-// host's reset of its header counts as the write.
+// The print buffer: kernels append records to it (src/slang/slangpy_print.slang); the host reads them once
+// the work is over and delivers them as text. For hazards, kernels that print count as readers of the buffer,
+// since atomics order them, and the host's reset of its header counts as a write.
 
 typedef struct spyi_print_buffer {
     spyi_storage *storage;
     size_t buffer_bytes;
     uint32_t capacity;      // words for records
-    spyi_text pending;      // messages to deliver: each its level, as a byte, its text and a NUL
-    spyi_mutex lock;        // guards `literals`: compile threads learn, too
-    spyi_literals literals; // of all kernels so far
+    spyi_text pending;      // messages to deliver, each a byte for its level, its text and a NUL
+    spyi_mutex lock;        // guards `literals`: compile threads add to them, too
+    spyi_literals literals; // those of all kernels so far
 } spyi_print_buffer;
 
 enum { SPYI_PRINT_DEFAULT_BYTES = 1 << 20, SPYI_PRINT_LEAST_BYTES = 64, SPYI_PRINT_MOST_BYTES = 1 << 30 };
@@ -15140,7 +15252,7 @@ SPYI_FN spyi_use spyi_print_use(const spy_device *device) {
     return spyi_use_of(&p->storage->resource, 0, p->buffer_bytes, SPYI_USE_READS);
 }
 
-// Empty, for the kernels that are recorded from now on.
+// Empties the buffer for the kernels that are recorded from now on.
 static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     uint32_t header[SPYI_PRINT_HEADER_WORDS] = { 0, 0, 0, 0 };
@@ -15149,11 +15261,11 @@ static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     use.how = SPYI_USE_WRITES;
     spyi_upload_work upload = spyi_upload_of(&p->storage->chunk, p->storage->offset, header, sizeof header);
     spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
-    p->storage->read_epoch = 0; // those readers have finished
+    p->storage->read_epoch = 0; // the readers before this have finished
     return status;
 }
 
-// Whether kernels that print were recorded since.
+// Returns whether kernels that print were recorded since the last reset.
 static bool spyi_print_is_used(const spyi_print_buffer *p) {
     return p->storage && p->storage->read_epoch != 0;
 }
@@ -15181,7 +15293,7 @@ SPYI_FN spy_status spyi_print_create(spy_device *device, size_t buffer_bytes, sp
     p->capacity = (uint32_t)(buffer_bytes / sizeof(uint32_t)) - SPYI_PRINT_HEADER_WORDS;
     p->storage = spyi_pool_take(device, SPYI_MEMORY_DEVICE, buffer_bytes, "slangpy print", error, &status);
     if (!p->storage) return status;
-    p->storage->resource.references = 1; // command lists have their own
+    p->storage->resource.references = 1; // this one is the device's; command lists hold references, too
     return spyi_print_reset(device, error);
 }
 
@@ -15231,7 +15343,7 @@ static void spyi_print_format_all(spyi_print_buffer *p, const uint32_t *words, u
     spyi_text_free(&message);
 }
 
-// Waits for all kernels that print, and makes messages of the buffer, which is empty afterwards.
+// Waits for all kernels that print, turns their records into pending messages, and empties the buffer.
 static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     spyi_print_buffer *p = device->printer;
     if (!spyi_print_is_used(p)) return SPY_OK;
@@ -15273,7 +15385,8 @@ static spy_status spyi_print_gather(spy_device *device, spyi_text *error) {
     return status;
 }
 
-// Warnings keep to desc.log.level; what was printed was asked for by enable_print.
+// Hands pending messages to the log. Warnings obey desc.log.level; printed messages do not, since
+// desc.enable_print asked for them.
 static void spyi_print_to_log(spy_device *device) {
     spyi_print_buffer *p = device->printer;
     for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1) {
@@ -15327,7 +15440,7 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
     } else if (p) {
         size = p->pending.size;
         for (size_t at = 0; at < p->pending.size; at += strlen(p->pending.data + at) + 1)
-            size--; // levels are not text, and a NUL is as long as a newline
+            size--; // the level's byte is not text; the NUL becomes a newline
     }
     if (size && text && capacity > size) {
         char *to = text;
@@ -15347,19 +15460,20 @@ size_t spy_read_print(spy_device *device, char *text, size_t capacity) {
 
 // >>data/bounds.c -------------------------------------------------------------------------------------------
 
-// desc.check_bounds on the host: one record for each device, which the first bad index of a kernel claims, and the names of
-// the arguments that tensors in kernels are numbered by.
+// desc.check_bounds on the host. A device has one record, which the first bad index in a kernel fills, and a
+// list of sites: the arguments whose numbers the tensors in kernels carry.
 
-enum { SPYI_BOUNDS_WORDS = 28 }; // of the record, see slangpy_bounds.slang
-enum { SPYI_BOUNDS_COMPLETE = 2 };
+enum { SPYI_BOUNDS_WORDS = 28 };   // size of the record in words, see slangpy_bounds.slang
+enum { SPYI_BOUNDS_COMPLETE = 2 }; // word 0 of a record that a kernel has written
 
+// One argument of one function, both by name.
 typedef struct spyi_site {
     char *function, *argument;
 } spyi_site;
 
 typedef struct spyi_bounds {
     spyi_storage *storage;
-    spyi_mutex lock; // guards the sites: compile threads bind, too
+    spyi_mutex lock; // guards the sites: compile threads add to them, too
     spyi_site *sites;
     uint32_t count, capacity;
 } spyi_bounds;
@@ -15369,7 +15483,7 @@ static spy_status spyi_bounds_clear(spy_device *device, spyi_text *error) {
     const spyi_storage *storage = device->bounds->storage;
     spyi_upload_work upload = spyi_upload_of(&storage->chunk, storage->offset, zeros, sizeof zeros);
     spy_status status = spyi_record(device->backend, device->gpu, &upload.work, error);
-    // Else the next look could come before it.
+    // Wait, or the next look at the record could come before the upload.
     if (status == SPY_OK) status = device->backend->wait(device->gpu, device->base->open, UINT64_MAX, error);
     return status;
 }
@@ -15409,7 +15523,8 @@ SPYI_FN void spyi_bounds_destroy(spy_device *device) {
     device->bounds = NULL;
 }
 
-// Inside the lock.
+// Returns the number (from 1) of an argument, which is added if new; 0: out of memory. The caller holds the
+// lock.
 static uint32_t spyi_bounds_find(spyi_bounds *b, const char *function, const char *argument) {
     for (uint32_t i = 0; i < b->count; i++)
         if (strcmp(b->sites[i].argument, argument) == 0 && strcmp(b->sites[i].function, function) == 0)
@@ -15486,8 +15601,8 @@ static void spyi_bounds_explain(spyi_bounds *b, const char *function, const uint
     spyi_text_add(error, "; %s", became[access]);
 }
 
-// The work that was waited for is done, so that the record can be read without waiting. What other work, which still
-// runs, is writing just now is told next time.
+// The work that was waited for is done, so that the record can be read without waiting. If work that still
+// runs is writing the record just now, the next call reports it.
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error) {
     spyi_bounds *b = device->bounds;
     uint32_t record[SPYI_BOUNDS_WORDS];
@@ -15511,7 +15626,8 @@ SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function) 
 
 // >>data/import.c -------------------------------------------------------------------------------------------
 
-// What backends ask of a device for bringing one's own objects: tensors over memory that is not ours, and where a tensor lies.
+// Functions that backends call to import and export memory: they make tensors over memory that the library
+// did not allocate, and return the memory of a tensor.
 
 static spy_tensor *spyi_tensor_over(spy_device *device, const char *function, const spyi_chunk *chunk,
                                     uint64_t offset, uint64_t size, const spy_tensor_desc *desc) {
@@ -15586,14 +15702,14 @@ SPYI_FN const spyi_core *spyi_device_core(void) {
 
 // >>data/queue.c --------------------------------------------------------------------------------------------
 
-// The device's queue: handing work over, waiting for it, and for the results of a call.
+// The device's queue: submits work, waits for it and for the results of calls, and trims the memory pool.
 
 spy_submit_id spy_flush(spy_device *device) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
     spyi_text error = { NULL, 0, 0 };
     spy_submit_id id = device->base->open;
     spy_status status = device->backend->submit(device->gpu, &error);
-    // Without recorded work the number stays open: what was asked for ended with the batch before.
+    // Without recorded work the batch stays open, and the caller's last work is in the batch before it.
     if (device->base->open == id) id--;
     if (status != SPY_OK) {
         spyi_fail_text(device, status, "spy_flush", &error);
@@ -15603,11 +15719,12 @@ spy_submit_id spy_flush(spy_device *device) {
     return id;
 }
 
-// SPY_ERROR_NOT_READY also for work up to `id` that an engine has not reported as executed.
+// Waits for all batches up to `id`. Returns SPY_ERROR_NOT_READY after the timeout, and when an engine has not
+// reported work up to `id` as executed.
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_wait_for(device->gpu, id, timeout_ns, false, &error);
-    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // an answer, not a failure
+    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // not a failure, so not reported
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_print_deliver(device);
@@ -15655,7 +15772,7 @@ spy_status spy_trim(spy_device *device) {
     if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->base->open, UINT64_MAX);
     if (status == SPY_ERROR_NOT_READY && !device->base->recording)
-        status = SPY_OK; // recordings keep what they use
+        status = SPY_OK; // fine: the pool keeps what recordings use
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
     return status;
@@ -15669,7 +15786,8 @@ SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function) 
 
 // >>data/device.c -------------------------------------------------------------------------------------------
 
-// What a device tells of itself, where it writes its kernels, and the last part of its release.
+// Information about devices, the directory for dumps of a device's kernels, and the last step of a device's
+// release.
 
 // >>information
 
@@ -15717,7 +15835,7 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     return status;
 }
 
-// What a build needs that the driver is not done with.
+// Frees what the driver may need until the last build is done: builds, the backend's device, the context.
 SPYI_FN void spyi_device_free(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     spyi_builds_free(device);
@@ -25261,26 +25379,26 @@ void spyi_code_free(spyi_code *code) {
 
 // >>module/module.h -----------------------------------------------------------------------------------------
 
-// What a user loads and finds by name: modules and functions, their declarations, new code for living ones, and work outside of
-// the device that needs their code.
+// Modules and functions, which a user loads and finds by name: their declarations, their reload, and work
+// that needs their code while other threads use the device.
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
 struct spy_module {
     spyi_object object;
     spyi_unit *unit;
-    spyi_reflection *reflection; // NULL until asked for
+    spyi_reflection *reflection; // NULL until a user asks for it
     bool strict_broadcasting;
     char *name;
-    spy_function *functions; // found so far
-    spy_module **link;       // retained
+    spy_function *functions; // those found so far
+    spy_module **link;       // the modules that its desc links, each retained
     size_t link_count;
-    uint32_t generation; // reloads so far
-    bool reloading;      // one of those that the reload under way replaces
-    bool stale;          // its last reload failed: its files are newer than its code
-    bool tried;          // ... in the poll under way
-    spyi_unit *fresh;    // what it will have then
-    uint32_t users; // threads outside of the device that work with its unit: it stays until they are back
+    uint32_t generation; // number of reloads so far
+    bool reloading;      // the reload in progress replaces its code
+    bool stale; // needs a reload: the last one failed, or it was loaded with code that a reload replaced
+    bool tried; // a reload of it has failed since the last look at the files
+    spyi_unit *fresh; // the new code of the reload in progress
+    uint32_t users;   // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
 
@@ -25291,74 +25409,82 @@ struct spy_function {
     spy_module *module;
     char *name;
     uint32_t id;              // part of the plan key
-    spyi_overloads overloads; // none: gone with a reload
-    spyi_entry entry;         // once it has been dispatched
+    spyi_overloads overloads; // empty: a reload has removed the function
+    spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
-    struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the table, most recent first
+    struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
 
+// A unit that is not needed any more and is to be released.
 typedef struct spyi_dropped_unit {
     spyi_unit *unit;
     struct spyi_dropped_unit *next;
 } spyi_dropped_unit;
 
-// Who is told of changes of code; call/ gives it to the device. All within the device, without waiting.
+// Functions to call when code changes; room `call` gives them to the device. They run within the device and
+// do not wait.
 typedef struct spyi_code_listener {
-    void (*forget)(spy_device *device, const spy_function *function); // its code goes, or is replaced
-    void (*reloaded)(
-        spy_device *device);             // after a reload: has threads compile the new code of prepared calls
-    void (*collect)(spy_device *device); // takes over what threads have finished
-    bool (*renewing)(const spy_device *device); // a thread compiles new code
+    // The function's code is about to be freed or replaced.
+    void (*forget)(spy_device *device, const spy_function *function);
+    // Called after a reload: starts threads that compile the new code of prepared calls.
+    void (*reloaded)(spy_device *device);
+    void (*collect)(spy_device *device);        // takes over what compile threads have made
+    bool (*renewing)(const spy_device *device); // whether a compile thread is still at work
 } spyi_code_listener;
 
 // >>outside.c
-// Leaves the device for work that does not need it, and comes back. Nothing that other threads may change or free can be
-// relied on in between but the module, plans, and what the caller has retained itself. Linked modules are
-// counted in their `users` by the caller.
+// spyi_step_out() leaves the device for work that does not need it; spyi_step_in() comes back. Other threads
+// use the device meanwhile: only `module`, plans and what the caller has retained itself are sure to stay.
+// For linked modules the caller counts their `users` itself.
 SPYI_FN void spyi_step_out(spy_device *device, spyi_outside *outside, spy_module *module);
-// Likewise, to make what `work` and the bytes at `key` stand for: spyi_is_under_way() finds it meanwhile.
+// Like spyi_step_out(), to make the thing that `work` and the bytes at `key` identify: spyi_is_under_way()
+// finds it meanwhile.
 SPYI_FN void spyi_step_out_to_make(spy_device *device, spyi_outside *outside, spy_module *module,
                                    const void *work, const void *key, size_t key_size);
 SPYI_FN void spyi_step_in(spy_device *device, spyi_outside *outside);
-// The two halves of that, for work on another thread: both inside the device.
+// Mark the begin and the end of such work on another thread; both are called inside the device.
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module);
 SPYI_FN void spyi_outside_end(spy_device *device, spyi_outside *outside);
-// Waits outside of the device until no thread makes it.
+// Waits outside of the device until no thread makes what `work` and `key` identify.
 SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void *work, const void *key,
                              size_t key_size);
-// Leaves the device until something of it has changed, and comes back. `seen`: spyi_turns_events() from before the caller
-// found that it must wait. The code and the plans of `module` stay meanwhile; it may be NULL.
+// Leaves the device until an event after `seen`, and comes back. `seen` is what spyi_turns_events() returned
+// before the caller found that it must wait. The code and the plans of `module` stay meanwhile; it may be
+// NULL.
 SPYI_FN void spyi_await_outside(spy_device *device, spy_module *module, int32_t seen);
-SPYI_FN void spyi_drop_unit(spy_device *device,
-                            spyi_unit *unit); // releases it, now or later, without waiting
-SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // these, now; NULL: none
+// Releases the unit now or later, without waiting.
+SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit);
+SPYI_FN void spyi_release_units(spyi_context *ctx, spyi_dropped_unit *dropped); // now; NULL: an empty list
 
 // >>module.c
 SPYI_FN void spyi_modules_attach(spy_device *device);
 SPYI_FN void spyi_modules_free_all(spy_device *device); // at the device's release
-// The compiler of a new device; `bounds_record`: where kernels note bad indices, or 0. NULL: out of memory.
+// Returns the compiler of a new device; NULL: out of memory. `bounds_record`: the device address of the
+// record in which kernels note bad indices, or 0.
 SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
                                          uint64_t bounds_record);
 SPYI_FN void spyi_module_free(spy_module *module);
-// The types of a module's code, for spyi_differential(); NULL: none.
+// Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
-// A type by its name in the module; NULL: there is none. Leaves the device meanwhile, as it may wait for the compiler.
+// Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
+// wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
-SPYI_FN void spyi_module_drop(spy_module *module); // one reference less; frees it at the last
+SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
 
 // >>reload.c
 typedef struct spyi_reload_job spyi_reload_job;
-SPYI_FN void spyi_reload_abandon(
-    spy_device *device); // waits for what compiles, and forgets it; the device goes
+// Waits for the reload in progress and drops its code, when the device is released.
+SPYI_FN void spyi_reload_abandon(spy_device *device);
 
 // >>module/outside.c ----------------------------------------------------------------------------------------
 
-// Work that does not need the device, compiling above all: other threads use the device meanwhile. The module that the work is
-// about keeps its code until the end, and what the device does not need any more is freed on the way.
+// Work outside of the device, above all compiling: other threads use the device meanwhile. The module that
+// such work uses keeps its code until the work ends. On the way out a thread also frees the units that the
+// device has dropped.
 
 SPYI_FN void spyi_outside_begin(spy_device *device, spyi_outside *outside, spy_module *module) {
     if (module) module->users++;
@@ -25433,7 +25559,7 @@ SPYI_FN void spyi_drop_unit(spy_device *device, spyi_unit *unit) {
 
 // Modules and functions: what a user loads and finds by name.
 
-// Our side in Slang: what `import slangpy;` finds, and the files that it includes.
+// The library's own Slang files: the one that `import slangpy;` finds, and those that it includes.
 static const spyi_embedded spyi_slang_files[] = { SPYI_SLANG_FILES };
 
 // >>the device's modules
@@ -25456,7 +25582,7 @@ static const char *spyi_module_name(const spy_module *module) {
 
 SPYI_FN void spyi_modules_attach(spy_device *device) {
     static const spyi_object_table modules = { spyi_module_release, NULL };
-    static const spyi_object_table functions = { NULL, spyi_function_owner }; // they go with their module
+    static const spyi_object_table functions = { NULL, spyi_function_owner }; // freed with their module
     static const spyi_module_table table = { spyi_find_module_type, spyi_module_name };
     device->ctx.tables[SPYI_KIND_MODULE - SPYI_KIND_DEVICE] = &modules;
     device->ctx.tables[SPYI_KIND_FUNCTION - SPYI_KIND_DEVICE] = &functions;
@@ -25481,7 +25607,7 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
 
 SPYI_FN void spyi_modules_free_all(spy_device *device) {
     while (device->modules)
-        spyi_module_free(device->modules); // newest first: those that link before those linked
+        spyi_module_free(device->modules); // newest first: a module before those that it links
     spyi_release_units(&device->ctx, device->dropped_units);
     device->dropped_units = NULL;
 }
@@ -25613,7 +25739,8 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
         spyi_step_in(device, &outside);
         for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
-        module->next = device->modules; // behind those that it links, also when they came meanwhile
+        // The list is newest first: a module stands before those that it links.
+        module->next = device->modules;
         if (module->next) module->next->previous = module;
         device->modules = module;
         status = spyi_check_allocations(failed, status, &error);
@@ -25694,7 +25821,8 @@ static spy_function *spyi_known_function(const spy_module *module, const char *n
     return f;
 }
 
-// Asks the compiler, outside of the device: another thread may keep it busy. NULL: reported under `function`.
+// Finds a function through the compiler, outside of the device, since the compiler may be busy for another
+// thread. NULL: the error has been reported under `function`.
 static spy_function *spyi_look_up_function(spy_module *module, const char *name, const char *function) {
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
@@ -25733,7 +25861,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             "use",
             function, name, module->name);
     } else if ((found = spyi_known_function(module, name)) ==
-               NULL) { // no other thread has found it meanwhile
+               NULL) { // else another thread has added it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
         if (!found || !copy) {
@@ -25819,12 +25947,13 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
 
 // >>module/reflect.c ----------------------------------------------------------------------------------------
 
-// Reflection as users see it: a module's tree, built when first asked for, and look-ups in it.
+// Reflection as users see it: a module's tree of declarations, built at the first request, and look-ups in
+// it.
 
 struct spyi_reflection {
     spyi_declarations *declarations;
-    uint32_t unit;          // serial of the unit that was declared
-    spyi_reflection *older; // of units before a reload: handed out, so kept
+    uint32_t unit;          // serial of the unit that the declarations are of
+    spyi_reflection *older; // of units before a reload; kept, since users may still hold pointers into them
 };
 
 void spyi_reflection_free(spyi_reflection *reflection) {
@@ -25836,7 +25965,8 @@ void spyi_reflection_free(spyi_reflection *reflection) {
     }
 }
 
-// The tree of the module's unit of today. NULL: the error has been reported. Inside the device.
+// Returns the declarations of the module's current unit; NULL: the error has been reported. Called inside the
+// device.
 static spyi_declarations *spyi_reflected(spy_module *module, const char *function) {
     spyi_reflection *now = module->reflection;
     if (now && now->unit == spyi_unit_serial(module->unit)) return now->declarations;
@@ -25867,7 +25997,7 @@ const spy_decl *spy_reflect_module(spy_module *module) {
 
 // >>declarations by path
 
-// "a::b.c" and "a.b::c" are one path.
+// Returns whether two paths are the same: "a::b.c" is "a.b::c".
 static bool spyi_same_path(const char *a, const char *b) {
     while (*a && *b) {
         bool step = *a == '.' || *a == ':';
@@ -25880,7 +26010,7 @@ static bool spyi_same_path(const char *a, const char *b) {
 
 static const spy_decl *spyi_decl_at(const spy_decl *node, const char *path) {
     const spy_decl *found = NULL;
-    for (uint32_t i = 0; i < node->child_count && !found; i++) // the outer ones first
+    for (uint32_t i = 0; i < node->child_count && !found; i++) // outer declarations first
         if (spyi_same_path(node->children[i].path, path)) found = &node->children[i];
     for (uint32_t i = 0; i < node->child_count && !found; i++) found = spyi_decl_at(&node->children[i], path);
     return found;
@@ -25955,7 +26085,8 @@ const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name) 
 
 // >>types by name
 
-// A type, with its description; NULL: the error has been reported. Inside the device.
+// Finds a type by name and returns its description; NULL: the error has been reported. Called inside the
+// device.
 static const spy_type_info *spyi_type_by_name(spy_module *module, const char *function, const char *name,
                                               const spyi_type **type) {
     spyi_context *ctx = &module->object.device->ctx;
@@ -25969,7 +26100,7 @@ static const spy_type_info *spyi_type_by_name(spy_module *module, const char *fu
     if (!declarations) return NULL;
     const spy_decl *decl = spyi_decl_at(spyi_declarations_root(declarations), name);
     if (decl && spyi_names_type(decl) &&
-        (decl->flags & SPY_DECL_FLAG_GENERIC)) { // to Slang it is a type all the same
+        (decl->flags & SPY_DECL_FLAG_GENERIC)) { // Slang would find it as a type
         spyi_fail(
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: '%s' in module '%s' is generic (%s): expected its arguments too, as in 'Grid<float, 4>'",
@@ -26021,23 +26152,23 @@ bool spy_type_implements(spy_module *module, const char *type, const char *inter
 
 // >>module/reload.c -----------------------------------------------------------------------------------------
 
-// Reload: new code for living modules. Functions hold names, so that only what was found by them is found again; plans
-// of the old code leave the cache, and go once the GPU has finished with them.
+// Reload: gives living modules new code. A function keeps its name, by which its overloads are found again in
+// the new code. Plans of the old code leave the cache and are freed once the GPU has finished with them.
 //
-// The work is a job: a module and all that depends on it, compiled outside of the device on a thread of its own
-// (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the old code within
-// the device, which takes microseconds. One job at a time a device.
+// The work is a job: a module and all that depends on it, compiled outside of the device on a thread of its
+// own (spy_poll_reload) or on the caller's (spy_reload_module, spy_reload_changed), and put in place of the
+// old code within the device, which takes microseconds. A device has one job at a time.
 
-typedef struct spyi_reload_event { // for the hook
+typedef struct spyi_reload_event { // one call of the hook, to be made later
     spy_module *module;            // retained
     spy_status status;
     char *message;
 } spyi_reload_event;
 
-typedef struct spyi_reload_run { // one public call
+typedef struct spyi_reload_run { // state of one public call
     spy_device *device;
     const char *function;
-    spy_status status; // of the first failure
+    spy_status status; // that of the first failure
     spy_reload_info info;
     spyi_reload_event *events;
     size_t event_count;
@@ -26045,11 +26176,11 @@ typedef struct spyi_reload_run { // one public call
 
 typedef struct spyi_reload_function {
     spy_function *function;
-    spyi_overloads overloads; // in the new code
+    spyi_overloads overloads; // those in the new code
     bool known;
 } spyi_reload_function;
 
-typedef struct spyi_reload_part { // one module
+typedef struct spyi_reload_part { // one module of a job
     spy_module *module;           // retained
     spyi_reload_function *functions;
     size_t function_count;
@@ -26057,22 +26188,22 @@ typedef struct spyi_reload_part { // one module
 
 struct spyi_reload_job {
     spy_device *device;
-    spyi_reload_part *parts; // those linked before those that link
+    spyi_reload_part *parts; // a module comes after those that it links
     size_t count;
     spy_module *root;
-    char *source; // the root's new text; NULL: as it was
+    char *source; // the root's new text; NULL: what it was made of
     bool compiled;
     spy_status status;
-    size_t failed; // the part that did not compile
+    size_t failed; // index of the part that failed
     spyi_text error;
-    spyi_dropped_unit *dropped; // units of the device that the job releases
+    spyi_dropped_unit *dropped; // the device's dropped units, which the job releases
     spyi_outside outside;
     bool threaded;
     spyi_thread thread;
     spyi_atomic finished;
 };
 
-// A reference more, unless another thread has just dropped the last one.
+// Adds a reference; false: another thread has just released the last one.
 static bool spyi_reload_hold(spy_module *module) {
     spyi_atomic *references = &module->object.references;
     for (int32_t n = spyi_atomic_load(references); n > 0; n = spyi_atomic_load(references))
@@ -26093,7 +26224,7 @@ static void spyi_reload_tell(spyi_reload_run *run, spy_module *module, spy_statu
     grown[run->event_count++].message = spyi_strdup(message);
 }
 
-// Ends a public call: outside of the device, so that the hook may use it.
+// Ends a public call: leaves the device and then calls the hook, which may use the device.
 static void spyi_reload_finish(spyi_reload_run *run) {
     spy_reload_hook hook = run->device->reload;
     spyi_leave(run->device);
@@ -26106,13 +26237,14 @@ static void spyi_reload_finish(spyi_reload_run *run) {
     free(run->events);
 }
 
-// >>which modules
+// >>which modules to reload
 
 static bool spyi_reload_needed(const spy_module *module) {
     return module->stale || spyi_unit_changed(module->unit);
 }
 
-// Marks a module, and of those that it links whatever has changed: their code is a part of its own.
+// Marks a module if `needed`, and the modules that it links if they need a reload, since its code contains
+// theirs.
 static void spyi_reload_mark(spy_module *module, bool needed) {
     if (module->reloading) return;
     module->reloading = needed;
@@ -26154,7 +26286,8 @@ static spy_status spyi_reload_compile(spy_module *module, const char *source, sp
     return status;
 }
 
-// A function that the new code has not stays as a name, without overloads.
+// Finds the functions again in the new code. A function that the new code lacks keeps its name and has no
+// overloads.
 static spy_status spyi_reload_look_up(spyi_reload_part *part, spyi_text *error) {
     for (size_t i = 0; i < part->function_count; i++) {
         spyi_reload_function *f = &part->functions[i];
@@ -26173,7 +26306,8 @@ static spy_status spyi_reload_look_up(spyi_reload_part *part, spyi_text *error) 
     return SPY_OK;
 }
 
-// The new code is dropped. Its files count as seen until they change again, as those of code that did not compile do.
+// Drops the new code. Its modules count as unchanged until their files change again, as after a failed
+// compilation.
 static void spyi_reload_give_up(spyi_reload_job *job) {
     for (size_t i = 0; i < job->count; i++) {
         spy_module *m = job->parts[i].module;
@@ -26221,7 +26355,8 @@ static void spyi_reload_job_free(spyi_reload_job *job) {
     free(job);
 }
 
-// The functions that have been found by now. false: out of memory.
+// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false:
+// out of memory.
 static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
@@ -26238,7 +26373,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     return true;
 }
 
-// `root` and all that depends on it; NULL: out of memory.
+// Returns a job for `root` and all modules that depend on it; NULL: out of memory.
 static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root, const char *source) {
     spyi_reload_job *job = (spyi_reload_job *)spyi_calloc(1, sizeof *job);
     spy_module *oldest = device->modules;
@@ -26268,7 +26403,7 @@ static spyi_reload_job *spyi_reload_job_new(spy_device *device, spy_module *root
     return NULL;
 }
 
-// On a thread, or on this one, which leaves the device meanwhile.
+// Starts the job on a thread, or does it on this one, which leaves the device meanwhile.
 static void spyi_reload_start(spyi_reload_job *job, bool background) {
     spy_device *device = job->device;
     spyi_atomic_store(&job->finished, 0);
@@ -26294,7 +26429,7 @@ static void spyi_reload_join(spyi_reload_job *job) {
     job->threaded = false;
 }
 
-// The old code gives way. Nothing can fail any more.
+// Replaces the module's code and its functions' overloads by the new ones. Nothing here can fail.
 static void spyi_reload_replace(spyi_reload_part *part) {
     spy_module *module = part->module;
     spy_device *device = module->object.device;
@@ -26322,8 +26457,8 @@ static void spyi_reload_failed(spyi_reload_run *run, spyi_reload_job *job) {
     spyi_reload_tell(run, failed, job->status, spyi_text_str(&job->error));
 }
 
-// Ends the device's job if that has finished: replaces all of its modules, or nothing. false: not yet, because it compiles,
-// or because a call compiles with the old code.
+// Ends the device's job if it has finished: replaces the code of all of its modules, or of none. Returns
+// false when the job still compiles, or when other work still compiles with the old code.
 static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
     spy_device *device = run->device;
     spyi_reload_job *job = device->reload_job;
@@ -26335,7 +26470,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             if (job->parts[i].module->users) return false;
             good = good && spyi_reload_note_functions(&job->parts[i], &more);
         }
-        if (good && more) { // functions that were found while the job compiled
+        if (good && more) { // users have found functions while the job compiled
             spyi_reload_join(job);
             spyi_reload_start(job, background);
             return !background && spyi_reload_collect(run, background);
@@ -26358,7 +26493,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
         }
         for (spy_module *m = device->modules; m; m = m->next) {
             if (m->reloading || !spyi_reload_uses_marked(m)) continue;
-            m->stale = device->reload_looking = true; // loaded meanwhile, with the old code
+            m->stale = device->reload_looking = true; // loaded with the old code while the job compiled
             m->tried = false;
         }
         device->listener->reloaded(device);
@@ -26392,8 +26527,8 @@ static void spyi_reload_look(spy_device *device) {
     }
 }
 
-// Begins the job of the next module that has changed, the oldest one first. What failed before may have failed for what has
-// changed now.
+// Starts a job for the next module that needs a reload, the oldest first. A module whose reload failed before
+// is tried again, since other files have changed.
 static void spyi_reload_next(spyi_reload_run *run, bool background) {
     spy_device *device = run->device;
     spy_module *m = device->modules;
@@ -26410,7 +26545,7 @@ static void spyi_reload_next(spyi_reload_run *run, bool background) {
     run->status = spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", run->function);
 }
 
-// Leaves the device until the running job is over and its result in place.
+// Leaves the device until the running job has ended, then puts its result in place.
 static void spyi_reload_finish_job(spyi_reload_run *run) {
     spy_device *device = run->device;
     for (;;) {
@@ -26450,7 +26585,7 @@ spy_status spy_reload_module(spy_module *module, const char *source) {
     spyi_reload_run run;
     if (spyi_reload_enter(&run, module, SPYI_KIND_MODULE, "spy_reload_module") != SPY_OK) return run.status;
     spy_device *device = run.device;
-    spyi_reload_finish_all(&run); // a reload of others that is under way
+    spyi_reload_finish_all(&run); // a reload that another thread has begun
     run.status = SPY_OK;
     spyi_reload_job *job = spyi_reload_job_new(device, module, source);
     if (job) {
@@ -26474,7 +26609,7 @@ spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_relo
     if (info) memset(info, 0, sizeof *info);
     if (spyi_reload_enter(&run, device, SPYI_KIND_DEVICE, "spy_reload_changed") != SPY_OK) return run.status;
     if (spyi_reload_due(device, interval_ns)) {
-        spyi_reload_finish_all(&run); // what another thread has begun
+        spyi_reload_finish_all(&run); // a reload that another thread has begun
         spyi_reload_look(device);
         spyi_reload_finish_all(&run);
         spyi_reload_await_prepared(device);
