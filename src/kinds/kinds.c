@@ -1,4 +1,5 @@
-// What several kinds do alike: numbers that are made in a kernel, as what the parameter wants; fields of the parameter's type.
+// Functions that several kinds share: they convert numbers that the kernel makes to the parameter's type, and write fields and
+// their expressions.
 #include "kinds/internal.h"
 
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
