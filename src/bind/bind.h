@@ -38,7 +38,8 @@ typedef struct spyi_bound {
     uint8_t *sizes;  // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
 } spyi_bound;
 
-// Chooses the overload and binds the values to it. On failure `error` lists the candidates and why each does not fit.
+// Chooses the overload and binds the values to it. On failure `error` lists the candidates and why each does
+// not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);

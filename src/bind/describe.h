@@ -5,15 +5,17 @@
 #include "bind/threads.h"
 #include "kinds/kind.h"
 
-// The globals that the hook options.write_globals sets. The list is kept from call to call, so that calls do not allocate.
+// The globals that the hook options.write_globals sets. The list is kept from call to call, so that calls do
+// not allocate.
 struct spy_globals {
     spy_arg *items;
     uint32_t count, capacity;
     bool failed; // out of memory
 };
 
-// The values of one call and the key of its plan. The cache owns and reuses such objects, so that calls do not allocate. `count`
-// counts the arguments and their fields; the values of globals lie behind them, and the values of gradients last.
+// The values of one call and the key of its plan. The cache owns and reuses such objects, so that calls do
+// not allocate. `count` counts the arguments and their fields; the values of globals lie behind them, and the
+// values of gradients last.
 typedef struct spyi_values {
     spyi_value *items;
     uint32_t count, capacity;
@@ -37,14 +39,16 @@ SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_va
 // Appends bytes to the key. Returns false when out of memory.
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size);
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
-// Returns bits that say which gradients a tensor has: 1 grad_in, 2 grad_out, 4 both are the same or missing. Never 0.
+// Returns bits that say which gradients a tensor has: 1 grad_in, 2 grad_out, 4 both are the same or missing.
+// Never 0.
 SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor);
 // Returns whether a call looks at its tensors' gradients, which are values then, too.
 SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values);
-// Appends the last sizes[i] dimensions of each value i to the key, for calls whose types depend on sizes. Returns false when out
-// of memory.
+// Appends the last sizes[i] dimensions of each value i to the key, for calls whose types depend on sizes.
+// Returns false when out of memory.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
-// Return the number of values of arguments, globals and their fields; and that number with the values of gradients.
+// Return the number of values of arguments, globals and their fields; and that number with the values of
+// gradients.
 SPYI_FN uint32_t spyi_values_given(const spyi_values *values);
 SPYI_FN uint32_t spyi_values_all(const spyi_values *values);
 SPYI_FN void spyi_values_free(spyi_values *values);

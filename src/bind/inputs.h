@@ -1,5 +1,5 @@
-// Inputs are the shader parameters of a kernel or module. These functions find an input by its path, and bind the values that a
-// call gives to inputs.
+// Inputs are the shader parameters of a kernel or module. These functions find an input by its path, and bind
+// the values that a call gives to inputs.
 #ifndef SPYI_BIND_INPUTS_H
 #define SPYI_BIND_INPUTS_H
 
@@ -15,8 +15,8 @@ typedef struct spyi_found {
     bool part;        // the path names an element of an unsized array
 } spyi_found;
 
-// Finds the input, or the part of an input's plain data, that the path names. `parameter`: a parameter of the entry point, else a
-// global. Returns false when there is none.
+// Finds the input, or the part of an input's plain data, that the path names. `parameter`: a parameter of the
+// entry point, else a global. Returns false when there is none.
 SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
 // Returns whether the parts of an input of this type follow it as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type);
@@ -38,21 +38,25 @@ typedef struct spyi_input_leaves {
     uint32_t count, capacity;
 } spyi_input_leaves;
 
-// Adds the leaves of value number `index`, which is given to the input `root`. Messages call the input `shown`.
+// Adds the leaves of value number `index`, which is given to the input `root`. Messages call the input
+// `shown`.
 SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
                                       const spyi_inputs *inputs, bool parameter, const char *root,
                                       const char *shown, spyi_input_leaves *leaves, spyi_text *error);
-// Adds the leaves of all values of globals. `partial`: `inputs` may be incomplete, so values for unknown names are left out.
+// Adds the leaves of all values of globals. `partial`: `inputs` may be incomplete, so values for unknown
+// names are left out.
 SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
                                      const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
                                      spyi_text *error);
-// Finds the input of a leaf. `path` gets the path of the leaf as the inputs spell it. Returns false when there is none.
+// Finds the input of a leaf. `path` gets the path of the leaf as the inputs spell it. Returns false when
+// there is none.
 SPYI_FN bool spyi_find_leaf(const spyi_inputs *inputs, const spyi_input_leaf *leaf, spyi_text *path,
                             spyi_found *found);
 SPYI_FN void spyi_input_leaves_free(spyi_input_leaves *leaves);
 
 // globals.c
-// Checks a call's globals by reflection, before there is a kernel: the module must have them, and the values must fit.
+// Checks a call's globals by reflection, before there is a kernel: the module must have them, and the values
+// must fit.
 SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
 // Writes a line for each global that the call gives, and for each other global of the module.
 SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);

@@ -38,7 +38,8 @@ SPYI_FN int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type
 // Adds a leaf. Returns NULL when out of memory. Pointers to earlier leaves become invalid.
 SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
                                  bool in, bool out);
-// The following functions return false with a reason: the first two always, the others when the value does not fit.
+// The following functions return false with a reason: the first two always, the others when the value does
+// not fit.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                            const char *hint);
 SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path);
@@ -51,26 +52,31 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
                             const spyi_value_kind *kind);
 
 // fields.c
-// Binds value number `index` to a ConstantBuffer<T> or an array of buffers. *node gets the index of the new node.
+// Binds value number `index` to a ConstantBuffer<T> or an array of buffers. *node gets the index of the new
+// node.
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node);
 // Binds the fields of value number `index` to those of `type`, and makes them the fields of `node`.
 SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                               bool in, bool out, int32_t node);
-// Binds a value and its gradient to a parameter of type DifferentialPair<T>. (spyi_bind_fields binds a struct of p and d.)
+// Binds a value and its gradient to a parameter of type DifferentialPair<T>. (spyi_bind_fields binds a struct
+// of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
     "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
-// Returns DifferentialPair<T> with its fields, p of type T and d of type T.Differential, or `type` itself when T is not known.
+// Returns DifferentialPair<T> with its fields, p of type T and d of type T.Differential, or `type` itself
+// when T is not known.
 SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type);
 // Returns which part of a DifferentialPair the field name means: 0 the value, 1 the gradient, 2 neither.
 SPYI_FN uint32_t spyi_part_of_pair(const char *name);
-// Sets the reason that a DifferentialPair cannot be used in a call that computes gradients, and returns false.
+// Sets the reason that a DifferentialPair cannot be used in a call that computes gradients, and returns
+// false.
 SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type);
 
 // bind.c
-// Binds value number `index` (and its fields) to a parameter or field of `type`. *node_out gets the index of the new node.
+// Binds value number `index` (and its fields) to a parameter or field of `type`. *node_out gets the index of
+// the new node.
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
 // Finds the value of each parameter: its index, or -1 in of_param; that of `_result` in *result.
@@ -81,7 +87,8 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
                               const int32_t *of_param, int32_t result);
 
 // bind_input.c
-// Binds one value to a shader parameter of `type`, which takes one value and is not run over. `bound` gets the leaves and nodes.
+// Binds one value to a shader parameter of `type`, which takes one value and is not run over. `bound` gets
+// the leaves and nodes.
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
                                    const spyi_type *type, const char *path, spyi_bound *bound,
                                    spyi_text *error);

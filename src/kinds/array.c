@@ -1,5 +1,5 @@
-// Host arrays. An array that is one value lies in the parameter block. An array that is run over is copied to and from a
-// temporary tensor.
+// Host arrays. An array that is one value lies in the parameter block. An array that is run over is copied to
+// and from a temporary tensor.
 #include "data/tensor.h"
 #include "kinds/internal.h"
 

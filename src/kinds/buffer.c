@@ -1,7 +1,8 @@
-// Tensors for parameters of type (RW)StructuredBuffer<T>, (RW)ByteAddressBuffer and (RW)Buffer<T>. They are bound; on CUDA,
-// which has no bindings, each is a field of an address and a number of elements, or of bytes. Typed buffers have no such
-// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out. A
-// ConstantBuffer<T> that is an element of an unsized array is passed as a tensor's address.
+// Tensors for parameters of type (RW)StructuredBuffer<T>, (RW)ByteAddressBuffer and (RW)Buffer<T>. They are
+// bound; on CUDA, which has no bindings, each is a field of an address and a number of elements, or of bytes.
+// Typed buffers have no such form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return
+// nothing, and leaves their stores out. A ConstantBuffer<T> that is an element of an unsized array is passed
+// as a tensor's address.
 #include "kinds/internal.h"
 
 static const struct spyi_buffer_family {

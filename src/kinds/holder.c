@@ -1,6 +1,6 @@
-// Parameters that are given by their parts. ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers are bound, wherever the
-// kernel has their parts. An array T[] without a size is a field of an address, which the device fills in, and a number of
-// elements.
+// Parameters that are given by their parts. ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers are
+// bound, wherever the kernel has their parts. An array T[] without a size is a field of an address, which the
+// device fills in, and a number of elements.
 #include "kinds/internal.h"
 
 // >>ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers

@@ -7,20 +7,22 @@
 #include "data/type_name.h"
 #include "kinds/kinds.h"
 
-// Returns how many numbers a parameter of `type` takes from a generator: 1 for a number, N for a vector or array of numbers,
-// 0 when it takes none.
+// Returns how many numbers a parameter of `type` takes from a generator: 1 for a number, N for a vector or
+// array of numbers, 0 when it takes none.
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type);
-// Writes a value of `type` made from `array`, the expression of an array of `scalar` with one number for each component of
-// `type`. `reverse`: a vector gets the numbers in reverse order.
+// Writes a value of `type` made from `array`, the expression of an array of `scalar` with one number for each
+// component of `type`. `reverse`: a vector gets the numbers in reverse order.
 SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
                                spyi_text *out);
-// Formats an array expression such as "spyi_call_id<2>(element, shape)" and writes it converted to leaf->type.
+// Formats an array expression such as "spyi_call_id<2>(element, shape)" and writes it converted to
+// leaf->type.
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
 // Returns whether the value is a custom argument of the leaf's own kind.
 SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value);
-// For a value that lies in the parameter block: set the size and alignment of its field, write the field's type, and write the
-// value's expression. A number that stands for each component of a vector or matrix is one number in the block.
+// For a value that lies in the parameter block: set the size and alignment of its field, write the field's
+// type, and write the value's expression. A number that stands for each component of a vector or matrix is
+// one number in the block.
 SPYI_FN void spyi_kind_in_block(spyi_leaf *leaf);
 SPYI_FN void spyi_kind_plain_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
@@ -55,7 +57,8 @@ SPYI_FN void spyi_kind_return(spyi_leaf *leaf);
 // tensor.c: finds how the numbers of an array or tensor feed the leaf's type. Returns false when they cannot, with the reason in
 // fitting->hint.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf, spyi_fit *fit);
-// Writes that the parameter cannot hold a number's or array's value: "expected int, got float that does not fit: 1.5".
+// Writes that the parameter cannot hold a number's or array's value: "expected int, got float that does not
+// fit: 1.5".
 SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *value, spyi_text *error);
 // Returns the scalar type of the leaf's elements on the device.
 SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);

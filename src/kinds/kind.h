@@ -1,5 +1,6 @@
-// The two function tables of a kind of value. bind and emit use `build` when a plan is made; plan, call and list use `run` at
-// each call. Each kind is a file of this room. The build table needs the compiler's types, the run table only their layouts.
+// The two function tables of a kind of value. bind and emit use `build` when a plan is made; plan, call and
+// list use `run` at each call. Each kind is a file of this room. The build table needs the compiler's types,
+// the run table only their layouts.
 #ifndef SPYI_KIND_H
 #define SPYI_KIND_H
 
@@ -43,7 +44,8 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_NEW     // makes a tensor
 } spyi_again_op;
 
-// What spyi_kind_build.bind gets and returns besides the value and the leaf. The first four members are inputs.
+// What spyi_kind_build.bind gets and returns besides the value and the leaf. The first four members are
+// inputs.
 typedef struct spyi_fitting {
     spyi_types *types;
     bool result;    // the leaf is the function's result
@@ -63,7 +65,8 @@ typedef struct spyi_place_text {
 } spyi_place_text;
 
 typedef struct spyi_kind_build {
-    // Returns whether the value fits leaf->type, and fills the leaf. The dimensions that it does not consume are run over.
+    // Returns whether the value fits leaf->type, and fills the leaf. The dimensions that it does not consume
+    // are run over.
     bool (*bind)(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf);
     // Completes the leaf when the call's rank is known. NULL: the leaf does not depend on the rank.
     void (*settle)(const spyi_value *value, uint32_t rank, spyi_leaf *leaf);
@@ -71,12 +74,12 @@ typedef struct spyi_kind_build {
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
     // Writes the value for one element as an expression of leaf->type. NULL: emit loads it from memory.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
-    // Returns the end of a message that says what a parameter of `type` takes, or NULL when the type does not belong to this
-    // kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when the text does not matter.
-    // A NULL function: the kind depends on the argument alone.
+    // Returns the end of a message that says what a parameter of `type` takes, or NULL when the type does not
+    // belong to this kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when
+    // the text does not matter. A NULL function: the kind depends on the argument alone.
     const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
-    // Writes the type that a tensor is passed as when the parameter's own type is generic or an interface: "RWTensor<float, 2>".
-    // NULL: the parameter's own type is used.
+    // Writes the type that a tensor is passed as when the parameter's own type is generic or an interface:
+    // "RWTensor<float, 2>". NULL: the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
 } spyi_kind_build;
 
@@ -95,7 +98,8 @@ typedef struct spyi_kind_memory {
     // Copies an output to host memory after the call. NULL: the output stays on the device.
     spy_status (*finish)(const spyi_leaf *leaf, const spyi_value *value, const spyi_made *made,
                          spyi_text *error);
-    // Returns the host memory that receives an output, and its bytes in *size. NULL: the output stays on the device.
+    // Returns the host memory that receives an output, and its bytes in *size. NULL: the output stays on the
+    // device.
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
@@ -105,23 +109,25 @@ typedef struct spyi_kind_run {
     uint32_t traits;
     uint8_t field_op; // spyi_field_op
     uint8_t again_op; // spyi_again_op
-    // SPY_ARG_KIND_CUSTOM: checks the argument's own data and sets value->rank and ->dims. Returns false when the data are
-    // wrong, with the reason in *problem. NULL: there is nothing to check.
+    // SPY_ARG_KIND_CUSTOM: checks the argument's own data and sets value->rank and ->dims. Returns false when
+    // the data are wrong, with the reason in *problem. NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
-    // Writes the value into its field at each call. `field` is NULL for a value that is bound and has no field. Returns false when
-    // the value does not fit, with the reason in `error`.
+    // Writes the value into its field at each call. `field` is NULL for a value that is bound and has no
+    // field. Returns false when the value does not fit, with the reason in `error`.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
-    // Returns whether this value can replace that of a recorded call. NULL: the recorded value cannot be replaced.
+    // Returns whether this value can replace that of a recorded call. NULL: the recorded value cannot be
+    // replaced.
     bool (*match)(const spyi_leaf *leaf, const spyi_value *value);
     // Writes what `match` accepts, for messages. NULL: messages say the kind's name.
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
-    // Clears, in a packed field, the address of the gradient that the kernel adds to, so that a further pass does not add
-    // again. NULL: the field has no such gradient.
+    // Clears, in a packed field, the address of the gradient that the kernel adds to, so that a further pass
+    // does not add again. NULL: the field has no such gradient.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
-    // Writes the byte offsets of the addresses in the packed field, and returns their number. NULL: there are none.
+    // Writes the byte offsets of the addresses in the packed field, and returns their number. NULL: there are
+    // none.
     uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
-    // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field holds their number.
-    // NULL: the kind has no such elements.
+    // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
+    // holds their number. NULL: the kind has no such elements.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
     const spyi_kind_memory *memory; // NULL: calls make no memory for it
 } spyi_kind_run;

@@ -1,5 +1,5 @@
-// Functions that several kinds share: they convert numbers that the kernel makes to the parameter's type, and write fields and
-// their expressions.
+// Functions that several kinds share: they convert numbers that the kernel makes to the parameter's type, and
+// write fields and their expressions.
 #include "kinds/internal.h"
 
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {

@@ -5,23 +5,27 @@
 #include "kinds/kind.h"
 
 // parameter.c
-// Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, else the kind for such
-// parameters, else the kind for such values. NULL: the value is given by its parts.
+// Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, else the
+// kind for such parameters, else the kind for such values. NULL: the value is given by its parts.
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
-// Returns the kind that passes a tensor whole, or an address, to a parameter such as RWTensor<T, D> or T*. NULL: there is none.
+// Returns the kind that passes a tensor whole, or an address, to a parameter such as RWTensor<T, D> or T*.
+// NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL: it is none of these.
+// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL:
+// it is none of these.
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
-// Returns the kind of an output that a backward call does not compute, because it needs only the output's gradient.
+// Returns the kind of an output that a backward call does not compute, because it needs only the output's
+// gradient.
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
-// Returns the kind of a parameter that is given by its parts: ConstantBuffer<T>, ParameterBlock<T>, an array of buffers, or T[].
+// Returns the kind of a parameter that is given by its parts: ConstantBuffer<T>, ParameterBlock<T>, an array
+// of buffers, or T[].
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
-// Returns the kind that a recipe means by this name, traits and field_op. NULL: there is none, or it is a custom argument's own
-// kind, which is in spyi_value.custom.
+// Returns the kind that a recipe means by this name, traits and field_op. NULL: there is none, or it is a
+// custom argument's own kind, which is in spyi_value.custom.
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
-// Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by this type.
-// `rules` may be NULL when the text does not matter.
+// Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by
+// this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
 // system.c

@@ -1,5 +1,5 @@
-// A leaf is a value that the kernel loads or stores as one. A number or tensor is one leaf; a struct that is given by fields has
-// one leaf for each of them.
+// A leaf is a value that the kernel loads or stores as one. A number or tensor is one leaf; a struct that is
+// given by fields has one leaf for each of them.
 #ifndef SPYI_LEAF_H
 #define SPYI_LEAF_H
 
@@ -55,7 +55,8 @@ SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Returns whether the leaf is a tensor that is passed whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
-// Returns the first consumed dimension whose size in the value differs from consumed_dims, or leaf->consumed when all agree.
+// Returns the first consumed dimension whose size in the value differs from consumed_dims, or leaf->consumed
+// when all agree.
 SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value);
 // Returns whether several neighbouring elements of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);

@@ -1,6 +1,6 @@
-// Numbers, which lie in the parameter block converted to the parameter's scalar type. One number can be given for a vector or
-// matrix: the kernel copies it to each component. In a uniform buffer, which the user's code lays out, it is written once for each
-// component.
+// Numbers, which lie in the parameter block converted to the parameter's scalar type. One number can be given
+// for a vector or matrix: the kernel copies it to each component. In a uniform buffer, which the user's code
+// lays out, it is written once for each component.
 #include "data/scalars.h"
 #include "kinds/internal.h"
 

@@ -7,7 +7,8 @@ static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
     spyi_whole_kind_of,   spyi_view_kind_of,   spyi_buffer_kind_of,
 };
 
-// Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL when there is none.
+// Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
+// when there is none.
 static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, const spyi_rules *rules,
                                                        const char **takes) {
     const spyi_value_kind *found = NULL;

@@ -1,7 +1,8 @@
 // The arguments wang_hash and rand_float: a sequence of random numbers for each element of the call.
 #include "kinds/internal.h"
 
-// The argument keeps these in its dims: the sequence's start, the number of warm-up steps, and the bits of the floats low and high.
+// The argument keeps these in its dims: the sequence's start, the number of warm-up steps, and the bits of
+// the floats low and high.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
 enum { SPYI_RANDOM_GARBAGE = -1 }; // value of the warm-up: the spy_random_desc is not valid
 

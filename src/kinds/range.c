@@ -1,7 +1,8 @@
 // The argument range: the numbers start, start + step, ... along one dimension, as numpy's arange.
 #include "kinds/internal.h"
 
-// The argument keeps these in its dims: the number of elements, start, step. A number of -2 says that they are not valid.
+// The argument keeps these in its dims: the number of elements, start, step. A number of -2 says that they
+// are not valid.
 enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
 
 static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {

@@ -1,4 +1,5 @@
-// Three kinds of output: one value that returns to host memory, a new tensor, and an output that is not computed.
+// Three kinds of output: one value that returns to host memory, a new tensor, and an output that is not
+// computed.
 #include "data/tensor.h"
 #include "kinds/internal.h"
 

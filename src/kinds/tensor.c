@@ -1,8 +1,9 @@
-// Tensors by element: the kernel loads and stores the tensor's elements, and each call of the function gets one of them.
+// Tensors by element: the kernel loads and stores the tensor's elements, and each call of the function gets
+// one of them.
 #include "kinds/internal.h"
 
-// Returns the end of a message: why the scalars of an array or tensor do not fit the parameter, and what to do. "" when the scalar
-// types are not the reason.
+// Returns the end of a message: why the scalars of an array or tensor do not fit the parameter, and what to
+// do. "" when the scalar types are not the reason.
 static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
     const spyi_type *inner = leaf->type, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;

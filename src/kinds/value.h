@@ -1,5 +1,5 @@
-// A value describes one argument, or one field of an argument. Values lie in the order of the arguments, a struct before its
-// fields.
+// A value describes one argument, or one field of an argument. Values lie in the order of the arguments, a
+// struct before its fields.
 #ifndef SPYI_VALUE_H
 #define SPYI_VALUE_H
 
@@ -24,7 +24,8 @@ typedef struct spyi_value {
     const int64_t *dims;   // sizes of tensors, host arrays and custom values; of the latter -1: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
-    // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all arguments; 0: none.
+    // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all
+    // arguments; 0: none.
     uint32_t grads[2];
 } spyi_value;
 

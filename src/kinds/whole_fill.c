@@ -1,5 +1,5 @@
-// Fills the field of a tensor that is passed whole: the tensor in the layout of slangpy.slang, its gradients in the same layout, and
-// the strides of the dimensions that it is run over.
+// Fills the field of a tensor that is passed whole: the tensor in the layout of slangpy_tensor.slang, its
+// gradients in the same layout, and the strides of the dimensions that it is run over.
 #include "data/bounds.h"
 #include "kinds/internal.h"
 
@@ -7,7 +7,8 @@ SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf) {
     return leaf->whole_grads == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES) ? 3 : leaf->whole_grads ? 2 : 1;
 }
 
-// Returns how many elements of the tensor's memory make one element of the parameter, or 0 when they are not contiguous.
+// Returns how many elements of the tensor's memory make one element of the parameter, or 0 when they are not
+// contiguous.
 static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     int64_t pack = 1;
     uint32_t outer = t->shape.rank;
@@ -21,7 +22,8 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-// Writes one tensor: address (8 bytes), offset, site, sizes, strides (4 bytes each). `element`: bytes of one element.
+// Writes one tensor: address (8 bytes), offset, site, sizes, strides (4 bytes each). `element`: bytes of one
+// element.
 static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
                            uint8_t *out, spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
