@@ -181,7 +181,7 @@ typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
     spyi_chunk chunk;    // mapped
     size_t used;         // bytes
-    VkBufferView *views; // views that the same work uses; they are destroyed with its end
+    VkBufferView *views; // views that the same work uses, destroyed when it has ended
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
 
@@ -207,7 +207,7 @@ typedef struct spyi_vk_staging {
 
 typedef struct spyi_vk_semaphores {
     uint32_t count;
-    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // the last one is the library's timeline
+    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // one more for the library's timeline
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
