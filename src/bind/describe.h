@@ -5,17 +5,15 @@
 #include "bind/threads.h"
 #include "kinds/kind.h"
 
-// The globals that the hook options.write_globals sets. The list is kept from call to call, so that calls do
-// not allocate.
+// The globals that options.write_globals sets. The list is kept, so that calls do not allocate.
 struct spy_globals {
     spy_arg *items;
     uint32_t count, capacity;
     bool failed; // out of memory
 };
 
-// The values of one call and the key of its plan. The cache owns and reuses such objects, so that calls do
-// not allocate. `count` counts the arguments and their fields; the values of globals lie behind them, and the
-// values of gradients last.
+// The values of one call and the key of its plan. The cache reuses such objects, so that calls do not
+// allocate. `count` counts arguments and their fields; globals lie behind them, and gradients last.
 typedef struct spyi_values {
     spyi_value *items;
     uint32_t count, capacity;

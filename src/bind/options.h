@@ -1,4 +1,4 @@
-// A call's options: the part that its kernel depends on, checked and copied.
+// The options of a call that its kernel depends on.
 #ifndef SPYI_OPTIONS_H
 #define SPYI_OPTIONS_H
 
@@ -16,11 +16,11 @@ typedef struct spyi_options {
     bool deterministic;
 } spyi_options;
 
-// A copy of options with all that they point to, for calls that are made later. All zero: no options.
+// A copy of options with all that they point to, for later calls. All zero: no options.
 typedef struct spyi_kept_options {
     spy_call_options options;
     spy_packed *constants, *globals; // copies of the two lists, as structs
-    bool given;                      // there are options
+    bool given;
 } spyi_kept_options;
 
 // Returns whether the options are NULL or all zero.

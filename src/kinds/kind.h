@@ -9,17 +9,16 @@
 
 // What is true of each leaf of a kind. A trait with "..." comes with SPYI_TRAIT_MEMORY.
 enum {
-    SPYI_TRAIT_VALUE = 1 << 0,   // the function gets a value of the parameter's own type
-    SPYI_TRAIT_MEMORY = 1 << 1,  // the kernel loads or stores it in device memory
-    SPYI_TRAIT_TENSOR = 1 << 2,  // ... which is the argument's own tensor: other arguments may share it
-    SPYI_TRAIT_TRACKED = 1 << 3, // ... and barriers are made for it
-    SPYI_TRAIT_ONE_PLACE =
-        1 << 4, // ... it is one value in the device's readback memory; each call waits for it
-    SPYI_TRAIT_CALL_SHAPED = 1 << 5,    // ... which is a new tensor of the call's shape, for the caller
-    SPYI_TRAIT_SIZED = 1 << 6,          // the argument has sizes, from which the call's shape is made
-    SPYI_TRAIT_REPEATS = 1 << 7,        // a call of the same sizes can repeat the last launch
-    SPYI_TRAIT_RETURNS = 1 << 8,        // an output comes back to host memory before the call returns
-    SPYI_TRAIT_SYSTEM = 1 << 9,         // the GPU gives the value (SV_DispatchThreadID); the user does not
+    SPYI_TRAIT_VALUE = 1 << 0,       // the function gets a value of the parameter's own type
+    SPYI_TRAIT_MEMORY = 1 << 1,      // the kernel loads or stores it in device memory
+    SPYI_TRAIT_TENSOR = 1 << 2,      // ... which is the argument's own tensor: other arguments may share it
+    SPYI_TRAIT_TRACKED = 1 << 3,     // ... and barriers are made for it
+    SPYI_TRAIT_ONE_PLACE = 1 << 4,   // ... which is one value in readback memory; each call waits for it
+    SPYI_TRAIT_CALL_SHAPED = 1 << 5, // ... which is a new tensor of the call's shape, for the caller
+    SPYI_TRAIT_SIZED = 1 << 6,       // the argument has sizes, from which the call's shape is made
+    SPYI_TRAIT_REPEATS = 1 << 7,     // a call of the same sizes can repeat the last launch
+    SPYI_TRAIT_RETURNS = 1 << 8,     // an output comes back to host memory before the call returns
+    SPYI_TRAIT_SYSTEM = 1 << 9,      // the GPU gives the value (SV_DispatchThreadID); the user does not
     SPYI_TRAIT_OWN_GRADIENTS = 1 << 10, // the function itself reads its gradient and adds to it
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
@@ -98,8 +97,7 @@ typedef struct spyi_kind_memory {
     // Copies an output to host memory after the call. NULL: the output stays on the device.
     spy_status (*finish)(const spyi_leaf *leaf, const spyi_value *value, const spyi_made *made,
                          spyi_text *error);
-    // Returns the host memory that receives an output, and its bytes in *size. NULL: the output stays on the
-    // device.
+    // Returns the host memory that receives an output, and its bytes in *size. NULL: as for `finish`.
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
@@ -115,16 +113,14 @@ typedef struct spyi_kind_run {
     // Writes the value into its field at each call. `field` is NULL for a value that is bound and has no
     // field. Returns false when the value does not fit, with the reason in `error`.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
-    // Returns whether this value can replace that of a recorded call. NULL: the recorded value cannot be
-    // replaced.
+    // Returns whether this value can replace that of a recorded call. NULL: it never can.
     bool (*match)(const spyi_leaf *leaf, const spyi_value *value);
     // Writes what `match` accepts, for messages. NULL: messages say the kind's name.
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
     // Clears, in a packed field, the address of the gradient that the kernel adds to, so that a further pass
     // does not add again. NULL: the field has no such gradient.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
-    // Writes the byte offsets of the addresses in the packed field, and returns their number. NULL: there are
-    // none.
+    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL: there are none.
     uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
     // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
     // holds their number. NULL: the kind has no such elements.

@@ -26,25 +26,26 @@ typedef struct spyi_leaf {
     const spyi_type *element; // type of an element in device memory
     const spyi_type *packed;  // type of the element with its consumed dimensions, when these are contiguous
     bool in, out;
-    bool splat;                          // one number stands for each component of a vector or matrix
-    uint32_t batch_rank;                 // number of leading dimensions, which the kernel runs over
-    uint8_t map[SPY_MAX_RANK];           // kernel dimension of each leading dimension
-    uint32_t consumed;                   // number of trailing dimensions, which are part of one value
-    int64_t consumed_dims[SPY_MAX_RANK]; // sizes that the trailing dimensions must have; -1: any size
-    const spyi_value_kind *kind;         // its `bind` fills the members up to kind_type
-    uint32_t field_size, field_align;    // bytes of its field in the parameter block; size 0: it has no field
-    bool reads, writes;                  // of a tensor passed whole: the function may read, write all of it
-    bool untracked;                      // the function may reach memory that the library cannot track
-    bool texels;                         // its tensor is bound to a typed buffer: Buffer<T>, RWBuffer<T>
-    bool binds;                          // its tensor is bound to a parameter of the entry point
-    const char *kind_type;               // Slang type of a tensor passed whole, interned; else NULL
+    bool splat;                // one number stands for each component of a vector or matrix
+    uint32_t batch_rank;       // number of leading dimensions, which the kernel runs over
+    uint8_t map[SPY_MAX_RANK]; // kernel dimension of each leading dimension
+    uint32_t consumed;         // number of trailing dimensions, which are part of one value
+    // The sizes that the trailing dimensions must have; -1: any size.
+    int64_t consumed_dims[SPY_MAX_RANK];
+    const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
+    uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
+    bool reads, writes;               // a tensor passed whole: the function may read, write it anywhere
+    bool untracked;                   // the function may reach memory that the library cannot track
+    bool texels;                      // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
+    bool binds;                       // it is bound to a parameter of the entry point
+    const char *kind_type;            // Slang type of a tensor passed whole, interned; or NULL
     uint32_t site; // number of function and path for messages about bad indices; 0: they are not checked
     spyi_role role;
     uint32_t value_leaf; // of a gradient: index of the leaf of its value
     uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0: none
-    uint8_t whole_grads; // of a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
-    bool paired;         // of a tensor passed whole: its gradient was given beside it (spy_arg_diff_pair)
-    spy_call_mode mode;  // of a tensor passed whole with gradients: the call's mode
+    uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
+    bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
+    spy_call_mode mode;  // a tensor passed whole with gradients: the call's mode
     bool param_in, param_out;      // the parameter's direction in the function's declaration
     const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL
 } spyi_leaf;

@@ -8,7 +8,7 @@
 typedef struct spyi_value_kind spyi_value_kind;
 
 typedef struct spyi_value {
-    const spy_arg *arg; // the argument, which has the data; NULL in the copies that compile threads use
+    const spy_arg *arg; // has the data; NULL in the copies that compile threads use
     const char *name;   // NULL: given by position
     uint8_t kind;       // spy_arg_kind
     uint8_t direction;  // spy_direction
@@ -20,8 +20,8 @@ typedef struct spyi_value {
     uint32_t size;        // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
-    const spyi_type *type; // type of a number, or of a tensor's or host array's elements; else mostly NULL
-    const int64_t *dims;   // sizes of tensors, host arrays and custom values; of the latter -1: any size
+    const spyi_type *type; // type of a number, or of the elements of a tensor or host array
+    const int64_t *dims;   // sizes; -1, in custom values only: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
     // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all

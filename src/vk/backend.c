@@ -29,7 +29,7 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    NULL, // this and all that follow: no graphs, because each submission records its command buffer anew
+    NULL, // from here on: no graphs, because each submission records its command buffer anew
     NULL,
     NULL,
     NULL,

@@ -169,7 +169,7 @@ typedef struct spyi_vk_adapter {
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
     bool float_controls
-        [5]; // 32-bit floats: preserve, flush denorms; signed zero inf nan; round to even, to zero
+        [5]; // 32-bit floats: denorms kept, flushed; signed zero inf nan; round to even, to zero
     spy_device_info info;
     char refusal[256]; // why the adapter cannot be used; "": it can be
 } spyi_vk_adapter;
@@ -235,7 +235,7 @@ typedef struct spyi_vk_layout {
 } spyi_vk_layout;
 
 typedef struct spyi_vk_kernel {
-    spyi_kernel_base base; // first
+    spyi_kernel_base base; // must come first
     VkPipeline pipeline;
     VkPipelineLayout layout;
     uint32_t push_size; // bytes of push constants
@@ -257,7 +257,7 @@ typedef struct spyi_vk_recording {
 } spyi_vk_recording;
 
 typedef struct spyi_vk_gpu {
-    spyi_gpu_base base; // first
+    spyi_gpu_base base; // must come first
     spyi_vk_functions vk;
     VkDevice device;
     VkQueue queue;
@@ -299,8 +299,7 @@ typedef struct spyi_vk_gpu {
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    uint64_t
-        download_left; // number of a batch that writes to download[0] after its wait was interrupted; or 0
+    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0: none
     VkQueue lane_queue;     // may equal queue
     VkSemaphore lane;       // timeline of the lane
     uint64_t lane_number;   // number of the last submission to the lane
@@ -330,8 +329,7 @@ typedef enum spyi_vk_memory {
 } spyi_vk_memory;
 
 // >>features.c
-SPYI_FN size_t
-spyi_vk_feature_offset(uint32_t feature); // byte offset of its VkBool32 in a spyi_vk_feature_set
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // bytes, of its VkBool32 in spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
 // Fills in the sType and pNext members for an adapter whose extensions and api_version are known.

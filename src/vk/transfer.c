@@ -93,7 +93,7 @@ static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, 
                                         const void *data, uint64_t size, bool barrier, spyi_text *error) {
     spyi_copy_team team;
     uint64_t posted = 0, sent = 0; // bytes
-    uint32_t pieces = 0;           // posted
+    uint32_t pieces = 0;           // pieces posted
     spyi_vk_piece last, next;
     spy_status status = SPY_OK;
     SPYI_VK_ZERO(last);
