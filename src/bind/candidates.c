@@ -164,7 +164,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
     spyi_text_free(&text);
 }
 
-#define SPYI_MOST_QUERIES 600 // queries of Slang for one overload; real calls need about five
+#define SPYI_MOST_QUERIES 600 // queries of Slang for one overload; real calls need far fewer
 
 // One search over the views of the open parameters of an overload.
 typedef struct spyi_search {

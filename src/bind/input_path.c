@@ -85,8 +85,8 @@ SPYI_FN bool spyi_is_parted(const spyi_type *type) {
 
 #define SPYI_NEAR_INPUTS 3
 
-// Adds up to three paths of inputs that resemble a wrong path; else the fields of the input that the path
-// begins.
+// Adds up to three paths of inputs that resemble a wrong path; without any, adds the fields of the input with
+// which the path begins.
 static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
     const char *names[SPYI_NEAR_INPUTS];
     uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;

@@ -93,7 +93,7 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
                                    const spyi_type *type, const char *path, spyi_bound *bound,
                                    spyi_text *error);
 
-// gradient.c, for calls that compute gradients. `pair`: index of the gradient that was given beside the value, or 0.
+// gradient.c, for calls that compute gradients. `pair`: index of the gradient given beside the value, or 0.
 // Binds an output that is not computed: only its sizes matter.
 SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);
 // Makes leaves of the gradients of value `index`, whose leaf is `number`.

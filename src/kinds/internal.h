@@ -54,8 +54,8 @@ SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void);   // array.c: an array
 SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void); // result.c: one value that returns
 // result.c: makes the leaf one value that returns to host memory.
 SPYI_FN void spyi_kind_return(spyi_leaf *leaf);
-// tensor.c: finds how the numbers of an array or tensor feed the leaf's type. Returns false when they cannot, with the reason in
-// fitting->hint.
+// tensor.c: finds how the numbers of an array or tensor feed the leaf's type. Returns false when they cannot,
+// with the reason in fitting->hint.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf, spyi_fit *fit);
 // Writes that the parameter cannot hold a number's or array's value: "expected int, got float that does not
 // fit: 1.5".

@@ -32,8 +32,8 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
 // Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 
-// number.c and array.c: these write the commonest kinds into the block without a look at their tables. They return false when the
-// value does not fit.
+// number.c and array.c: these write the commonest kinds into the block without a look at their tables. They
+// return false when the value does not fit.
 SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out);
 SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out);
 SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);

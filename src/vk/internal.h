@@ -168,8 +168,7 @@ typedef struct spyi_vk_adapter {
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
-    bool float_controls
-        [5]; // 32-bit floats: denorms kept, flushed; signed zero inf nan; round to even, to zero
+    bool float_controls[5]; // 32-bit: keep denorms, flush them; signed zero inf nan; round to even, to zero
     spy_device_info info;
     char refusal[256]; // why the adapter cannot be used; "": it can be
 } spyi_vk_adapter;

@@ -134,7 +134,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
         if (!spyi_vk_is_idle(gpu)) {
             if (size <= SPYI_VK_SMALL_UPLOAD)
                 return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
-            // Waiting for the work costs less than a second copy, which would compete with it for memory.
+            // Waiting for the work costs less than a second copy, which competes with the work for memory.
             // When an engine has unreported recordings, waiting is not possible, so the upload is staged as
             // for unmapped memory.
             if (gpu->base.held_from != 0) {
