@@ -120,7 +120,7 @@ typedef struct spyi_kind_run {
     // Clears, in a packed field, the address of the gradient that the kernel adds to, so that a further pass
     // does not add again. NULL: the field has no such gradient.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
-    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL: there are none.
+    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL: no addresses.
     uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
     // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
     // holds their number. NULL: the kind has no such elements.

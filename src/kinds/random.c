@@ -87,7 +87,8 @@ static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL };
 static const spyi_value_kind spyi_random_kind = { "rand_float", &spyi_random_build, &spyi_random_run };
 
-// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013); slang/slangpy_random.slang has the same function for the GPU.
+// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013).
+// slang/slangpy_random.slang has the same function for the GPU.
 static uint32_t spyi_wang_hash(uint32_t seed) {
     seed = (seed ^ 61u) ^ (seed >> 16);
     seed *= 9u;

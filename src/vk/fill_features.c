@@ -25,7 +25,8 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 };
 
 // The feature structs of single extensions, which an engine may use in place of
-// VkPhysicalDeviceVulkan11Features, 12 and 13. X(end of the struct's name, end of its VkStructureType, member)
+// VkPhysicalDeviceVulkan11Features, 12 and 13.
+// X(end of the struct's name, end of its VkStructureType, member)
 #define SPYI_VK_SINGLE_FEATURES(X)                                                                           \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, storageBuffer16BitAccess)                                \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, uniformAndStorageBuffer16BitAccess)                      \
