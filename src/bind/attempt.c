@@ -1,4 +1,5 @@
-// One attempt to bind an overload: its nodes and leaves, the rules that every leaf keeps, and the reason why it fails.
+// One attempt to bind an overload: adds its nodes and leaves, checks the rules that hold for every leaf, and
+// keeps the reason why the overload does not fit.
 #include "bind/internal.h"
 
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
@@ -80,7 +81,7 @@ SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, s
                       held->display, module->name);
 }
 
-// What is wrong between an argument and a type, in the order function, argument, expected, got.
+// The message says the argument, the expected type, what was given, and the hint.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                            const char *hint) {
     spyi_text got = { NULL, 0, 0 };
@@ -103,7 +104,7 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
     if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT || v->direction == SPY_DIRECTION_ANY)
         return true;
     if (v->kind == SPY_ARG_KIND_RESULT && v->direction == SPY_DIRECTION_INOUT)
-        return true; // an in parameter only reads it
+        return true; // such a result can also be given to an in parameter, which only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out) {
@@ -121,7 +122,8 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
     return true;
 }
 
-// Leading dimensions of a leaf to kernel dimensions: aligned at the last one later (see spyi_finish_maps) or as mapped.
+// Sets which dimensions of the value the leaf consumes, and maps the leading ones to kernel dimensions if the
+// argument has a mapping. Without a mapping spyi_finish_maps() aligns them at the last kernel dimension.
 SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit) {
     if (v->rank < fit->consumed) {
         spyi_text got = { NULL, 0, 0 };

@@ -1,5 +1,6 @@
-// Binding the values of a call to the parameters of one overload: which argument is whose, and which dimensions of the call
-// each leaf is run over. leaf.c and fields.c bind one value; candidates.c chooses the overload.
+// Binds the values of a call to the parameters of one overload: which value each parameter gets, and over
+// which dimensions of the call each leaf runs. leaf.c and fields.c bind one value; candidates.c chooses the
+// overload.
 #include "bind/internal.h"
 #include "data/scalars.h"
 
@@ -37,8 +38,8 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = spyi_kind_of(type, v);
-    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the function gets no value of its type
-    // A host array without elements, as Python's [] is, does for a list of none.
+    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // not a value of the parameter's type
+    // A host array without elements, such as Python's [], can be given for an unsized array without elements.
     bool none =
         spyi_type_is_unsized(type) && v->kind == SPY_ARG_KIND_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_KIND_STRUCT && type->field_count > 0);
@@ -52,7 +53,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                                    "give its fields one by one"
                                  : "; this kind of parameter cannot be passed");
     }
-    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // only its gradient matters
+    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only its gradient
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
         return false;
     if (v->map_count && v->kind != SPY_ARG_KIND_TENSOR && v->kind != SPY_ARG_KIND_ARRAY && !v->rank)
@@ -75,7 +76,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     if (special && v->tensor && in &&
-        strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
+        strchr(path, '.')) // a tensor in an inout struct: the call does not replace it by another one
         leaf->out = a->bound.nodes[node].out = false;
     leaf->param_in = in;
     leaf->param_out = out;
@@ -90,14 +91,15 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (special && !spyi_bind_whole_gradients(a, number, index, pair)) return false;
     leaf = &a->bound.leaves[number];
     if (special && leaf->kind_type &&
-        strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
+        strcmp(leaf->kind_type, type->name) != 0) { // an interface type gets a tensor that implements it
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
     return true;
 }
 
-// The type of a whole value in memory: float3 for a float tensor (N, 3), int3 for an int one.
+// Returns the type of one value in memory, consumed dimensions included: for a float3 parameter, float3 from
+// a float tensor (N, 3), int3 from an int tensor (N, 3).
 static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *leaf) {
     if (leaf->traits & SPYI_TRAIT_ONE_PLACE) return leaf->type;
     if (leaf->consumed == 0) return leaf->element;
@@ -107,7 +109,8 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
                                            : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
-// Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
+// Finds the call's rank, and gives leaves without a mapping their kernel dimensions, aligned at the last one.
+// New tensors get all dimensions.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
     for (uint32_t i = 0; b->dispatch && i < b->leaf_count; i++) {
@@ -154,7 +157,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
-// The arguments that are for parameters: all but `_result`.
+// Returns the number of arguments that are for parameters: all but `_result`.
 static uint32_t spyi_count_arguments(const spyi_values *values) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
@@ -162,7 +165,8 @@ static uint32_t spyi_count_arguments(const spyi_values *values) {
     return count;
 }
 
-// An argument's name is unknown: the reason names the parameter, or `_result`, that is spelled most like it.
+// Sets the reason that an argument's name is unknown, with the most similar parameter name or `_result`.
+// Returns false.
 static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, const char *name) {
     spyi_text nearest = { NULL, 0, 0 };
     spyi_near near_names;
@@ -195,7 +199,8 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
             *result = (int32_t)i;
             continue;
         }
-        // Those that the system fills come first in the list, and are passed over by position.
+        // Arguments that the GPU gives (SV_...) come first in the list; arguments by position skip their
+        // parameters.
         while (position < n && of_param[position] >= 0 && spyi_is_system(&values->items[of_param[position]]))
             position++;
         uint32_t p = position;
@@ -231,13 +236,14 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
-    // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
+    // In the node list the parameters come first, then the result, then all fields: so reserve the first
+    // nodes.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
     const spyi_value *taker = result >= 0 ? &a->values->items[result] : NULL;
-    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // its value comes first
+    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // the value of the pair
     if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_KIND_RESULT)
-        result = -1; // it takes what there is
+        result = -1; // a spy_result accepts that there is no result
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
         if (spyi_add_node(a, "", NULL, false, false) < 0)

@@ -1,18 +1,19 @@
-// Binding: a call's values are matched to the parameters of one overload, and become leaves.
+// Binding matches a call's values to the parameters of one overload and makes leaves of them.
 #ifndef SPYI_BIND_H
 #define SPYI_BIND_H
 
 #include "bind/options.h"
 
-// A parameter or field of the kernel's call, built from a leaf or from its own fields.
+// One parameter or field in the kernel's call of the function. Its value is a leaf, or is built from fields.
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;          // -1: fields
-    uint32_t first, count; // fields, in the node list
+    int32_t leaf;          // index of its leaf; -1: it is built from fields
+    uint32_t first, count; // its fields: a range of the node list
     bool in, out;
 } spyi_node;
 
+// One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
     spyi_signature signature; // of the chosen overload, with concrete types
     spyi_leaf *leaves;
@@ -22,26 +23,27 @@ typedef struct spyi_bound {
     uint32_t param_count; // parameters that get an argument
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
-    bool strict;          // strict_broadcasting
+    bool strict;          // the module's strict_broadcasting
     spyi_options options;
-    bool uses_library;  // some kind's expressions need `import slangpy_kernel`, and the call's shape
-    bool names_library; // the kernel itself says names of slangpy: of its tensors, or for call_info
-    bool dispatch;      // threads are counted by the caller; arguments are passed whole
+    bool uses_library;  // expressions of some leaf need `import slangpy_kernel` and the call's shape
+    bool names_library; // the kernel needs `import slangpy`, for tensor types or for call_info
+    bool dispatch;      // the caller gives the number of threads; arguments are passed whole
     bool guarded;       // spyi_threads.guarded
     bool shader;        // spyi_threads.shader
-    bool call_info;     // the module may ask where in the call it is: it imports slangpy
+    bool call_info;     // the module imports slangpy, so it may ask which element of the call it computes
     spy_call_mode mode;
-    // The function itself reads, and adds to or writes, gradients of tensors that it takes whole.
+    // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
-    bool names_diff; // the kernel says names of slangpy_diff
-    uint8_t *sizes;  // types were chosen by so many trailing sizes of each value; NULL: by none
+    bool names_diff; // the kernel needs `import slangpy_diff`
+    uint8_t *sizes;  // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
 } spyi_bound;
 
-// Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
+// Chooses the overload and binds the values to it. On failure `error` lists the candidates and why each does
+// not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
-// The binding table: parameter, Slang type, argument, mapping; one line each.
+// Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
 
 #endif // SPYI_BIND_H

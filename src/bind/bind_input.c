@@ -1,7 +1,9 @@
-// Values to shader parameters: bound as arguments are, by the same rules, but each takes one value and none is run over.
+// Binds values to shader parameters by the same rules as arguments, but a shader parameter takes one value
+// and is not run over.
 //
-// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/bound_inputs.c), and
-// what globals a call's prelude brings. Reflection tells enough for most errors to be found before there is one (globals.c).
+// This happens for each kernel and not with the plan, because only the compiled kernel says where the bytes
+// of its inputs lie (plan/bound_inputs.c) and which globals a call's prelude adds. globals.c finds most
+// errors earlier, by reflection.
 #include "bind/inputs.h"
 #include "bind/internal.h"
 

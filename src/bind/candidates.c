@@ -1,8 +1,9 @@
-// Choosing among candidates: every overload is tried, and the cheapest wins.
+// Chooses an overload: tries all of them and takes the best one that fits.
 //
-// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
-// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
-// that the arguments could have, the ones that take the fewest trailing dimensions first.
+// Better is: all trailing sizes are right; a smaller sum of conversion costs; fewer defaulted parameters; not
+// generic. Several best overloads are an error that lists them. Whether an overload with open parameters
+// (generics, interfaces) fits is asked of Slang, with each type that the arguments can have; types that
+// consume the fewest trailing dimensions come first.
 #include "bind/internal.h"
 
 // >>open parameters
@@ -25,13 +26,14 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 enum { SPYI_VIEW_FORMS = 8 };
 
-// Whether only Slang can tell what the parameter takes.
+// Returns whether a parameter is open: only Slang knows which types it takes.
 static bool spyi_is_open(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element &&
            !spyi_type_is_pair(type) && !spyi_kind_takes(type, NULL);
 }
 
-// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
+// Returns a tensor type such as RWTensor<T, D> for a tensor that is passed whole to a parameter of any type
+// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL: there is no such type.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
                                                             "RWDiffTensor" };
@@ -41,8 +43,10 @@ static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, ui
     return strlen(name) + 1 < sizeof name ? spyi_unit_find_type(a->unit, name) : NULL;
 }
 
-// The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
-// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors.
+// A view is a Slang type that a value can be seen as. Returns the view of `v` in which its last `consumed`
+// dimensions are part of the type; NULL: there is no such view. `form` selects among views that consume the
+// same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors that are passed
+// whole.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
@@ -67,12 +71,13 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
-// A DifferentialPair<T> whose T is generic.
+// Returns whether the type is a DifferentialPair<T> whose T is generic.
 static bool spyi_is_open_pair(spyi_attempt *a, const spyi_type *type) {
     return spyi_type_is_pair(type) && !spyi_pair_with_fields(a, type)->field_count;
 }
 
-// The number of the value that tells the type of an open parameter: of a value with its gradient the value.
+// Returns the index of the value that determines the type of an open parameter: in a pair of value and
+// gradient, the value.
 static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, const spyi_type *type) {
     const spyi_value *v = &values->items[index];
     if (v->kind == SPY_ARG_KIND_PAIR) return index + 1;
@@ -86,12 +91,13 @@ static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, co
     return index;
 }
 
-// The view of a value for an open parameter of that type: a DifferentialPair of the view if it is one.
+// Returns the view of a value for an open parameter of `type`; if the parameter is a DifferentialPair, the
+// pair of that view.
 static const spyi_type *spyi_open_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v,
                                        uint32_t consumed, uint32_t form) {
     const spyi_type *view = spyi_view_type(a, v, consumed, form);
     if (!view || !spyi_type_is_pair(type)) return view;
-    if (form >= 3) return NULL; // tensors as a whole have no differential
+    if (form >= 3) return NULL; // tensor types have no differential
     spyi_text name = { NULL, 0, 0 };
     spyi_text_add(&name, "DifferentialPair<%s>", view->name);
     const spyi_type *pair = spyi_unit_find_type(a->unit, spyi_text_str(&name));
@@ -99,12 +105,14 @@ static const spyi_type *spyi_open_view(spyi_attempt *a, const spyi_type *type, c
     return pair && !spyi_is_open_pair(a, pair) ? pair : NULL;
 }
 
-// Slang takes a number for a vector of any length as one of length 1.
+// Returns whether Slang took a number for a vector of length 1, as it does when the parameter's length is
+// generic.
 static bool spyi_is_single(const spyi_leaf *leaf) {
     return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
 }
 
-// Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
+// Asks Slang with one choice of views. Returns true when Slang accepts it, and the arguments then consume
+// just the dimensions of these views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
                            const bool *fixed, uint32_t given) {
@@ -121,7 +129,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
     for (uint32_t p = 0; good && p < given; p++)
         if (signature.params[p].type->kind == SPYI_TYPE_OTHER && !spyi_type_is_pair(signature.params[p].type))
-            a->cost += 8; // a type of its own is nearer
+            a->cost += 8; // an overload with a concrete type is better
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++) {
             uint32_t value = spyi_telling_value(a->values, (uint32_t)of_param[p], open->params[p].type);
@@ -136,7 +144,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     return good;
 }
 
-// Names the open parameters and what they got.
+// Sets the reason that no view fits: it names the open parameters and their arguments.
 static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int32_t *of_param) {
     spyi_text text = { NULL, 0, 0 };
     bool pairs = false;
@@ -156,7 +164,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
     spyi_text_free(&text);
 }
 
-#define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
+#define SPYI_MOST_QUERIES 600 // queries of Slang for one overload; real calls need far fewer
 
 // One search over the views of the open parameters of an overload.
 typedef struct spyi_search {
@@ -172,7 +180,7 @@ typedef struct spyi_search {
     int queries;
 } spyi_search;
 
-// Tries all choices for parameter `p` and those after it that consume `total` dimensions together.
+// Tries all choices of views for the parameters from `p` on that consume `total` dimensions together.
 static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     while (p < q->given && q->fixed[p]) p++;
     if (p == q->given) {
@@ -193,7 +201,8 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     return false;
 }
 
-// The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
+// Returns the type of an argument for a parameter that is not open: the parameter's own type, or the tensor
+// type that the argument is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
     const spyi_value_kind *kind = v->tensor ? spyi_kind_of_parameter(type, v) : NULL;
@@ -203,7 +212,7 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
     return whole ? whole : type;
 }
 
-// An argument from which the type of a generic or interface-typed parameter cannot be told.
+// Sets the reason that an argument does not determine the type of an open parameter. Returns false.
 static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
@@ -234,7 +243,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     q.consumed = (uint32_t *)spyi_calloc(q.given + 1, sizeof *q.consumed);
     q.fixed = (bool *)spyi_calloc(q.given + 1, sizeof *q.fixed);
     bool found = false, possible = q.views && q.consumed && q.fixed;
-    uint32_t most = 0; // dimensions that views can consume together
+    uint32_t most = 0; // number of dimensions that all views together can consume
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_type *type = open->params[p].type;
         const spyi_value *whole = &a->values->items[of_param[p]],
@@ -253,7 +262,8 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             most += v->rank < 2 ? v->rank : 2;
         }
     }
-    // Choices that consume 0 dimensions in all, then 1, ...: the element type wins over vectors and arrays.
+    // First try choices that consume 0 dimensions in all, then 1, ...: so element types win over vectors and
+    // arrays.
     for (uint32_t total = 0; possible && !found && total <= most; total++) {
         found = spyi_search_views(&q, 0, total);
         if (found && total) a->sized = true;
@@ -279,8 +289,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
         types[p] = signature->params[p].type;
         open = open || (of_param[p] >= 0 && spyi_is_open(types[p]));
     }
-    // libslang keeps what it is asked of a generic function of its own beyond the session whose types it was asked with, and
-    // later crashes at them; so the user's overloads stand alone.
+    // A query of a built-in generic function stays in libslang longer than the session that owns the types of
+    // the query, and libslang crashes when it uses them later. So built-in generic overloads are not tried.
     if (good && open && signature->built_in)
         good = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                        "Slang's own generic overloads are not looked at beside the module's");
@@ -289,7 +299,7 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     } else if (good) {
         good = spyi_bind_params(a, signature, types, of_param, result);
         if (good) {
-            // The function keeps its own signature; the plan gets a copy of what it needs of it.
+            // The function owns its signature; the plan gets a copy of the members that it needs.
             a->bound.signature.display = spyi_strdup(signature->display);
             a->bound.signature.spelling = spyi_strdup(signature->spelling);
             a->bound.signature.callee = signature->callee;
@@ -306,7 +316,8 @@ static uint32_t spyi_defaulted(const spyi_attempt *a, uint32_t overload) {
     return a->function->overloads.items[overload].param_count - a->bound.param_count;
 }
 
-// Slang's own words on why a call with these arguments fits no overload, when types can be named.
+// Adds Slang's own diagnostics on why a call with these arguments fits no overload, if the type of each
+// argument is known.
 static void spyi_add_compiler_notes(spy_function *function, const spyi_values *values, spyi_text *error) {
     const spyi_type *types[32];
     uint32_t count = 0;
@@ -322,8 +333,9 @@ static void spyi_add_compiler_notes(spy_function *function, const spyi_values *v
     spyi_text_free(&notes);
 }
 
-// Whether Slang would find a call of one overload with `given` arguments, as the kernel makes it, ambiguous because of
-// another: it ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout float).
+// Returns whether Slang would find the kernel's call of overload `one`, with `given` arguments, ambiguous
+// because of `other`. Slang ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout
+// float).
 static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *other, uint32_t given) {
     if (one->generic || other->generic || other->param_count < given) return false;
     for (uint32_t p = 0; p < other->param_count; p++)
@@ -332,7 +344,7 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads. `spread`: values of spy_map_value() may be run over.
+// Tries all overloads and binds the best. `spread`: values of spy_map_value() may be run over.
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
@@ -347,8 +359,8 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
                       function->module->name, function->name);
         return SPY_ERROR_NOT_FOUND;
     }
-    uint8_t *sizes =
-        (uint8_t *)spyi_calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
+    uint8_t *sizes = (uint8_t *)spyi_calloc(
+        values->count + 1, 1); // sized trailing dimensions of each value, over all overloads that fit
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -366,7 +378,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         attempt.bound.shader = values->threads && values->threads->shader;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.bound.names_library = attempt.bound.call_info;
-        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
+        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // the status of a failure without a reason
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
             built_in += signature->built_in;
@@ -379,7 +391,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
             if (leaf->value >= values->count) continue; // a gradient has its value's sizes
-            uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
+            uint32_t sized_dims = 0; // consumed dimensions of any size (-1) come first and do not count
             while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
                 sized_dims++;
             if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;

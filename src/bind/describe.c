@@ -1,12 +1,13 @@
-// Describing and signing a call: spy_args become values and a key. This runs at every call, so it only reads and copies.
+// Describes a call: makes values and a key of its spy_args. This runs at every call, so it only reads and
+// copies.
 //
-// The key holds what a plan depends on: function, kinds, directions, element types, ranks, maps, casts and names. Names
-// are compared as bytes, with the key.
+// The key holds all that a plan depends on: function, kinds, directions, element types, ranks, mappings,
+// casts and names. Names are in the key as bytes.
 #include "bind/options.h"
 
 #define SPYI_DEEPEST_STRUCT 16
 
-// Room for `extra` more key bytes; false: out of memory.
+// Makes room for `extra` more bytes of the key. Returns false when out of memory.
 static bool spyi_key_room(spyi_values *values, size_t extra) {
     size_t needed = values->key_size + extra;
     if (SPYI_LIKELY(needed <= values->key_capacity)) return true;
@@ -29,7 +30,7 @@ static bool spyi_key_name(spyi_values *values, const char *name) {
     return spyi_key_bytes(values, name ? name : "", name ? strlen(name) + 1 : 1);
 }
 
-// How messages name an argument: its name, or its position from 1.
+// Writes how messages name an argument: by its name, or by its position counted from 1.
 static void spyi_arg_name(const spy_arg *arg, size_t position, spyi_text *out) {
     if (arg->name && arg->name[0]) spyi_text_add(out, "argument '%s'", arg->name);
     else spyi_text_add(out, "argument %zu", position + 1);
@@ -42,7 +43,7 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
     return status;
 }
 
-// Checks one argument's own data and fills what of a value depends on its kind.
+// Checks one argument's own data and fills the members of its value that depend on the argument's kind.
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
@@ -203,7 +204,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->_map, v->map_count);
         values->key_size += 8u + v->map_count;
-        if (v->custom) { // kinds are tables: where one lies says which it is
+        if (v->custom) { // the address of the kind's table identifies the kind
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
             values->key_size += (uint32_t)sizeof v->custom;
         }
@@ -220,7 +221,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-// Values of globals lie behind the arguments, and are signed like them.
+// Adds the values of globals behind the arguments, and adds them to the key in the same way.
 static spy_status spyi_describe_globals(spy_device *device, const spy_call_options *options,
                                         spyi_values *values, spyi_text *error) {
     uint32_t arguments = values->count;
@@ -247,7 +248,7 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
 
 static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
     const spy_tensor *value = pair[1].tensor,
-                     *grad = pair[2].tensor; // neither has fields when both are tensors
+                     *grad = pair[2].tensor; // pair[2] is the gradient when the value has no fields
     if (pair[1].child_count || !value || !grad ||
         memcmp(&value->shape, &grad->shape, sizeof grad->shape) == 0)
         return true;
@@ -268,7 +269,7 @@ SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_va
     return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
-// Gradients of tensors become values too, behind all others, when the call is about them.
+// Adds the gradients of tensors as values behind all others, and adds them to the key.
 static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
     uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -290,7 +291,7 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
                 values->capacity = capacity;
             }
             spyi_value *v = &values->items[end];
-            *v = values->items[i]; // its name and mapping too
+            *v = values->items[i]; // a gradient has its tensor's name and mapping
             v->cast = NULL;
             v->tensor = grad;
             v->type = grad->type;
@@ -326,7 +327,7 @@ spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value)
         uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
         spy_arg *items = (spy_arg *)spyi_realloc(globals->items, capacity * sizeof *items);
         if (!items) {
-            globals->failed = true; // the call says so
+            globals->failed = true; // the call reports it
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         globals->items = items;

@@ -1,8 +1,9 @@
-// Values that have parts, each to a part of the parameter's type: structs and arrays by fields, values with their gradients,
-// and what ConstantBuffer<T> and arrays of buffers are given by.
+// Binds each part of a value to a part of the parameter's type: structs and arrays given by fields, values
+// with their gradients, and the parts that are given for ConstantBuffer<T> and arrays of buffers.
 #include "bind/internal.h"
 
-// The leaf that stands for a value beside the leaves of its parts. `in_buffer`: it lies in a uniform buffer.
+// Completes the leaf of a value that is given by its parts, which have leaves of their own. `in_buffer`: it
+// lies in a uniform buffer.
 static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, bool in_buffer) {
     spyi_fitting fitting;
     memset(&fitting, 0, sizeof fitting);
@@ -10,11 +11,11 @@ static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     fitting.in_buffer = in_buffer;
     fitting.in_shader = a->values->threads && a->values->threads->shader;
     spyi_leaf_set_kind(leaf, spyi_kind_of_parts(leaf->type));
-    (void)leaf->kind->build->bind(&fitting, v, leaf); // their parts may fail, not they
+    (void)leaf->kind->build->bind(&fitting, v, leaf); // cannot fail: only parts can
 }
 
-// ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
-// Here the value is checked.
+// ConstantBuffer<T> or an array of buffers becomes one leaf. This only checks its parts: each kernel binds
+// them anew, because it has them at places of its own (plan/bound_inputs.c).
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node) {
     spyi_bound inner;
@@ -34,7 +35,8 @@ SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *
     return true;
 }
 
-// T[]: its own address and count, besides what its elements are.
+// Adds the leaf of an unsized array T[]: its address and number of elements. The elements have leaves of
+// their own.
 static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
@@ -45,7 +47,8 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
+// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL: out
+// of memory.
 static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
     char(*names)[16];
     spyi_field *fields = (spyi_field *)spyi_calloc((size_t)count + 1, sizeof *fields + sizeof *names);
@@ -59,7 +62,7 @@ static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element)
     return fields;
 }
 
-// Whether a struct's field has no place in the gradient that Slang has made for it.
+// Returns whether the Differential type that Slang made for a struct lacks this field.
 static bool spyi_is_constant_field(const spyi_type *type, const spyi_type *differential, uint32_t field) {
     size_t length = strlen(type->name);
     if (!differential || strncmp(differential->name, type->name, length) != 0 ||
@@ -70,7 +73,7 @@ static bool spyi_is_constant_field(const spyi_type *type, const spyi_type *diffe
     return true;
 }
 
-// A vector given by fields: x, y, z and w.
+// Writes the components x, y, z, w of a vector as fields. Returns their number.
 static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[4]) {
     static const char *const names[] = { "x", "y", "z", "w" };
     memset(components, 0, 4 * sizeof *components);
@@ -98,7 +101,8 @@ static bool spyi_too_many_fields(spyi_attempt *a, uint32_t index, const spyi_typ
                    extra ? "'" : "");
 }
 
-// Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
+// Makes the nodes `children` the fields of `node`. Fields must be neighbours in the node list, so they are
+// copied to its end.
 static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
     uint32_t first = a->bound.node_count;
     for (uint32_t f = 0; f < count; f++) {
@@ -115,14 +119,14 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
 }
 
 SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
-    // Slang's words, and Python's.
+    // Slang's name of each part, then Python's.
     static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } };
     uint32_t part = 0;
     while (part < 2 && strcmp(name, names[part][0]) != 0 && strcmp(name, names[part][1]) != 0) part++;
     return part;
 }
 
-// The value's fields to those of a type.
+// Binds the value's fields to `fields`, by name or position.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
                                 bool out, int32_t node) {
@@ -207,8 +211,9 @@ SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type 
     return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
 }
 
-// The number of the gradient that a tensor gives to a DifferentialPair: what is read is its grad_in, what is written its
-// grad_out, where it has both. 0: there is none, or one for each direction of an inout parameter.
+// Returns the index of the gradient of a tensor that is given for a DifferentialPair: grad_in for a parameter
+// that is read, grad_out for one that is written, or the only one that it has. 0: there is none, or an inout
+// parameter would need both.
 static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
     uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
     uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
@@ -223,7 +228,6 @@ SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_
                    path, type->display);
 }
 
-// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];

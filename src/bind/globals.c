@@ -1,17 +1,17 @@
-// A call's globals before there is a kernel: what reflection knows of their names and types. Which of them a kernel uses only
-// its code tells.
+// Checks a call's globals before there is a kernel, by the names and types that reflection knows. Which
+// globals a kernel uses is known only from its code.
 #include "bind/inputs.h"
 
 SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
     const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
-    bool more = values->options && values->options->prelude; // which may bring further ones
+    bool more = values->options && values->options->prelude; // a prelude may declare further globals
     spyi_input_leaves leaves = { NULL, 0, 0 };
     spy_status status = inputs ? spyi_bind_globals(function, values, inputs, more, &leaves, error) : SPY_OK;
     spyi_input_leaves_free(&leaves);
     return status;
 }
 
-// Whether some value is for the input, for what it is part of, or for a part of it.
+// Returns whether some value is for the input, for a part of it, or for something that contains it.
 static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
     uint32_t end = spyi_values_given(values);
     for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {

@@ -1,5 +1,5 @@
-// Gradients of a call's values: each becomes a leaf of its own beside the leaf of its value, so that it is placed, walked and
-// tracked like any other memory.
+// Binds the gradients of a call's values. Each gradient becomes a leaf of its own, so that the kernel loads
+// and stores it, and barriers are made for it, as for any other memory.
 #include "bind/internal.h"
 #include "data/scalars.h"
 
@@ -14,12 +14,13 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
         return spyi_set_batch(a, leaf, v, &fit);
     }
     if (!pair || !a->values->items[pair].type) return true;
-    const spyi_value *grad = &a->values->items[pair]; // says how the output is run over
+    const spyi_value *grad = &a->values->items[pair]; // its dimensions are those of the output
     if (grad->rank) leaf->value = pair;
     return true;
 }
 
-// The type in which a gradient is loaded and stored: `differential` with the scalars that the gradient's own memory has.
+// Returns the type in which a gradient is loaded and stored: `differential` with the scalar type of the
+// gradient's memory.
 static const spyi_type *spyi_stored_type(spyi_attempt *a, const spyi_type *differential,
                                          const spyi_value *v) {
     const spyi_type *inner = differential, *held = v->type;
@@ -65,7 +66,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
     if (a->constant && !pair) return true;
     if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_KIND_RESULT &&
         a->values->items[pair].direction == SPY_DIRECTION_OUT)
-        return true; // it takes what there is
+        return true; // a spy_result accepts that there is no gradient
     if (!leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
                        leaf->type->display);
@@ -90,9 +91,10 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
                                backward ? SPYI_ROLE_ADDED : SPYI_ROLE_WRITTEN, both ? "grad_out" : "grad"));
 }
 
-// >>tensors that are taken whole
+// >>tensors that are passed whole
 
-// A gradient that the function reads or writes by itself: memory to be tracked, without a field of its own.
+// Adds a leaf for a gradient that the function itself reads or writes. It has no field; it is there for
+// barriers.
 static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value, bool reads, bool writes) {
     const spyi_leaf *of = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[value];
@@ -158,15 +160,15 @@ static bool spyi_has_role(const spyi_bound *b, spyi_role role, const char *below
     return false;
 }
 
-// Whether the function gets memory that a derivative of its own may add to.
+// Returns whether the function gets memory to which a derivative written by the user may add.
 static bool spyi_writes_inside(const spyi_bound *b) {
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].untracked || b->leaves[i].writes) return true;
     return false;
 }
 
-// Whether some view of a [CudaKernel] has a gradient beside its tensor: the function reads and adds to it by itself, and only
-// it knows which views are its outputs.
+// Returns whether some DiffTensorView of a [CudaKernel] has a gradient. The function itself reads it or adds
+// to it, and only the function knows which views are its outputs.
 static bool spyi_views_gradients(const spyi_attempt *a) {
     for (uint32_t i = 0; i < a->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &a->bound.leaves[i];
@@ -177,7 +179,7 @@ static bool spyi_views_gradients(const spyi_attempt *a) {
     return false;
 }
 
-// Takes `why`, Slang's reason.
+// Sets the reason that the function has no derivative. Frees `why`, the reason that Slang gives.
 static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature, spyi_text *why) {
     static const struct {
         const char *side, *expected, *got, *call;

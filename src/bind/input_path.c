@@ -1,9 +1,10 @@
-// Paths of shader parameters: "params.lights[2].color" is an input of a kernel or module, or a part of an input's plain data.
+// Finds shader parameters by their path: "params.lights[2].color" is an input of a kernel or module, or a
+// part of an input's plain data.
 #include "bind/inputs.h"
 
-#define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u // the limit for fields of a struct argument, too
 
-// One step further into plain data; false: there is no such part.
+// Goes one step of the path (.field or [index]) into plain data. Returns false when there is no such part.
 static bool spyi_step_into(spyi_found *at, const char **path) {
     const spyi_type *type = at->type;
     if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
@@ -41,7 +42,7 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
     return true;
 }
 
-// From T[] to an element, all of which are the input behind it.
+// Goes from an unsized array T[] to one of its elements. The input behind T[] stands for all elements.
 static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
     char *end = NULL;
     if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
@@ -76,7 +77,6 @@ SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool p
     return false;
 }
 
-// Whether its parts follow as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
 }
@@ -85,7 +85,8 @@ SPYI_FN bool spyi_is_parted(const spyi_type *type) {
 
 #define SPYI_NEAR_INPUTS 3
 
-// Up to three paths that resemble a wrong one, or all of a few.
+// Adds up to three paths of inputs that resemble a wrong path; without any, adds the fields of the input with
+// which the path begins.
 static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
     const char *names[SPYI_NEAR_INPUTS];
     uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
@@ -98,7 +99,7 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         globals++;
         if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
             input->type->field_count) {
-            spyi_text_clear(&fields); // parts come after what they are parts of
+            spyi_text_clear(&fields); // the inputs list a parent before its parts
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
                 spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);

@@ -1,8 +1,8 @@
-// One value to one leaf, as the value's kind says.
+// Binds one value to one leaf by the functions of the value's kind.
 #include "bind/internal.h"
 #include "data/bounds.h"
 
-// Why the kind does not take it.
+// Sets the reason why the kind does not take the value, and returns false.
 static bool spyi_kind_refuses(spyi_attempt *a, const spyi_leaf *leaf, const spyi_value *v,
                               spyi_fitting *fitting) {
     const char *takes = leaf->kind->run->traits & SPYI_TRAIT_VALUE
@@ -14,7 +14,8 @@ static bool spyi_kind_refuses(spyi_attempt *a, const spyi_leaf *leaf, const spyi
     return false;
 }
 
-// A value that the function does not get as one of its own type: the kernel says names of slangpy for it.
+// Completes a leaf that is not a value of the parameter's own type: the kernel needs slangpy's Slang modules
+// for it.
 static bool spyi_bind_library(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v) {
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
     leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);

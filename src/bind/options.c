@@ -1,4 +1,5 @@
-// Options of a call: checked and signed at each call, copied when a plan is made, kept by prepared calls.
+// Options of a call: each call checks them and adds them to its key, a plan copies them, and prepared calls
+// keep them.
 #include "bind/options.h"
 #include "data/fit.h"
 
@@ -45,7 +46,7 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         spyi_text_add(error, "its options: %s", problem);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind
+    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind is 255
     good =
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
@@ -78,7 +79,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// A number as Slang reads it, with all its bits, in the type that the module has declared for it.
+// Writes the Slang declaration of a constant, in the type that the module has declared for it and with all
+// bits of the number.
 static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
                                      spyi_text *error) {
     const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
@@ -89,7 +91,7 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
                       c->name);
         return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
     }
-    // The union holds 64 bits of the number's own family.
+    // The union `value` holds a double, an int64_t or a uint64_t.
     spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
                      : c->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
                                                    : SPY_DTYPE_UINT64;

@@ -1,36 +1,38 @@
-// What a call's options say to its kernel, checked and copied.
+// The options of a call that its kernel depends on.
 #ifndef SPYI_OPTIONS_H
 #define SPYI_OPTIONS_H
 
 #include "bind/describe.h"
 
+// The options that a plan keeps.
 typedef struct spyi_options {
-    char *prelude; // with the constants' declarations before it
+    char *prelude; // Slang text: the declarations of the constants, then the caller's prelude
     char **conformances;
     uint32_t conformance_count;
-    uint32_t threads[3]; // of a group; 0: chosen
-    spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
-    uint32_t count_rank; // of thread_count
+    uint32_t threads[3]; // size of a thread group; 0: the library chooses
+    spy_shape group;     // call_group_shape, aligned at the last dimension; rank 0: none
+    uint32_t count_rank; // rank of thread_count
     spy_call_mode mode;
     bool deterministic;
 } spyi_options;
 
-// Options with all that they point to, for calls that are made later. All zero: none.
+// A copy of options with all that they point to, for later calls. All zero: no options.
 typedef struct spyi_kept_options {
     spy_call_options options;
-    spy_packed *constants, *globals; // their lists, as structs
+    spy_packed *constants, *globals; // copies of the two lists, as structs
     bool given;
 } spyi_kept_options;
 
-// Options that say nothing.
+// Returns whether the options are NULL or all zero.
 SPYI_FN bool spyi_options_are_plain(const spy_call_options *options);
-// Checks options and appends to the key what kernels depend on; copies them for a plan.
+// Checks the options and appends to the key what kernels depend on.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
                                          spyi_text *error);
+// Copies the options of `values` for a plan.
 SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
-// A copy of options (NULL: none) that outlives the caller's; freed whether this fails or not.
+// Copies options (NULL: none) for later calls. spyi_kept_free() must be called even if this fails.
 SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
                                      spyi_text *error);
 SPYI_FN void spyi_kept_free(spyi_kept_options *kept);

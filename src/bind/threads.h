@@ -1,16 +1,16 @@
-// The threads of a dispatch: an explicit number of them.
+// The threads of a dispatch, whose number the caller gives.
 #ifndef SPYI_THREADS_H
 #define SPYI_THREADS_H
 
 #include "module/module.h"
 
 typedef struct spyi_threads {
-    uint32_t count[3]; // in x, y, z
-    uint32_t group[3];
+    uint32_t count[3];        // threads in x, y, z
+    uint32_t group[3];        // threads of a group in x, y, z
     bool guarded;             // threads beyond the count do nothing
-    const spy_tensor *counts; // group counts that the GPU reads when it runs; NULL: `count` says
-    uint64_t counts_at;       // byte of the first in its storage
-    bool shader;              // the function is an entry point with [numthreads], and runs as it is
+    const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL: `count` is used
+    uint64_t counts_at;       // byte offset of the first group count in that tensor's storage
+    bool shader;              // the function is an entry point with [numthreads] and runs as it is
 } spyi_threads;
 
 #endif // SPYI_THREADS_H

@@ -1,4 +1,5 @@
-// Host arrays: one value lies in the parameter block; what is run over goes through a temporary tensor.
+// Host arrays. An array that is one value lies in the parameter block. An array that is run over is copied to
+// and from a temporary tensor.
 #include "data/tensor.h"
 #include "kinds/internal.h"
 
@@ -44,7 +45,7 @@ static const char *spyi_upload_host(const spyi_leaf *leaf, const spyi_value *val
 
 static const spyi_kind_build spyi_upload_build = {
     NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_array_bind makes such leaves
+}; // spyi_array_bind gives a leaf this kind
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
                                                    SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_upload_memory };
@@ -66,7 +67,7 @@ static bool spyi_array_bind(spyi_fitting *fitting, const spyi_value *value, spyi
         return true;
     }
     spyi_leaf_set_kind(leaf,
-                       &spyi_upload_kind); // converted while it is uploaded, or when the kernel stores it
+                       &spyi_upload_kind); // the upload, or the kernel's store, converts the scalars
     const spyi_type *scalar = stored ? value->type : leaf->type;
     while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
     leaf->element = spyi_type_scalar(fitting->types, scalar->scalar);

@@ -1,13 +1,14 @@
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
-// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes. Typed buffers have no such
-// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out. A
-// ConstantBuffer<T> that is an element of an unsized array is a tensor's address alone.
+// Tensors for parameters of type (RW)StructuredBuffer<T>, (RW)ByteAddressBuffer and (RW)Buffer<T>. They are
+// bound; on CUDA, which has no bindings, each is a field of an address and a number of elements, or of bytes.
+// Typed buffers have no such form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return
+// nothing, and leaves their stores out. A ConstantBuffer<T> that is an element of an unsized array is passed
+// as a tensor's address.
 #include "kinds/internal.h"
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool typed, texels, writes; // its elements have a type; they are texels
-    bool one;                   // it is the address of one element
+    bool typed, texels, writes; // elements have a type T; they are texels; kernels may write them
+    bool one;                   // the buffer is the address of one element
 } spyi_buffer_families[] = {
     { "StructuredBuffer", true, false, false, false },
     { "RWStructuredBuffer", true, false, true, false },
@@ -54,7 +55,7 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     return true;
 }
 
-// What the device says to the elements of a typed buffer.
+// Checks that the device has texels of this format and can bind a typed buffer of `size` bytes.
 static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *limits, uint64_t size,
                                      spyi_text *error) {
     const spyi_type *texel = leaf->element;
@@ -71,7 +72,7 @@ static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *l
     return false;
 }
 
-// Fills the field of what is not bound.
+// Checks the tensor, and fills its field if it has one.
 static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor;
     const spyi_limits *limits = &t->object.device->base->limits;
@@ -109,7 +110,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-// Fields of what is bound have no bytes.
+// A bound buffer has no bytes in the parameter block.
 static uint32_t spyi_buffer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
     offsets[0] = 0;
     return leaf->binds ? 0 : 1;

@@ -1,4 +1,4 @@
-// Host bytes of one value, in C's layout: they lie in the parameter block in the device's.
+// Host bytes: one value in C's layout, which is converted to the device's layout in the parameter block.
 #include "kinds/internal.h"
 
 static bool spyi_bytes_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {

@@ -1,4 +1,4 @@
-// call_id and thread_id: where the element is in the call.
+// The arguments call_id and thread_id, which tell a function which element of the call it computes.
 #include "kinds/internal.h"
 
 static bool spyi_call_id_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {

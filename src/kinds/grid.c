@@ -1,4 +1,4 @@
-// grid: coordinates of a shape that the argument itself brings, with offset and stride.
+// The argument grid: coordinates in a shape that the argument has, with an offset and a stride.
 #include "kinds/internal.h"
 
 static bool spyi_fits_int(int64_t value) {
@@ -53,7 +53,7 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
     (void)error;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
-        // A size of 1 that the call stretches is the same for all elements, as with any argument.
+        // A size of 1 may be broadcast: then all elements get the same coordinate, so the stride is 0.
         out[leaf->batch_rank + d] = desc->shape.dims[d] == 1 ? 0
                                     : desc->stride.rank      ? (int32_t)desc->stride.dims[d]
                                                              : 1;

@@ -1,5 +1,6 @@
-// ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers: bound too, wherever this kernel has their parts. An array without a
-// size is a field: an address, which the device fills in, and a count.
+// Parameters that are given by their parts. ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers are
+// bound, wherever the kernel has their parts. An array T[] without a size is a field of an address, which the
+// device fills in, and a number of elements.
 #include "kinds/internal.h"
 
 // >>ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers

@@ -1,36 +1,41 @@
-// The kinds, as the other rooms ask for them: by a parameter's type, or by name where a parameter has no other.
+// How other rooms find the kind of a value: by the parameter's type, by the value, or by the kind's name.
 #ifndef SPYI_KINDS_H
 #define SPYI_KINDS_H
 
 #include "kinds/kind.h"
 
 // parameter.c
-// The kind that passes the value to a parameter of a type: the value's own, one for such parameters, or one for such values.
-// NULL: it has parts.
+// Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, else the
+// kind for such parameters, else the kind for such values. NULL: the value is given by its parts.
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
-// ... that passes a tensor whole, or an address, to a parameter of a type of its own; NULL: there is none.
+// Returns the kind that passes a tensor whole, or an address, to a parameter such as RWTensor<T, D> or T*.
+// NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// ... of a number, host data, a tensor by element or a result, whatever the parameter is.
+// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL:
+// it is none of these.
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
-// The kind of an output that is not computed, as a backward call wants its gradient alone.
+// Returns the kind of an output that a backward call does not compute, because it needs only the output's
+// gradient.
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
-// The kind of what is given by parts: ConstantBuffer<T> and ParameterBlock<T> parameters, arrays of buffers, and T[] itself.
+// Returns the kind of a parameter that is given by its parts: ConstantBuffer<T>, ParameterBlock<T>, an array
+// of buffers, or T[].
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
-// The kind by which a recipe knows it: its name, and what is true of it. NULL: there is none, or it is an argument's own, which its
-// value tells (spyi_value.custom).
+// Returns the kind that a recipe means by this name, traits and field_op. NULL: there is none, or it is a
+// custom argument's own kind, which is in spyi_value.custom.
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
-// What a parameter of a type of its own takes, for messages; NULL: it is none. `rules` may be NULL where only that is asked.
+// Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by
+// this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
 // system.c
-// An argument for a parameter that the system fills.
+// Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 
-// number.c and array.c: what packing a block calls for the commonest kinds, without their tables
-SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg,
-                              uint8_t *out); // false: it does not fit
-SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // likewise
+// number.c and array.c: these write the commonest kinds into the block without a look at their tables. They
+// return false when the value does not fit.
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out);
+SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out);
 SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 #endif // SPYI_KINDS_H

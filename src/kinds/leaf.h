@@ -1,4 +1,5 @@
-// A leaf: a place where the kernel loads or stores. A number or tensor is one leaf; a struct given by fields is one for each.
+// A leaf is a value that the kernel loads or stores as one. A number or tensor is one leaf; a struct that is
+// given by fields has one leaf for each of them.
 #ifndef SPYI_LEAF_H
 #define SPYI_LEAF_H
 
@@ -7,56 +8,58 @@
 // What a leaf is to its call: a value, or another leaf's gradient.
 typedef enum spyi_role {
     SPYI_ROLE_VALUE,
-    SPYI_ROLE_READ,    // of an output going backward, of an input in forward mode
-    SPYI_ROLE_ADDED,   // of an input going backward: each element of the call adds to it
-    SPYI_ROLE_WRITTEN, // of an output in forward mode
-    SPYI_ROLE_INSIDE   // of a tensor that is taken whole: the function goes there by itself
+    SPYI_ROLE_READ,    // gradient of an output in a backward call, or of an input in forward mode
+    SPYI_ROLE_ADDED,   // gradient of an input in a backward call: each element of the call adds to it
+    SPYI_ROLE_WRITTEN, // gradient of an output in forward mode
+    SPYI_ROLE_INSIDE   // gradient of a tensor passed whole: the function itself reads or writes it
 } spyi_role;
 
+// Bits of spyi_leaf.whole_grads.
 #define SPYI_WHOLE_LOADS 1u
 #define SPYI_WHOLE_STORES 2u
 
 typedef struct spyi_leaf {
-    uint32_t traits;          // of its kind: SPYI_TRAIT_...; a copy, since every call asks
-    uint32_t value;           // index of its value
+    uint32_t traits;          // SPYI_TRAIT_...; a copy of the kind's, because every call reads them
+    uint32_t value;           // index of its spyi_value
     char *path;               // "x", "light.color", "_result"
-    const spyi_type *type;    // of the variable in the kernel
-    const spyi_type *element; // as elements lie in device memory
-    const spyi_type *packed;  // the element with its consumed dimensions, when these are contiguous
+    const spyi_type *type;    // type of the variable in the kernel
+    const spyi_type *element; // type of an element in device memory
+    const spyi_type *packed;  // type of the element with its consumed dimensions, when these are contiguous
     bool in, out;
-    bool splat;                // a number for a whole vector or matrix
-    uint32_t batch_rank;       // leading dimensions, run over by the kernel
-    uint8_t map[SPY_MAX_RANK]; // kernel dimension of each
-    uint32_t consumed;         // trailing dimensions, part of one value
+    bool splat;                // one number stands for each component of a vector or matrix
+    uint32_t batch_rank;       // number of leading dimensions, which the kernel runs over
+    uint8_t map[SPY_MAX_RANK]; // kernel dimension of each leading dimension
+    uint32_t consumed;         // number of trailing dimensions, which are part of one value
+    // The sizes that the trailing dimensions must have; -1: any size.
     int64_t consumed_dims[SPY_MAX_RANK];
-    const spyi_value_kind *kind;      // what is there; the next four are its own
-    uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
-    bool reads, writes;               // anywhere in the memory of a tensor that the function gets itself
-    bool untracked;                   // memory that we do not know of
-    bool texels;                      // the buffer that it is bound to is a typed one
-    bool binds;                       // its field is a parameter of the entry point, bound to its tensor
-    const char *kind_type;            // Slang type that it says, interned
-    uint32_t site; // number of function and path in messages about indices; 0: they are not checked
+    const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
+    uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
+    bool reads, writes;               // a tensor passed whole: the function may read, write it anywhere
+    bool untracked;                   // the function may reach memory that the library cannot track
+    bool texels;                      // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
+    bool binds;                       // it is bound to a parameter of the entry point
+    const char *kind_type;            // Slang type of a tensor passed whole, interned; or NULL
+    uint32_t site; // number of function and path for messages about bad indices; 0: they are not checked
     spyi_role role;
-    uint32_t value_leaf; // of a gradient: the leaf that it belongs to
-    uint32_t grads[2];   // leaves of its gradients: read, and added to or written; 0: none
-    uint8_t whole_grads; // a tensor taken whole with gradients: SPYI_WHOLE_LOADS and _STORES ask for them
-    bool paired;         // ... its gradient was given by itself
-    spy_call_mode mode;  // ... of the call
-    bool param_in, param_out;      // how the function takes it, when the call computes gradients
-    const spyi_type *differential; // ... its T.Differential; NULL: it has none
+    uint32_t value_leaf; // of a gradient: index of the leaf of its value
+    uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0: none
+    uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
+    bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
+    spy_call_mode mode;  // a tensor passed whole with gradients: the call's mode
+    bool param_in, param_out;      // the parameter's direction in the function's declaration
+    const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL
 } spyi_leaf;
 
-// Makes the leaf one of a kind.
+// Sets the leaf's kind and its traits.
 SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
-// Whether a leaf lies in device memory; else it travels in the block.
+// Returns whether the kernel loads or stores the leaf in device memory by element.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
-// Whether it is a tensor that a kind passes whole.
+// Returns whether the leaf is a tensor that is passed whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
-// The first of the dimensions that the leaf's type takes whose size in the value is not the one that it must be. Gives
-// leaf->consumed: all of them fit.
+// Returns the first consumed dimension whose size in the value differs from consumed_dims, or leaf->consumed
+// when all agree.
 SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value);
-// Whether several neighbours of this leaf can be loaded as one vector.
+// Returns whether several neighbouring elements of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
 #endif // SPYI_LEAF_H

@@ -1,11 +1,12 @@
-// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number,
-// which the kernel spreads; in a uniform buffer, which the user's code lays out, the number stands for each component.
+// Numbers, which lie in the parameter block converted to the parameter's scalar type. One number can be given
+// for a vector or matrix: the kernel copies it to each component. In a uniform buffer, which the user's code
+// lays out, it is written once for each component.
 #include "data/scalars.h"
 #include "kinds/internal.h"
 
 SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
     spy_dtype from = arg->dtype, to = leaf->element->scalar;
-    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
+    if (SPYI_LIKELY(from == to)) { // no conversion; the device's bool is wider, see below
         float f;
         double d;
         switch (to) {
@@ -18,12 +19,12 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
             memcpy(out, &d, sizeof d);
             return true;
         case SPY_DTYPE_INT32:
-        case SPY_DTYPE_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        case SPY_DTYPE_UINT32: memcpy(out, &arg->value.u, 4); return true; // hosts are little-endian
         default: break;
         }
     }
     uint8_t host[8];
-    // The union holds 64 bits of the number's own family.
+    // The union `value` holds a double, an int64_t or a uint64_t.
     spy_dtype wide = arg->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
                      : arg->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
                                                      : SPY_DTYPE_UINT64;
@@ -62,7 +63,7 @@ static void spyi_number_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a number for %s", leaf->type->display);
 }
 
-// >>a number for each component of a vector or matrix
+// >>one number, written for each component of a vector or matrix
 
 static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     size_t count = leaf->type->rows * leaf->type->columns;
@@ -75,7 +76,7 @@ static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, vo
 
 static const spyi_kind_build spyi_filling_build = {
     NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_number_bind makes such leaves
+}; // spyi_number_bind gives a leaf this kind
 static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
@@ -100,7 +101,7 @@ static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spy
     spyi_fit fit;
     if (leaf->out) {
         if (type->kind != SPYI_TYPE_SCALAR ||
-            type->scalar != value->type->scalar) { // enums are their integers
+            type->scalar != value->type->scalar) { // an enum has the scalar type of its integers
             spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
             return false;
         }

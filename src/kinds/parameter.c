@@ -1,13 +1,14 @@
-// From a parameter's type and an argument to the kind that passes one to the other.
+// Finds the kind that passes a value to a parameter.
 #include "kinds/internal.h"
 
-// The kinds for parameters of types of their own.
+// Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
     spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
     spyi_whole_kind_of,   spyi_view_kind_of,   spyi_buffer_kind_of,
 };
 
-// The kind for parameters of a type, and what they take; NULL: it is no such type.
+// Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
+// when there is none.
 static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, const spyi_rules *rules,
                                                        const char **takes) {
     const spyi_value_kind *found = NULL;
@@ -59,7 +60,7 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
     return takes;
 }
 
-// >>kinds by name, which several share: an array is passed in one way or another
+// >>kinds by name. Several kinds may share a name; their traits and field_op tell them apart.
 
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op) {
     return strcmp(kind->name, name) == 0 && kind->run->traits == traits && kind->run->field_op == field_op;

@@ -1,9 +1,10 @@
-// wang_hash and rand_float: a sequence of random numbers for each element.
+// The arguments wang_hash and rand_float: a sequence of random numbers for each element of the call.
 #include "kinds/internal.h"
 
-// What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
+// The argument keeps these in its dims: the sequence's start, the number of warm-up steps, and the bits of
+// the floats low and high.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
-enum { SPYI_RANDOM_GARBAGE = -1 }; // in place of a warm-up: the desc was not zeroed
+enum { SPYI_RANDOM_GARBAGE = -1 }; // value of the warm-up: the spy_random_desc is not valid
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
@@ -86,7 +87,8 @@ static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL };
 static const spyi_value_kind spyi_random_kind = { "rand_float", &spyi_random_build, &spyi_random_run };
 
-// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013); slang/slangpy_random.slang has it for the GPU.
+// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013).
+// slang/slangpy_random.slang has the same function for the GPU.
 static uint32_t spyi_wang_hash(uint32_t seed) {
     seed = (seed ^ 61u) ^ (seed >> 16);
     seed *= 9u;
@@ -101,7 +103,7 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     float range[2];
     uint32_t bits[2], seed = 2640457667u;
     const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
-    bool hash = !desc || problem || !desc->raw_seed; // an unset bool must not be looked at
+    bool hash = !desc || problem || !desc->raw_seed; // after a problem, raw_seed may be uninitialized
     if (desc && !problem && (desc->seed || desc->explicit_seed)) seed = desc->seed;
     range[0] = low;
     range[1] = high;

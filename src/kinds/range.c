@@ -1,7 +1,8 @@
-// range: start, start + step, ... along one dimension, as numpy's arange.
+// The argument range: the numbers start, start + step, ... along one dimension, as numpy's arange.
 #include "kinds/internal.h"
 
-// What the argument keeps in its dims: the number of elements, then start and step. -2 elements: something is wrong.
+// The argument keeps these in its dims: the number of elements, start, step. A number of -2 says that they
+// are not valid.
 enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
 
 static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
@@ -35,17 +36,17 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     (void)leaf;
     (void)error;
     out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
-    // A single one that the call stretches is the same for all elements, as with any size of 1.
+    // A range of one element may be broadcast: then all elements get the same number, so the step is 0.
     out[1] = value->arg->dims[SPYI_RANGE_COUNT] == 1 ? 0 : (int32_t)value->arg->dims[SPYI_RANGE_STEP];
     return true;
 }
 
 static const spyi_kind_build spyi_range_build = {
     spyi_range_bind,
-    NULL, // settle: its sizes are known
+    NULL, // settle: the leaf does not depend on the call's rank
     spyi_range_field,
     spyi_range_load,
-    NULL, // takes: it goes by the argument
+    NULL, // takes: the kind depends on the argument alone
     NULL, // type_name
 };
 static const spyi_kind_run spyi_range_run = {
@@ -54,7 +55,7 @@ static const spyi_kind_run spyi_range_run = {
     SPYI_AGAIN_NEVER,
     spyi_range_describe,
     spyi_range_pack,
-    NULL, // match: its number of elements is the call's
+    NULL, // match: its number of elements is that of the recorded call
     NULL, // expected
     NULL, // stop_adding
     NULL, // addresses

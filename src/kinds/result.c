@@ -1,16 +1,17 @@
-// Results: a new tensor, one value that returns to host memory, and an output that is not computed.
+// Three kinds of output: one value that returns to host memory, a new tensor, and an output that is not
+// computed.
 #include "data/tensor.h"
 #include "kinds/internal.h"
 
 // >>one value that returns to host memory
 
-// Where the caller wants it.
+// Returns the host memory where the caller wants the value.
 static void *spyi_readback_place(const spyi_value *value) {
     return value->kind == SPY_ARG_KIND_RESULT ? (void *)value->arg->value.result->data
                                               : value->arg->value.out;
 }
 
-// Its memory is the device's, of which it has got a place.
+// Writes the value of an inout argument to made->place, which lies in the device's readback memory.
 static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made,
                                      spyi_text *error) {
     if (!leaf->in) return SPY_OK;
@@ -42,7 +43,7 @@ static const char *spyi_readback_host(const spyi_leaf *leaf, const spyi_value *v
 
 static const spyi_kind_build spyi_readback_build = {
     NULL, NULL, NULL, NULL, NULL, NULL
-}; // other kinds make such leaves
+}; // spyi_kind_return gives a leaf this kind
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
@@ -59,7 +60,7 @@ SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
 
 // >>a new tensor
 
-// What goes in is one value; whether an output is one, too, is known once the call's rank is.
+// An inout argument is one value. For an output spyi_new_settle decides, which knows the call's rank.
 static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *scalar = leaf->type;
     size_t count = 1;

@@ -1,4 +1,5 @@
-// What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
+// Values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID,
+// SV_GroupIndex.
 #include "kinds/internal.h"
 
 static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
@@ -9,7 +10,7 @@ static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spy
            (type->scalar == SPY_DTYPE_INT32 || type->scalar == SPY_DTYPE_UINT32);
 }
 
-// The kernel's own parameters are uint3.
+// `name` is a parameter of the kernel, of type uint3.
 static void spyi_system_load(const spyi_leaf *leaf, const char *name, spyi_text *out) {
     spyi_text_add(out, "%s(%s.%.*s)", spyi_spell(leaf->type), name, (int)leaf->type->columns, "xyz");
 }

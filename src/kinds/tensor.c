@@ -1,7 +1,9 @@
-// Tensors by element: the kernel walks through the tensor's memory, and the function gets one element after another.
+// Tensors by element: the kernel loads and stores the tensor's elements, and each call of the function gets
+// one of them.
 #include "kinds/internal.h"
 
-// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
+// Returns the end of a message: why the scalars of an array or tensor do not fit the parameter, and what to
+// do. "" when the scalar types are not the reason.
 static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
     const spyi_type *inner = leaf->type, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
@@ -22,7 +24,6 @@ static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, c
     return text;
 }
 
-// Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *v, spyi_leaf *leaf, spyi_fit *fit) {
     char why[192];
     bool host = v->kind == SPY_ARG_KIND_ARRAY, stored = leaf->out && !leaf->in && fitting->result;

@@ -1,4 +1,4 @@
-// One value: its sizes, where it ends, and its text in messages.
+// Functions of one value: its sizes, the index behind it, and its text in messages.
 #include "kinds/kind.h"
 
 SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {

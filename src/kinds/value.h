@@ -1,4 +1,5 @@
-// What an argument is: one value. Values lie in the order in which arguments are written, a struct before its fields.
+// A value describes one argument, or one field of an argument. Values lie in the order of the arguments, a
+// struct before its fields.
 #ifndef SPYI_VALUE_H
 #define SPYI_VALUE_H
 
@@ -7,31 +8,32 @@
 typedef struct spyi_value_kind spyi_value_kind;
 
 typedef struct spyi_value {
-    const spy_arg *arg; // where its data is; NULL in the copies that compile threads use
-    const char *name;   // NULL: by position
+    const spy_arg *arg; // has the data; NULL in the copies that compile threads use
+    const char *name;   // NULL: given by position
     uint8_t kind;       // spy_arg_kind
     uint8_t direction;  // spy_direction
-    uint8_t rank;       // tensors and host arrays
+    uint8_t rank;       // of tensors, host arrays and custom values
     uint8_t map_count;
-    bool whole;           // an explicit mapping of no dimensions
-    bool one_value;       // ... of a value that is run over where no overload takes it whole
-    uint32_t child_count; // struct: its fields, which follow
-    uint32_t size;        // SPY_ARG_KIND_DATA: bytes
+    bool whole;           // spy_map() without dimensions, or spy_map_value(): all of it is one value
+    bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
+    uint32_t child_count; // of a struct: number of its fields, which follow
+    uint32_t size;        // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
-    const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
-    const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
+    const spyi_type *type; // type of a number, or of the elements of a tensor or host array
+    const int64_t *dims;   // sizes; -1, in custom values only: any size
     spy_tensor *tensor;
-    const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM
-    // In calls that compute gradients: the numbers of a tensor's gradients, which are values behind all arguments; 0: none.
+    const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
+    // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all
+    // arguments; 0: none.
     uint32_t grads[2];
 } spyi_value;
 
-// The sizes of a tensor or host array; rank 0 of any other value.
+// Returns the value's rank and sizes; rank 0 for values without dimensions.
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value);
-// Index of the value after this one and its fields.
+// Returns the index of the first value behind this one and its fields.
 SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index);
-// "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
+// Writes the value for messages: "float3 tensor (480, 640)", "int number", "struct of 2 fields".
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
 
 #endif // SPYI_VALUE_H

@@ -1,7 +1,8 @@
-// Tensors for TensorView<T> and DiffTensorView<T>, the parameters of [CudaKernel] functions. Slang has them for CUDA alone, in
-// a fixed layout, with 32-bit strides in bytes and room for 5 dimensions. The components of a T that is a vector or matrix
-// are the last dimensions, whether the tensor's elements are such or its own last dimensions feed them. A DiffTensorView has
-// a second view behind the first: of the tensor's gradient, or all zero.
+// Tensors for TensorView<T> and DiffTensorView<T>, the parameters of [CudaKernel] functions. Slang has them
+// for CUDA alone, in a fixed layout, with 32-bit strides in bytes and room for 5 dimensions. If T is a vector
+// or matrix, its components are the last dimensions of the view, whether they are the tensor's element type
+// or the tensor's last dimensions. A DiffTensorView holds a second view behind the first: that of the
+// tensor's gradient, or zeros.
 // Source: `struct TensorView` in Slang's embedded CUDA prelude; slang-torch's make_tensor_view in its embedded torch prelude.
 #include "kinds/internal.h"
 
@@ -35,7 +36,8 @@ static bool spyi_view_bind(spyi_fitting *fitting, const spyi_value *value, spyi_
     return true;
 }
 
-// Dimensions of the element that are the tensor's own: components of a vector, rows and columns of a matrix.
+// Writes the sizes that the tensor's element type adds to the view's dimensions: the components of a vector,
+// the rows and columns of a matrix. Returns how many there are.
 static uint32_t spyi_view_components(const spyi_type *type, uint32_t sizes[2]) {
     if (type->kind == SPYI_TYPE_VECTOR) {
         sizes[0] = type->columns;

@@ -1,8 +1,9 @@
-// Tensors that are passed whole to Tensor<T, D> and its sisters: what feeds which of them, and their text in the kernel.
-// whole_fill.c fills their fields.
+// Tensors that are passed whole to Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...: which tensors fit such
+// a parameter, and their text in the kernel. whole_fill.c fills their fields.
 #include "kinds/internal.h"
 
-// What an argument becomes for a parameter of these types, and what the kernel may do with it.
+// For each parameter type: the type that a tensor is passed as, whether the kernel may read or write it, and
+// which of these accesses have gradients (SPYI_WHOLE_LOADS, SPYI_WHOLE_STORES).
 static const struct spyi_family {
     const char *parameter, *passed;
     bool reads, writes;
@@ -65,7 +66,8 @@ static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
     else spyi_text_add(out, "%s", leaf->kind_type);
 }
 
-// A tensor of more dimensions than the parameter is run over: each element of the call gets its own part.
+// A tensor with more dimensions than the parameter is run over: each element of the call gets the tensor of
+// its trailing dimensions.
 static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     if (leaf->batch_rank == 0) {
         spyi_text_add(out, "%s", at->field);

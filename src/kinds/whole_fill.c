@@ -1,5 +1,5 @@
-// The field of a tensor that is passed whole: the tensor as Slang has it, its gradients behind it, and the strides of the
-// dimensions that it is run over.
+// Fills the field of a tensor that is passed whole: the tensor in the layout of slangpy_tensor.slang, its
+// gradients in the same layout, and the strides of the dimensions that it is run over.
 #include "data/bounds.h"
 #include "kinds/internal.h"
 
@@ -7,7 +7,8 @@ SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf) {
     return leaf->whole_grads == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES) ? 3 : leaf->whole_grads ? 2 : 1;
 }
 
-// How many scalars of the tensor one element of the parameter takes; 0: they do not lie next to each other.
+// Returns how many elements of the tensor's memory make one element of the parameter, or 0 when they are not
+// contiguous.
 static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     int64_t pack = 1;
     uint32_t outer = t->shape.rank;
@@ -21,7 +22,8 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-// One tensor as Slang has it: address, offset, site, sizes, strides. `element`: bytes.
+// Writes one tensor: address (8 bytes), offset, site, sizes, strides (4 bytes each). `element`: bytes of one
+// element.
 static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
                            uint8_t *out, spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
@@ -53,7 +55,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
     return true;
 }
 
-// The gradients that a call of the leaf's mode uses; NULL: none.
+// Returns the gradient `which` if a call of the leaf's mode uses it, else NULL.
 static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
     bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
     uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
@@ -88,7 +90,7 @@ SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, voi
     return true;
 }
 
-// Each part begins with its address.
+// The tensor and each gradient begin with their address.
 SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     for (uint32_t i = 0; i < parts; i++) offsets[i] = i * size;

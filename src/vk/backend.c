@@ -1,7 +1,7 @@
-// The Vulkan backend's table.
+// The function table of the Vulkan backend.
 #include "vk/internal.h"
 
-// In the order of struct spyi_backend; work in that of spyi_work_number.
+// The members are in the order of struct spyi_backend, the functions for work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_vk_table = {
     "vulkan",
@@ -29,7 +29,7 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    NULL, // no graphs: command buffers are recorded anew
+    NULL, // from here on: no graphs, because each submission records its command buffer anew
     NULL,
     NULL,
     NULL,

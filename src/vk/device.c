@@ -1,5 +1,5 @@
-// The device: made with the features of features.c, or an engine's; its limits; results of Vulkan calls as
-// errors.
+// Makes the VkDevice with the features of features.c, or uses an engine's; finds its limits; turns results of
+// Vulkan calls into errors.
 #include "vk/internal.h"
 
 SPYI_FN const char *spyi_vk_result_name(VkResult result) {
@@ -47,8 +47,8 @@ static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
     }
 }
 
-// The kernels of the batches that had not finished, for the error of a lost device. They are alive: only
-// kernels that no unfinished work uses may be destroyed.
+// Adds the kernels of unfinished batches to the error of a lost device. These kernels still exist, because
+// kernels that unfinished work uses may not be destroyed.
 static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
     uint32_t shown = 0;
@@ -138,7 +138,8 @@ static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// The engine's device has what it says: the required features, and the optional ones that it names.
+// Uses an engine's device. It is taken to have the required features, and the optional ones that the desc
+// names.
 static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine, spyi_text *error) {
     bool enabled[SPYI_VK_FEATURE_COUNT];
     uint32_t i, k;
@@ -182,7 +183,7 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
-// Fills the table of the device's functions. After an error there is no device.
+// Fills the table of the device's functions. After an error a device that the library made is destroyed.
 static spy_status spyi_vk_load_functions(spyi_vk_gpu *gpu, spyi_text *error) {
     const char *missing = NULL;
     PFN_vkDestroyDevice destroy;
@@ -203,7 +204,7 @@ static spy_status spyi_vk_load_functions(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_ERROR_NO_DEVICE;
 }
 
-// What typed buffers can have as elements.
+// Fills limits.texels: which elements typed buffers can have.
 static void spyi_vk_set_texels(spyi_vk_gpu *gpu) {
     uint32_t scalar, columns;
     for (scalar = 0; scalar < SPY_DTYPE_COUNT; scalar++) {
@@ -317,7 +318,7 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
     return SPY_OK;
 }
 
-// Also takes back a device that was made in part.
+// Also destroys a device of which only a part was made.
 SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_context *ctx = gpu->base.ctx;

@@ -1,20 +1,22 @@
-// Bringing one's own: recordings into an engine's command buffers, its semaphores, tensors over its buffers.
+// Works with an engine's own Vulkan objects: recordings into its command buffers, its semaphores, tensors
+// over its buffers.
 #include "vk/internal.h"
 
 // >>recordings
 //
-// An id is a serial number and, above it, a tag that tells one device's ids from another's. Recordings are reported in
-// the order in which they were begun, which is the order in which the engine submits them: the first in the list is the
-// oldest, and what waits for it has the lowest number.
+// The id of a recording is a serial number in the lower 48 bits, and a tag above it, which differs between
+// devices. The engine must submit recordings, and report them as executed, in the order in which they were
+// begun. The first one in the list is the oldest, and its work has the lowest batch numbers.
 
 #define SPYI_VK_SERIAL_BITS 48u
-#define SPYI_VK_MANY_RECORDINGS 64u // unfinished ones, at which the engine is asked whether it reports them
+#define SPYI_VK_MANY_RECORDINGS 64u // number of unreported recordings at which the log warns about them
 
 static void spyi_vk_note_recordings(spyi_vk_gpu *gpu) {
     gpu->base.held_from = gpu->first_recording != NULL ? gpu->first_recording->first : 0;
 }
 
-// Set when the first recording begins, so that a device without any takes no look at the clock.
+// The tag is made when the first recording begins, so that a device without recordings does not read the
+// clock.
 static uint64_t spyi_vk_make_tag(const spyi_vk_gpu *gpu) {
     uint64_t seed[2];
     seed[0] = (uint64_t)(uintptr_t)gpu;
@@ -30,7 +32,7 @@ static spyi_vk_recording *spyi_vk_new_recording(spyi_vk_gpu *gpu) {
     return recording;
 }
 
-// Our own work so far is submitted first, so that it comes before what the engine will submit.
+// Submits the open batch first, so that it comes before the work that the engine will submit.
 SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
                                            spyi_text *error) {
     spyi_vk_recording *recording;
@@ -73,7 +75,8 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     return SPY_OK;
 }
 
-// The host reads mapped memory without a further command, so the writes are made available to it here.
+// The host reads unified memory directly, without a copy, so the recording's writes must be made available to
+// it here.
 static void spyi_vk_recording_barrier(spyi_vk_gpu *gpu) {
     const spyi_vk_recording *recording = gpu->last_recording;
     if (recording->used && gpu->base.limits.unified_memory) spyi_vk_host_barrier(gpu, gpu->external);
@@ -95,7 +98,7 @@ SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// What is wrong with an id that is not that of the oldest recording.
+// Adds to the error what is wrong with an id that is not the id of the oldest recording.
 static void spyi_vk_explain_id(const spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
     const spyi_vk_recording *oldest = gpu->first_recording;
     unsigned long long serial = (unsigned long long)(id & (((uint64_t)1 << SPYI_VK_SERIAL_BITS) - 1));
@@ -164,7 +167,7 @@ SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text 
     return true;
 }
 
-// The queue is idle: nothing that was submitted uses their memory any more.
+// The caller has waited until the queue is idle, so no submitted work uses the memory of the recordings.
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
     spyi_vk_recording *next, *recording;
     if (gpu->first_recording != NULL) {

@@ -1,11 +1,10 @@
-// What kernels may use: the device features and extensions that we ask for, and the check of a kernel's
-// SPIR-V against those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the
-// GPU.
+// The device features and extensions that the library asks for, and the check that a kernel's SPIR-V needs
+// only enabled ones. Drivers do not check this: lavapipe computes anyway, NVIDIA's driver hung the GPU.
 #include "vk/internal.h"
 
 typedef struct spyi_vk_feature_entry {
     const char *name;
-    size_t offset; // of its VkBool32 in a spyi_vk_feature_set
+    size_t offset; // byte offset of its VkBool32 in a spyi_vk_feature_set
 } spyi_vk_feature_entry;
 
 static const spyi_vk_feature_entry spyi_vk_feature_entries[] = {
@@ -72,7 +71,7 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
 
 typedef enum spyi_vk_need {
     SPYI_VK_NEED_NOTHING,
-    SPYI_VK_NEED_FEATURE,  // `value` and `other`: spyi_vk_feature, one of them
+    SPYI_VK_NEED_FEATURE,  // `value` or `other`, both spyi_vk_feature, must be enabled
     SPYI_VK_NEED_SUBGROUP, // `value`: a VkSubgroupFeatureFlagBits
     SPYI_VK_NEED_FLOAT     // `value`: index of spyi_vk_adapter.float_controls
 } spyi_vk_need;
@@ -94,8 +93,8 @@ typedef struct spyi_vk_capability {
 #define SPYI_VK_CAP_FLOAT(number, name, index)                                                               \
     { number, SPYI_VK_NEED_FLOAT, index, 0, #name }
 
-// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not
-// listed is refused.
+// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". A
+// capability that is not listed is refused.
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
@@ -197,7 +196,7 @@ static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint3
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// Whether the NUL-terminated text in SPIR-V words (little-endian, at most `count` words) is `name`.
+// Returns whether the NUL-terminated text in SPIR-V words (little-endian, at most `count` words) is `name`.
 static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char *name) {
     size_t i;
     for (i = 0; i < count * 4; i++) {
@@ -210,7 +209,7 @@ static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char 
 
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
                                       spyi_text *error) {
-    // Of the enumerants that SPIR-V's text is made of, three matter here.
+    // Numbers of the SPIR-V specification: two instructions and an execution model.
     enum { ENTRY_POINT = 15, CAPABILITY = 17, GL_COMPUTE = 5 };
     const uint32_t *words = (const uint32_t *)desc->code;
     size_t i, size, count = desc->code_size / 4;

@@ -1,11 +1,11 @@
 // spy_vk_fill_features(): sets the features that the library needs or can use in an engine's own chain of feature structs.
 #include "vk/internal.h"
 
-// The structs of a spyi_vk_feature_set, which an engine's chain may have as well.
+// One struct of a spyi_vk_feature_set, which an engine's chain may also contain.
 typedef struct spyi_vk_feature_struct {
     VkStructureType type;
     const char *name;
-    size_t offset, size; // in a spyi_vk_feature_set, bytes
+    size_t offset, size; // bytes; the offset is in a spyi_vk_feature_set
 } spyi_vk_feature_struct;
 
 static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
@@ -24,8 +24,9 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 #undef SPYI_VK_STRUCT
 };
 
-// The structs of single extensions, which an engine may have in place of the Vulkan11Features and their successors.
-// X(end of the struct's type, end of its VkStructureType, member)
+// The feature structs of single extensions, which an engine may use in place of
+// VkPhysicalDeviceVulkan11Features, 12 and 13.
+// X(end of the struct's name, end of its VkStructureType, member)
 #define SPYI_VK_SINGLE_FEATURES(X)                                                                           \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, storageBuffer16BitAccess)                                \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, uniformAndStorageBuffer16BitAccess)                      \
@@ -63,7 +64,7 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 typedef struct spyi_vk_single_feature {
     VkStructureType type;
     uint32_t feature; // spyi_vk_feature
-    size_t offset;    // of its VkBool32 in that struct, bytes
+    size_t offset;    // byte offset of its VkBool32 in the struct
 } spyi_vk_single_feature;
 
 static const spyi_vk_single_feature spyi_vk_single_features[] = {
@@ -80,7 +81,7 @@ static const spyi_vk_feature_struct *spyi_vk_struct_of(uint32_t feature) {
     return &spyi_vk_feature_structs[i];
 }
 
-// A feature's VkBool32 in a chain of feature structs; NULL: no struct of the chain has it.
+// Returns a feature's VkBool32 in a chain of feature structs, or NULL when no struct of the chain has it.
 static VkBool32 *spyi_vk_find_feature(void *chain, uint32_t feature) {
     const spyi_vk_feature_struct *usual = spyi_vk_struct_of(feature);
     const size_t count = sizeof spyi_vk_single_features / sizeof spyi_vk_single_features[0];
@@ -99,7 +100,8 @@ static VkBool32 *spyi_vk_find_feature(void *chain, uint32_t feature) {
     return NULL;
 }
 
-// Whether both chains have the required features; `supported` may be NULL.
+// Checks that both chains have a member for each required feature, and that it is set in `supported` (may be
+// NULL).
 static spy_status spyi_vk_check_required(void *features, void *supported, const char *function) {
     uint32_t i;
     for (i = 0; i < SPYI_VK_FEATURE_REQUIRED; i++) {

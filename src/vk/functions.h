@@ -1,11 +1,11 @@
-// The Vulkan functions that the backend calls, and the headers that declare their types. Their addresses are asked for at
-// run time and kept in members of our own structs, so that no symbol meets those of the program's libvulkan or volk.
-// A function that the backend calls must have a line here.
+// The list of Vulkan functions that the backend calls, and the headers that declare their types. The backend
+// gets their addresses at run time and keeps them in members of its own structs, so that no symbol clashes
+// with the program's libvulkan or volk. A function that the backend calls must have a line here.
 #ifndef SPYI_VK_FUNCTIONS_H
 #define SPYI_VK_FUNCTIONS_H
 
-// Any headers from 1.3.204 on serve, with or without VK_NO_PROTOTYPES, also those that the program, or its volk.h, included
-// before: only their types and constants are used.
+// Vulkan headers from 1.3.204 on will do, with or without VK_NO_PROTOTYPES, also if the program or its volk.h
+// has included them before: only their types and constants are used.
 #ifndef VULKAN_CORE_H_
 #ifdef __has_include
 #if !__has_include(<vulkan/vulkan.h>)

@@ -1,5 +1,5 @@
-// From nothing to an adapter: the Vulkan loader, the instance with its messages, the list of adapters and the
-// choice.
+// Opens the Vulkan loader, makes the instance, passes on messages of drivers and layers, lists the adapters
+// and chooses one.
 #include "vk/internal.h"
 
 #define SPYI_VK_MAX_ADAPTERS 32u
@@ -7,7 +7,7 @@
 
 #define SPYI_VK_VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 
-// A symbol of a library is a function here; memcpy, since C has no cast between the two.
+// memcpy, because C has no cast from an object pointer to a function pointer.
 static PFN_vkGetInstanceProcAddr spyi_vk_loader_entry(void *library) {
     void *symbol = spyi_library_symbol(library, "vkGetInstanceProcAddr");
     PFN_vkGetInstanceProcAddr get = NULL;
@@ -139,7 +139,7 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     application.pApplicationName = instance->ctx->label;
     application.pEngineName = "slangpy.h";
     application.engineVersion = SPY_VERSION;
-    application.apiVersion = VK_API_VERSION_1_3; // the newest that we use; older drivers of 1.2 are fine
+    application.apiVersion = VK_API_VERSION_1_3; // the newest version that is used; drivers of 1.2 do as well
 
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
@@ -180,7 +180,7 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     return SPY_OK;
 }
 
-// With an engine's desc, its instance is used; else one is made. After an error nothing needs to be
+// Uses the instance of the engine's desc if it has one, else makes one. After an error nothing needs to be
 // destroyed.
 SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
                                          const spy_vk_desc *engine, bool enable_validation,
@@ -191,7 +191,7 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
     SPYI_VK_ZERO(*instance);
     instance->ctx = ctx;
     if (engine != NULL && engine->get_instance_proc_addr != NULL) {
-        // The engine's type has void * for VkInstance, which is a pointer wherever Vulkan is.
+        // The desc's function type has void * in place of VkInstance, which is a pointer on all platforms.
         memcpy(&instance->get_proc, &engine->get_instance_proc_addr, sizeof instance->get_proc);
     } else {
         status = spyi_vk_open_loader(instance, error);
@@ -218,7 +218,7 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
         spyi_vk_instance_destroy(instance);
         return SPY_ERROR_NO_DEVICE;
     }
-    // NULL unless the instance, ours or the engine's, has the extension.
+    // These functions are NULL unless the instance has the extension VK_EXT_debug_utils.
     instance->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle,
                                                                               "vkSetDebugUtilsObjectNameEXT");
     instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
@@ -236,7 +236,7 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
             instance->handle, "vkDestroyDebugUtilsMessengerEXT");
         if (create == NULL || instance->destroy_messenger == NULL ||
             create(instance->handle, &info, NULL, &instance->messenger) != VK_SUCCESS) {
-            instance->messenger = VK_NULL_HANDLE; // only messages are lost
+            instance->messenger = VK_NULL_HANDLE; // without a messenger only messages are missing
         }
     }
     return SPY_OK;
@@ -264,7 +264,7 @@ static const char *spyi_vk_type_name(spy_adapter_type type) {
 static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
     if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_TYPE_DISCRETE;
     if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_TYPE_CPU;
-    return SPY_ADAPTER_TYPE_INTEGRATED; // virtual and unknown ones too
+    return SPY_ADAPTER_TYPE_INTEGRATED; // integrated, virtual and unknown ones
 }
 
 static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
@@ -287,10 +287,10 @@ static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_a
     spyi_free(instance->ctx, items, capacity * sizeof *items);
 }
 
-// One family for all work: the one with compute that can do most, since order between queues costs
-// semaphores. Downloads go through a copy engine where there is one, beside the work. A second queue of a
-// family with graphics is no help: the GPU slices time between the two (docs/measurements.md, "Queues for
-// downloads").
+// Chooses one queue family for all work, since order between queues needs semaphores: a family with compute,
+// if possible with graphics, too. Downloads use the queue of a copy engine where there is one, at the same
+// time as work. A second queue of a family with graphics does not help: the GPU slices time between the two
+// (docs/measurements.md, "Queues for downloads").
 static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     const VkQueueFlags uses = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];
@@ -413,7 +413,7 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
         (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has Vulkan %u.%u; 1.2 is needed",
                        VK_API_VERSION_MAJOR(adapter->api_version),
                        VK_API_VERSION_MINOR(adapter->api_version));
-        return; // the structs of the other queries are unknown there
+        return; // Vulkan below 1.2 does not know the structs of the other queries
     }
     spyi_vk_query_extensions(instance, adapter);
     spyi_vk_query_features(instance, adapter);
@@ -445,7 +445,7 @@ static bool spyi_vk_contains(const char *text, const char *part) {
     }
 }
 
-// Why the desc does not mean this adapter; NULL: it does.
+// Returns why the desc does not ask for this adapter, or NULL when it may be chosen.
 static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_device_desc *desc) {
     if (desc->adapter != 0 && desc->adapter != adapter->index) return "has another number";
     if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
@@ -486,8 +486,8 @@ static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysi
     return SPY_ERROR_NO_DEVICE;
 }
 
-// The first adapter of the best type among those that the desc means: discrete, integrated, cpu in this
-// order.
+// Chooses among the adapters that the desc allows: a discrete one before an integrated one before a cpu, and
+// of one type the first.
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error) {
     VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];

@@ -1,6 +1,7 @@
-// The Vulkan backend's own types and the functions its files share. Data flow: instance.c finds an adapter,
-// device.c makes the device, memory.c and kernel.c its objects, record.c records and submits work, transfer.c
-// moves host data.
+// The types of the Vulkan backend and the functions that its files share. instance.c finds an adapter,
+// device.c makes the device, memory.c and kernel.c make its objects, record.c records work, submit.c submits
+// it and waits,
+// transfer.c copies to and from host memory, engine.c records into an engine's command buffers.
 #ifndef SPYI_VK_INTERNAL_H
 #define SPYI_VK_INTERNAL_H
 
@@ -16,26 +17,29 @@
 // C++ refuses `= { 0 }` where the first member is an enum.
 #define SPYI_VK_ZERO(x) memset(&(x), 0, sizeof(x))
 
+// A batch is the work of one submission, in one command buffer.
 #define SPYI_VK_BATCHES 16u            // batches in flight; the next one waits for the oldest
-#define SPYI_VK_BATCH_WORK 512u        // recorded operations after which a batch is submitted in any case
-#define SPYI_VK_BATCH_BYTES (8u << 20) // the same for bytes of blocks and small uploads
-// Submissions that only an idle queue asks for (8-10 us each on an H200) take a small share of the time, between limits.
+#define SPYI_VK_BATCH_WORK 512u        // recorded operations at which a batch is submitted
+#define SPYI_VK_BATCH_BYTES (8u << 20) // bytes of blocks and small uploads at which a batch is submitted
+// A submission because the queue is idle (8-10 us each on an H200) is followed by a pause of SHARE times its
+// duration, at least MIN_NS and at most MAX_NS long.
 #define SPYI_VK_IDLE_SHARE 32u
 #define SPYI_VK_IDLE_MIN_NS 40000u
 #define SPYI_VK_IDLE_MAX_NS 300000u
-#define SPYI_VK_POLL_NS 10000u                // time between two looks whether the queue is idle
-#define SPYI_VK_SPIN_NS 50000u                // a wait spins so long before it blocks: 15 us instead of 23
-#define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
-#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
-#define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
-#define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
-#define SPYI_VK_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
-#define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
+#define SPYI_VK_POLL_NS 10000u                // time between two checks whether the queue is idle
+#define SPYI_VK_SPIN_NS 50000u                // time that a wait spins before it blocks: 15 us instead of 23
+#define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // bytes of a page, for parameter blocks and small uploads
+#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages that are kept for later batches
+#define SPYI_VK_SMALL_UPLOAD 65536u // uploads up to this size go through a page, larger ones through staging
+#define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // most bytes of a staging buffer
+#define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
+#define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
-#define SPYI_VK_LABELS 8u        // open debug labels that are shown
-#define SPYI_VK_SEMAPHORES 16u   // an engine's semaphores that wait for the next submission
+#define SPYI_VK_LABELS 8u        // open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_SEMAPHORES 16u   // most semaphores of an engine in one submission
 
-// >>features: the one list. X(struct, member); the struct is a member of spyi_vk_feature_set.
+// >>features
+// The only list of features. X(struct, member): the struct is a member of spyi_vk_feature_set.
 #define SPYI_VK_REQUIRED_FEATURES(X)                                                                         \
     X(core.features, shaderInt64)                                                                            \
     X(v12, timelineSemaphore)                                                                                \
@@ -100,7 +104,7 @@
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
-    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // so many are required
+    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // number of required features
     SPYI_VK_FEATURE_BEFORE_OPTIONAL = SPYI_VK_FEATURE_REQUIRED - 1,
     SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_FEATURE_ENUM)
 #undef SPYI_VK_FEATURE_ENUM
@@ -117,7 +121,7 @@ typedef enum spyi_vk_extension {
         SPYI_VK_EXTENSION_COUNT
 } spyi_vk_extension;
 
-// A chain for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
+// A chain of feature structs for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
 typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceFeatures2 core;
     VkPhysicalDeviceVulkan11Features v11;
@@ -131,93 +135,97 @@ typedef struct spyi_vk_feature_set {
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library; // NULL: the engine's
+    void *library; // the loader; NULL: the engine gave get_proc
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
-    bool owned;
-    uint32_t api_version; // that it was made with
+    bool owned;           // the library made the instance
+    uint32_t api_version; // the apiVersion that the instance was made with
 #define SPYI_VK_INSTANCE_MEMBER(name) PFN_vk##name name;
     SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_INSTANCE_MEMBER)
 #undef SPYI_VK_INSTANCE_MEMBER
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
-    PFN_vkSetDebugUtilsObjectNameEXT set_name; // NULL: no VK_EXT_debug_utils
+    PFN_vkSetDebugUtilsObjectNameEXT set_name; // the next four are NULL without VK_EXT_debug_utils
     PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
     PFN_vkCmdEndDebugUtilsLabelEXT end_label;
     PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
     VkDebugUtilsMessengerEXT messenger;
     spyi_mutex message_lock;
-    char message[512]; // the driver's last complaint, for errors that carry no text of their own
+    char message[512]; // the driver's last error or warning, for errors of results without a text
 } spyi_vk_instance;
 
 typedef struct spyi_vk_adapter {
     VkPhysicalDevice handle;
     uint32_t index;       // from 1, in the order of vkEnumeratePhysicalDevices
-    uint32_t api_version; // what device and instance both have
+    uint32_t api_version; // the lower one of the device's and the instance's version
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memory;
     uint64_t max_allocation; // bytes
     uint32_t max_push_descriptors;
     uint32_t subgroup_operations; // VkSubgroupFeatureFlags in compute kernels
     uint32_t queue_family;
-    uint32_t lane_family; // of the downloads' queue; queue_family: none of its own
-    uint32_t timestamp_bits;
-    bool features
-        [SPYI_VK_FEATURE_COUNT]; // that kernels may use: of an engine's device those that it has enabled
-    bool supported[SPYI_VK_FEATURE_COUNT]; // that the adapter has
+    uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
+    uint32_t timestamp_bits;               // 0: no timestamps
+    bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
+    bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
-    bool float_controls[5]; // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
+    bool float_controls[5]; // 32-bit: keep denorms, flush them; signed zero inf nan; round to even, to zero
     spy_device_info info;
-    char refusal[256]; // why it cannot be used; "": it can
+    char refusal[256]; // why the adapter cannot be used; "": it can be
 } spyi_vk_adapter;
 
 // >>the device
+
+// Memory of parameter blocks, uniform buffers and small uploads of one batch or recording.
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
     spyi_chunk chunk;    // mapped
     size_t used;         // bytes
-    VkBufferView *views; // that the same work uses
+    VkBufferView *views; // views that the same work uses, destroyed when it has ended
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
 
-// One command buffer with what must live until it has been executed. Number n uses slot n % SPYI_VK_BATCHES.
+// One slot: a command buffer, with the memory that must live until it has been executed. Batch number n uses
+// slot n % SPYI_VK_BATCHES.
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number; // of the last batch that was recorded here; 0: none
+    uint64_t number; // number of the last batch that was recorded here; 0: none
     spyi_vk_page *pages;
-    spyi_kernel *recent[SPYI_VK_RECENT]; // the last kernels, a ring
-    uint32_t recent_count;               // all kernels of the batch
+    spyi_kernel *recent[SPYI_VK_RECENT]; // the batch's last kernels, a ring
+    uint32_t recent_count;               // number of all kernels of the batch
 } spyi_vk_batch;
 
+// A buffer for large transfers.
 typedef struct spyi_vk_staging {
     spyi_chunk chunk;   // size 0: not allocated yet
-    size_t used;        // bytes
-    uint64_t number;    // the last batch (uploads) or lane submission (downloads) that uses it
+    size_t used;        // bytes in use, uploads only
+    uint64_t number;    // the last batch (uploads) or lane submission (downloads) that uses the buffer
     VkCommandPool pool; // downloads only
     VkCommandBuffer commands;
 } spyi_vk_staging;
 
 typedef struct spyi_vk_semaphores {
     uint32_t count;
-    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // one more for our own
+    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // one more for the library's timeline
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Neighbouring bindings of a kernel that one write fills: structured buffers, or one array, or one typed buffer.
+// Neighbouring bindings of a kernel that one VkWriteDescriptorSet fills: structured buffers, or one array, or
+// one typed buffer.
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
-    VkFormat format; // of typed buffers; else VK_FORMAT_UNDEFINED
+    VkFormat format; // of a typed buffer's elements; VK_FORMAT_UNDEFINED: the buffers are not typed
 } spyi_vk_run;
 
-// What a layout is made of; unused parameters are zero.
+// The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
 typedef struct spyi_vk_shape {
-    uint32_t push_size; // multiple of 4: the block, or 8 for its address
+    uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
     uint32_t count;
-    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // those with bindings, and uniform buffers
+    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
 } spyi_vk_shape;
 
-// Kernels of equal shapes share one.
+// A pipeline layout, which all kernels of equal shape share.
 typedef struct spyi_vk_layout {
     struct spyi_vk_layout *next;
     spyi_vk_shape shape;
@@ -226,80 +234,83 @@ typedef struct spyi_vk_layout {
 } spyi_vk_layout;
 
 typedef struct spyi_vk_kernel {
-    spyi_kernel_base base; // first
+    spyi_kernel_base base; // must come first
     VkPipeline pipeline;
     VkPipelineLayout layout;
-    uint32_t push_size; // of the shape
+    uint32_t push_size; // bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
-    bool block_by_address;
-    char label[64]; // cut off
+    bool block_by_address; // the block lies in a page; its address is pushed
+    char label[64];        // for messages; longer labels are cut off
 } spyi_vk_kernel;
 
-// What was recorded into an engine's command buffer between one begin and its end, with the memory that must live until
-// the engine has reported it as executed. It has the batch numbers first to last for itself.
+// One recording: the work between a spy_vk_begin_recording() and its end, in an engine's command buffer, with
+// the memory that must live until the engine has reported it as executed. Its work has the batch numbers
+// first to last, which no other work has.
 typedef struct spyi_vk_recording {
-    struct spyi_vk_recording *next; // that was begun after it
+    struct spyi_vk_recording *next; // the recording that was begun after it
     uint64_t serial;                // counts from 1; part of its id
-    uint64_t first, last;           // last is 0 until it has ended
+    uint64_t first, last;           // last is 0 until the recording has ended
     bool used;                      // something was recorded
     spyi_vk_page *pages;
 } spyi_vk_recording;
 
 typedef struct spyi_vk_gpu {
-    spyi_gpu_base base; // first
+    spyi_gpu_base base; // must come first
     spyi_vk_functions vk;
     VkDevice device;
     VkQueue queue;
     uint32_t queue_family, lane_family;
-    bool owned; // we made the device
+    bool owned; // the library made the device
     bool lost;
 
-    // Recording. base.open is the number of the batch being recorded. Numbers below it are our submitted batches and an
-    // engine's recordings. The timeline semaphore counts the former: it never gets a recording's number.
-    VkCommandBuffer commands; // to record into; NULL: none begun
-    spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
-    uint64_t submitted;       // the last of our own batches
-    uint64_t finished;        // our own batches up to here, as last seen
+    // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
+    // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
+    // never gets a recording's number.
+    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun
+    spyi_vk_kernel *bound;    // kernel whose pipeline is bound in `commands`
+    uint64_t submitted;       // number of the last batch that was submitted
+    uint64_t finished;        // batches up to this number had finished at the last look
     uint32_t work;            // operations in the open batch
-    size_t work_bytes;        // in its pages
-    uint64_t next_poll_ns;    // not before then: look whether the queue is idle
-    spyi_vk_batch *batch;     // the open one's slot; NULL: not begun
+    size_t work_bytes;        // bytes that the open batch uses in pages
+    uint64_t next_poll_ns;    // no check whether the queue is idle before this time
+    spyi_vk_batch *batch;     // slot of the open batch; NULL: it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
-    // An engine's command buffers, instead of ours.
-    VkCommandBuffer external;           // that is being recorded into; NULL: none
-    bool external_used;                 // the open batch's number stands for work in it
-    spyi_vk_recording *first_recording; // not reported as executed, oldest first
+    // Recordings into an engine's command buffers.
+    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL: none is open
+    bool external_used;       // work with the number base.open was recorded into `external`
+    spyi_vk_recording *first_recording; // recordings not reported as executed, oldest first
     spyi_vk_recording *last_recording;
-    spyi_vk_recording *free_recordings; // to be used again
-    uint64_t recording_serial;          // of the last one that was begun
-    uint64_t recording_tag;             // upper bits of this device's ids
-    spyi_vk_semaphores waits, signals;  // of the next submission
+    spyi_vk_recording *free_recordings; // unused objects
+    uint64_t recording_serial;          // serial of the last recording that was begun
+    uint64_t recording_tag;             // upper bits of the ids of this device's recordings
+    spyi_vk_semaphores waits, signals;  // an engine's semaphores for the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
 
-    // Transfers: uploads go through the main queue in order, downloads through a lane of their own.
+    // Transfers: uploads go through the main queue in order, downloads through a queue of their own, the
+    // lane.
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    uint64_t download_left; // batch that writes to download[0] though its reader was interrupted; 0: none
+    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0: none
     VkQueue lane_queue;     // may equal queue
     VkSemaphore lane;       // timeline of the lane
-    uint64_t lane_number;   // last submission to it
+    uint64_t lane_number;   // number of the last submission to the lane
 
     VkQueryPool queries;             // two timestamps; made when first used
-    uint64_t time_number;            // batch of time_end; 0: none
+    uint64_t time_number;            // number of the batch of the last time_end; 0: none
     bool timing;                     // between time_begin and time_end
     VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
-    uint32_t label_depth;            // open labels
-    char labels[SPYI_VK_LABELS][64]; // of which these, cut off
+    uint32_t label_depth;            // number of open labels
+    char labels[SPYI_VK_LABELS][64]; // names of the outermost open labels; longer names are cut off
 
-    uint32_t memory_type[4]; // by spyi_vk_memory
+    uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
     spyi_mutex layout_lock;
     spyi_vk_layout *layouts;
@@ -308,21 +319,22 @@ typedef struct spyi_vk_gpu {
     spyi_vk_adapter adapter;
 } spyi_vk_gpu;
 
-// Kinds of memory: the table's two, and two of our own.
+// Kinds of memory: the two of the backend's table, and two of this backend.
 typedef enum spyi_vk_memory {
     SPYI_VK_MEMORY_DEVICE = SPYI_MEMORY_DEVICE,
     SPYI_VK_MEMORY_READBACK = SPYI_MEMORY_READBACK,
-    SPYI_VK_MEMORY_STAGING, // host memory that the host writes
-    SPYI_VK_MEMORY_PAGE     // that the host writes and kernels read: mapped device memory when there is such
+    SPYI_VK_MEMORY_STAGING, // host memory that the host writes and the GPU copies
+    SPYI_VK_MEMORY_PAGE     // memory that the host writes and kernels read: if possible, mapped device memory
 } spyi_vk_memory;
 
 // >>features.c
-SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // of its VkBool32 in a spyi_vk_feature_set
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // bytes, of its VkBool32 in spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
-// Fill in sType and pNext for what this adapter has (extensions and api_version are known).
+// Fills in the sType and pNext members for an adapter whose extensions and api_version are known.
 SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
-// SPIR-V is well formed, has the entry point, and needs only what is enabled in `adapter`.
+// Checks that the SPIR-V is well formed, has the entry point, and needs only features that are enabled in
+// `adapter`.
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
                                       spyi_text *error);
 
@@ -334,7 +346,7 @@ SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, cons
                                           spyi_vk_adapter *adapter, spyi_text *error);
 SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
                                    spyi_vk_adapter *adapter);
-// What the user sees of its features and limits, from the rest.
+// Fills adapter->info, which the user sees, from the adapter's features and limits.
 SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter);
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
 
@@ -343,9 +355,11 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
                                   spyi_text *error);
 SPYI_FN void spyi_vk_destroy(spyi_gpu *gpu);
 SPYI_FN const char *spyi_vk_result_name(VkResult result);
-// Append "`what` failed: VK_..." and return the status that goes with it.
+// Appends "`what` failed: VK_..." to the error and returns the status for this result.
 SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error);
-SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error); // adds to the error then
+// Returns whether the device is lost, and then adds that to the error.
+SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error);
+// Adds to the error that the batch is dropped, with the names of its last kernels.
 SPYI_FN void spyi_vk_describe_dropped(const spyi_vk_batch *batch, spyi_text *error);
 SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
 
@@ -356,16 +370,18 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                           spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
-// `size` bytes that live as long as the batch, or the engine's recording.
+// Finds `size` bytes in a page; they live until the batch, or the engine's recording, has been executed.
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
+// Makes the view of a typed buffer for one dispatch.
 SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error);
+// Moves pages whose work has been executed to the free pages.
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 
 // >>kernel.c
-// Of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
+// Returns the format of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                 spyi_text *error);
@@ -381,20 +397,22 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
                                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-// After each recorded operation; `urgent`: someone may look at its result, so an idle queue gets it at once.
+// Must be called after each recorded operation; submits the batch when it is full. `urgent`: its result may
+// be waited for, so an idle queue gets the batch at once.
 SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
-// All work recorded earlier is finished and visible; `counts`: to the reading of indirect group counts as well.
+// Records a barrier: all work recorded earlier is finished and visible to later work. `counts`: also to the
+// reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
-// Timestamps, in a pool made when first needed.
+// Makes a pool of `count` timestamps if *pool is NULL.
 SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
                                         spyi_text *error);
-// Make sure that a command buffer is open: gpu->commands.
+// Makes sure that the command buffer gpu->commands has begun.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
 
 // >>mark.c
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
-SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
-SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // called when a batch begins
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // called when a batch ends
 SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
@@ -403,20 +421,21 @@ SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu,
-                                               spyi_text *error); // command buffers, timelines
+                                               spyi_text *error); // makes command buffers and timelines
 SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu);
 SPYI_FN uint64_t
-spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine has still to do
+spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which ignores an engine's recordings
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
-// The last of our own batches up to `number`: what the timeline counts to. 0: there is none.
+// Returns the last batch with a number up to `number`, to which the timeline counts. 0: there is none, or it
+// has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error);
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
-// What has been recorded into `commands` is made available to the host.
+// Records a barrier that makes the writes of the work in `commands` available to the host.
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
 // >>transfer.c
@@ -425,13 +444,14 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk 
                                     uint64_t size, uint64_t after, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
 
-// >>engine.c: the parts of the public functions that need no spy_device
+// >>engine.c
+// The parts of the public functions that need no spy_device.
 SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
                                            spyi_text *error);
 SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_text *error);
-// Whether work with this number is in an engine's command buffer that has not been reported as executed; if so the error
-// names it.
+// Returns whether work with this number is in a recording that the engine has not reported as executed, and
+// then adds that to the error.
 SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu);
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,

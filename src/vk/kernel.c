@@ -1,5 +1,6 @@
-// Kernels: SPIR-V to a compute pipeline, and the pipeline layouts that kernels share. Free-threaded: what it
-// changes in the device is the list of layouts, under a lock; VkPipelineCache locks itself.
+// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. Several threads may
+// load kernels at once: of the device this changes only the list of layouts, under a lock, and
+// VkPipelineCache, which locks itself.
 #include "vk/internal.h"
 
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
@@ -36,7 +37,8 @@ static VkDescriptorType spyi_vk_descriptor_type(const spyi_parameter *parameter)
     }
 }
 
-// One write runs on through neighbouring structured buffers; an array has one of its own, and a typed buffer, too.
+// Groups the kernel's bindings by the VkWriteDescriptorSet that fills them: one for neighbouring structured
+// buffers, one for each array, and one for each typed buffer.
 static void spyi_vk_make_runs(spyi_vk_kernel *kernel, const spyi_vk_shape *shape) {
     spyi_vk_run *run = NULL;
     for (uint32_t i = 0; i < shape->count; i++) {
@@ -101,7 +103,7 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Layouts live as long as the device: there are few, one for each shape.
+// Finds or makes the layout for a shape. Layouts live as long as the device: there are few.
 static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_shape *shape, VkPipelineLayout *out,
                                     const char **what) {
     spyi_vk_layout *layout;
@@ -174,7 +176,8 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
     return spyi_vk_check_code(&gpu->adapter, desc, error);
 }
 
-// What the driver said, when it said something: Mesa's VK_ERROR_UNKNOWN has its reason only there.
+// Adds the driver's last message to the error. Mesa gives the reason of a VK_ERROR_UNKNOWN only in such a
+// message.
 static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_lock(&gpu->instance.message_lock);
     if (gpu->instance.message[0] != '\0')
@@ -182,7 +185,7 @@ static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_unlock(&gpu->instance.message_lock);
 }
 
-// `what` gets the name of the function that failed.
+// *what gets the name of the function that failed.
 static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
                                       const spyi_vk_shape *shape, spyi_vk_kernel *kernel, const char **what) {
     VkShaderModuleCreateInfo module_info;
@@ -236,7 +239,7 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
     for (i = 0; i < iface->parameter_count; i++) {
         if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
         shape.parameters[shape.count] = iface->parameters[i];
-        SPYI_VK_ZERO(shape.parameters[shape.count].place); // which says nothing here
+        SPYI_VK_ZERO(shape.parameters[shape.count].place); // layouts do not depend on the place
         shape.count++;
     }
     spyi_vk_make_runs(kernel, &shape);

@@ -1,8 +1,10 @@
-// Marks in the open command buffer: labels for debug tools, and GPU times that are stored in memory.
+// Records marks into the open command buffer: labels for debug tools, and timestamps that are stored in
+// memory.
 #include "vk/internal.h"
 
-// Vulkan lets a label end in another command buffer than it began in, but Mesa before 23.1 crashes there: each batch
-// closes what is open and the next one opens it again. Deeper labels than there is room for are left out.
+// In Vulkan a label may end in another command buffer than it began in, but Mesa before 23.1 crashes then. So
+// each batch closes the open labels and the next batch opens them again. Labels deeper than SPYI_VK_LABELS
+// are left out.
 
 static bool spyi_vk_has_labels(const spyi_vk_gpu *gpu) {
     const spyi_vk_instance *instance = &gpu->instance;
@@ -63,7 +65,7 @@ SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_tex
     return spyi_vk_recorded(gpu, false, error);
 }
 
-// A reset comes after what was recorded earlier with the slot: queries keep the order of the queue among themselves.
+// The slot can be reset without a barrier: commands on queries run in the order in which they were recorded.
 SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;

@@ -1,10 +1,12 @@
-// Device memory: which of the driver's types serves which kind, chunks, and pages for parameter blocks.
+// Device memory: chooses a memory type for each kind of memory, allocates chunks, and keeps pages for
+// parameter blocks.
 #include "vk/internal.h"
 
-// The first type that has all of `need` and most of `want` and least of `avoid`.
+// Finds the first memory type with all flags of `need`, if possible with all of `want`, then if possible with
+// none of `avoid`.
 static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags need,
                               VkMemoryPropertyFlags want, VkMemoryPropertyFlags avoid, uint32_t *type) {
-    // Protected, lazily allocated and vendors' coherent types are never meant for buffers like ours.
+    // Lazily allocated, protected, and AMD's coherent and uncached types are not meant for such buffers.
     const VkMemoryPropertyFlags never =
         VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
         VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
@@ -20,8 +22,8 @@ static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, Vk
     return best >= 0;
 }
 
-// Buffers of our usage may live in every type that buffers may at all; the first allocation would tell
-// otherwise.
+// Assumes that buffers of the library's usage may use every memory type that buffers can use; if not, the
+// first allocation fails.
 SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     const VkPhysicalDeviceMemoryProperties *memory = &gpu->adapter.memory;
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -40,7 +42,7 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     return ok;
 }
 
-// `what` gets the name of the function that failed.
+// *what gets the name of the function that failed.
 static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk,
                                      const char **what) {
     VkMemoryPropertyFlags flags = gpu->adapter.memory.memoryTypes[type].propertyFlags;
@@ -62,7 +64,7 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
                         VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
                         VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
-    if (families[0] != families[1]) { // costs nothing for buffers
+    if (families[0] != families[1]) { // sharing between queues costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
         buffer_info.pQueueFamilyIndices = families;
@@ -120,7 +122,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
     if (size <= gpu->adapter.max_allocation && size <= heap->size)
         result = spyi_vk_try_allocate(gpu, type, size, chunk, &what);
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY &&
-        kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
+        kind == SPYI_VK_MEMORY_PAGE) { // the heap of mapped device memory may be small
         result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk, &what);
     }
     if (result != VK_SUCCESS) {
@@ -146,14 +148,15 @@ SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *base, spyi_memory memory, si
                                           spyi_chunk *chunk, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_allocate(gpu, (spyi_vk_memory)memory, size, label, chunk, error);
-    // Mapped device memory that is not cached reads at 1 us per 8 bytes: nobody should.
+    // The host reads mapped device memory that is not cached at 1 us per 8 bytes, so do not offer the
+    // mapping.
     if (memory == SPYI_MEMORY_DEVICE && !gpu->base.limits.unified_memory) chunk->mapped = NULL;
     return status;
 }
 
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    if (chunk->memory != NULL) { // imported ones are the engine's
+    if (chunk->memory != NULL) { // imported chunks have no memory here: the engine owns it
         gpu->vk.vkDestroyBuffer(gpu->device, (VkBuffer)chunk->handle, NULL);
         gpu->vk.vkFreeMemory(gpu->device, (VkDeviceMemory)chunk->memory, NULL);
         gpu->base.stats.driver_bytes -= chunk->size;
@@ -163,7 +166,8 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-// A free page with room for `size` bytes that is not much larger than that; NULL: there is none.
+// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). NULL: there is
+// none.
 static spyi_vk_page *spyi_vk_reuse_page(spyi_vk_gpu *gpu, size_t size) {
     size_t most = size > SPYI_VK_PAGE_SIZE ? size * 2 : SPYI_VK_PAGE_SIZE;
     spyi_vk_page **at;
@@ -212,7 +216,7 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
     return SPY_OK;
 }
 
-// Made for one dispatch: it lives as long as the work's pages.
+// The view is kept by a page of the work, and is destroyed when that work has ended.
 SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error) {
     VkBufferViewCreateInfo info;
@@ -255,7 +259,6 @@ static void spyi_vk_free_page(spyi_vk_gpu *gpu, spyi_vk_page *page) {
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
-// Their work has been executed.
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
     while (*pages != NULL) {
         spyi_vk_page *page = *pages;

@@ -1,5 +1,5 @@
-// Recording: dispatches, copies, fills and timestamps go into the open command buffer, ours or an engine's.
-// The hot path is spyi_vk_dispatch: no allocation, no lock, no formatting.
+// Records dispatches, copies, fills and timestamps into the open command buffer, the library's or an
+// engine's. spyi_vk_dispatch is the hot path: it allocates, locks and formats nothing.
 #include "vk/internal.h"
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -8,8 +8,8 @@
 #define SPYI_VK_COLD
 #endif
 
-// All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after
-// this. The source stages include the reading of group counts, which comes before a dispatch's shader.
+// Earlier work is that in this command buffer and all before it on the queue. The source stages include the
+// reading of group counts, because that comes before a dispatch's shader.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     VkPipelineStageFlags after = stages;
@@ -27,7 +27,7 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
     gpu->base.stats.barriers++;
 }
 
-// Begins the open batch in its slot, or takes the engine's command buffer.
+// Begins the open batch in its slot, or, during a recording, takes the engine's command buffer.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
     VkCommandBufferBeginInfo info;
@@ -66,7 +66,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     spy_status status;
     uint64_t now, spent;
     if (gpu->external != VK_NULL_HANDLE) {
-        gpu->commands = VK_NULL_HANDLE; // the engine may record between our calls: bind anew
+        gpu->commands = VK_NULL_HANDLE; // the engine may record between two calls: bind the pipeline again
         gpu->external_used = true;
         gpu->last_recording->used = true;
         return SPY_OK;
@@ -74,8 +74,8 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     if (++gpu->work >= SPYI_VK_BATCH_WORK || gpu->work_bytes >= SPYI_VK_BATCH_BYTES) {
         return spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     }
-    if (!urgent || gpu->timing) return SPY_OK; // what is timed stays together
-    // Reading the clock costs as much as a push: between two looks a few operations pass unseen.
+    if (!urgent || gpu->timing) return SPY_OK; // timed work stays in one batch
+    // Reading the clock costs as much as vkCmdPushConstants, so only every eighth operation reads it.
     if (gpu->next_poll_ns != 0 && (gpu->work & 7u) != 0) return SPY_OK;
     now = spyi_time_ns();
     if (now < gpu->next_poll_ns) return SPY_OK;
@@ -125,7 +125,7 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
     return SPY_OK;
 }
 
-// Uniform buffers' bytes into the batch's pages, which are then bound behind the buffers.
+// Copies the bytes of uniform buffers into pages, and binds them behind the kernel's other buffers.
 static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                                      const spyi_vk_kernel *kernel,
                                                      const spyi_uniform *uniforms, spyi_text *error) {
@@ -154,7 +154,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     return SPY_OK;
 }
 
-// Blocks that cannot be pushed as they are: through memory, or of a size that is no multiple of 4.
+// Pushes a block that vkCmdPushConstants cannot take as it is: one that goes through memory, so that its
+// address is pushed, or one whose size is not a multiple of 4.
 static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel,
                                                   const void *block, spyi_text *error) {
     unsigned char padded[512];
@@ -278,7 +279,7 @@ SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uin
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkCreateQueryPool", error);
 }
 
-// The barrier keeps the measured work from starting before the time is taken, and earlier work out of it.
+// The barrier makes the timestamp wait for earlier work, so that its time is not counted.
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_make_queries(gpu, &gpu->queries, 2, error);

@@ -1,8 +1,10 @@
-// Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a
-// batch goes to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
+// Submits batches and waits for them. One timeline semaphore counts the batches, so that a batch's number is
+// all that a check or a wait needs. spyi_vk_recorded (record.c), and each function that waits, decide when a
+// batch is submitted.
 #include "vk/internal.h"
 
-// Our own batches up to `number` have finished. Behind the last one there are only an engine's recordings.
+// Notes that batches up to `number` have finished. Numbers above the last batch belong to an engine's
+// recordings, which are not counted here.
 static void spyi_vk_note_finished(spyi_vk_gpu *gpu, uint64_t number) {
     if (number >= gpu->submitted) number = gpu->base.open - 1;
     if (number > gpu->finished) gpu->finished = number;
@@ -14,13 +16,13 @@ SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     if (gpu->finished >= gpu->submitted) {
         spyi_vk_note_finished(gpu, gpu->finished);
     } else if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
-               value < gpu->base.open) { // a lost device may report anything
+               value < gpu->base.open) { // a lost device may report any value
         spyi_vk_note_finished(gpu, value);
     }
     return gpu->finished;
 }
 
-// Batches that are not in a slot any more have finished.
+// A batch that is in no slot any more has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
     uint64_t own = 0;
     uint32_t i;
@@ -33,8 +35,7 @@ SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
 
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    uint64_t finished =
-        gpu->lost ? gpu->base.open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
+    uint64_t finished = gpu->lost ? gpu->base.open - 1 : spyi_vk_poll(gpu); // a lost device runs no work
     if (gpu->base.held_from != 0 && finished >= gpu->base.held_from) finished = gpu->base.held_from - 1;
     return finished;
 }
@@ -49,7 +50,7 @@ static void spyi_vk_unlock_queue(spyi_vk_gpu *gpu) {
     if (gpu->unlock_queue != NULL) gpu->unlock_queue(gpu->lock_user_data);
 }
 
-// `commands` may be VK_NULL_HANDLE: then only semaphores pass.
+// `commands` may be VK_NULL_HANDLE, to wait for and signal semaphores alone.
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error) {
@@ -82,7 +83,7 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkQueueSubmit", error);
 }
 
-// Results in mapped memory are read after a wait: that needs the writes made available to the host.
+// The host reads results in mapped memory after a wait, so the GPU's writes must be made available to it.
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -94,8 +95,9 @@ SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-// The batch could not be ended, or the queue refused it twice: it is dropped, with calls that gave SPY_OK, which the error says.
-// Its number must come all the same, or later waits would hang.
+// Drops a batch that could not be ended, or that the queue refused twice. The error says so, because calls
+// that recorded it have returned SPY_OK. The timeline is set to the batch's number, or later waits would
+// hang.
 static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_text ignored;
     VkSemaphoreSignalInfo info;
@@ -111,7 +113,8 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_text_free(&ignored);
 }
 
-// A queue without memory leaves the batch as it was: when the work before it is done, there may be some again.
+// Submits the open batch. If that fails, for want of memory for one, the batch is still intact: wait for
+// earlier work, which may free memory, and submit once more.
 static spy_status spyi_vk_submit_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     VkCommandBuffer commands = gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE;
     spyi_text first;
@@ -132,7 +135,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_vk_semaphores *signals = &gpu->signals;
     spy_status status = SPY_OK;
-    if (gpu->batch == NULL && signals->count == 0) { // an engine's signal needs a submission of its own
+    if (gpu->batch == NULL && signals->count == 0) { // with a signal, submit even without a batch
         if (gpu->external_used) gpu->base.open++;
         gpu->external_used = false;
         return SPY_OK;
@@ -198,7 +201,7 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
     return spyi_vk_fail(gpu, result, "vkWaitSemaphores", error);
 }
 
-// For our own batches, whatever an engine's command buffers still have to do.
+// Waits for batches up to `number`, but not for an engine's recordings.
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns,
                                     spyi_text *error) {
     spy_status status;
@@ -210,14 +213,14 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
     }
     spyi_vk_note_finished(gpu, number);
     if (gpu->finished + 1 == gpu->base.open)
-        gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
+        gpu->next_poll_ns = 0; // the queue is idle: the next work is submitted at once
     return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     if (spyi_vk_is_held(gpu, number, error)) {
-        spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // what can be waited for
+        spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // wait at least for the batches
         return status == SPY_OK ? SPY_ERROR_NOT_READY : status;
     }
     if (number >= gpu->base.open) {
@@ -231,7 +234,7 @@ SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu) {
     if (gpu->queue == VK_NULL_HANDLE) return;
     spyi_vk_lock_queue(gpu);
     (void)gpu->vk.vkQueueWaitIdle(
-        gpu->queue); // a lost device answers so too, and there is nobody left to tell
+        gpu->queue); // returns for a lost device, too; the device is being released, so ignore errors
     if (gpu->lane_queue != gpu->queue) (void)gpu->vk.vkQueueWaitIdle(gpu->lane_queue);
     spyi_vk_unlock_queue(gpu);
 }

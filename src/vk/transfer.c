@@ -1,17 +1,17 @@
-// Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory;
-// downloads go through a lane of their own (a copy engine's queue where there is one), so that they wait for
-// what they read and no more. Large ones run in pieces: a copy team of the CPU copies some while the GPU
-// transfers others.
+// Copies host memory to and from the device. Uploads go through pinned memory and are recorded in order with
+// other work. Downloads go through a queue of their own, the lane (that of a copy engine where there is one),
+// so that they wait only for the work whose result they read. Large transfers run in pieces: a copy team of
+// CPU threads copies one piece while the GPU transfers another.
 #include "vk/internal.h"
 
 // >>uploads
 
-// Nothing recorded, nothing in flight: mapped memory may be written directly.
+// Returns whether no work is recorded or in flight, so that the host may write mapped memory directly.
 static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
     return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->base.open;
 }
 
-// Through a page, in order of work.
+// Uploads through a page, in order with other work.
 static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                       const void *data, uint64_t size, bool barrier, spyi_text *error) {
     spyi_vk_page *page;
@@ -23,8 +23,8 @@ static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, ui
     return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);
 }
 
-// At least `size` bytes in a staging buffer that nothing uses. Pinned memory costs 0.4 ms a MiB on an H200's
-// host, so that small needs get a small one first.
+// Makes an unused staging buffer large enough for `size` bytes, but not larger than SPYI_VK_STAGING_SIZE.
+// Pinned memory costs 0.4 ms a MiB on an H200's host, so small transfers get a smaller buffer first.
 static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging, spyi_vk_memory kind,
                                       uint64_t size, spyi_text *error) {
     size_t want = SPYI_VK_STAGING_SIZE;
@@ -35,7 +35,8 @@ static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging
     return spyi_vk_allocate(gpu, kind, want, "slangpy staging", &staging->chunk, error);
 }
 
-// A staging buffer with room for some of `size` bytes, whose earlier work has finished if it was full.
+// Finds a staging buffer with room for a part of `size` bytes. If the present one is full, takes the next one
+// and waits for its earlier work.
 static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_staging **out,
                                        spyi_text *error) {
     spyi_vk_staging *staging = &gpu->upload[gpu->upload_next];
@@ -54,13 +55,13 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
     return status;
 }
 
-// Part of an upload, in a staging buffer.
+// One piece of an upload, in a staging buffer.
 typedef struct spyi_vk_piece {
     spyi_vk_staging *staging;
-    size_t at, size; // bytes in it
+    size_t at, size; // offset in the buffer and size, bytes
 } spyi_vk_piece;
 
-// Up to `size` bytes from `data`, for the team to copy.
+// Has the team copy a piece of up to `size` bytes from `data` into a staging buffer.
 static spy_status spyi_vk_post(spyi_vk_gpu *gpu, spyi_copy_team *team, const char *data, uint64_t size,
                                spyi_vk_piece *piece, spyi_text *error) {
     spy_status status = spyi_vk_take_staging(gpu, size, &piece->staging, error);
@@ -73,6 +74,7 @@ static spy_status spyi_vk_post(spyi_vk_gpu *gpu, spyi_copy_team *team, const cha
     return SPY_OK;
 }
 
+// Records the copy of a piece from its staging buffer to the device.
 static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                const spyi_vk_piece *piece, bool barrier, spyi_text *error) {
     spy_status status;
@@ -85,12 +87,13 @@ static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t 
     return status;
 }
 
-// A piece goes to the GPU when the next one has been posted: so the team has always something to copy.
+// Sends a piece to the GPU only after the next one has been posted, so that the team always has something to
+// copy.
 static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                         const void *data, uint64_t size, bool barrier, spyi_text *error) {
     spyi_copy_team team;
     uint64_t posted = 0, sent = 0; // bytes
-    uint32_t pieces = 0;           // posted
+    uint32_t pieces = 0;           // pieces posted
     spyi_vk_piece last, next;
     spy_status status = SPY_OK;
     SPYI_VK_ZERO(last);
@@ -123,7 +126,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
     const uint64_t offset = upload->offset, size = upload->size;
     const bool barrier = work->before.barrier;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
-    // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
+    // The engine submits its command buffer at a time of its choice, so the data must stay in a page until
     // then.
     if (gpu->external != VK_NULL_HANDLE)
         return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
@@ -131,8 +134,9 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
         if (!spyi_vk_is_idle(gpu)) {
             if (size <= SPYI_VK_SMALL_UPLOAD)
                 return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
-            // Waiting costs less than copying twice through the memory that the work uses too. When an engine
-            // still holds work back, waiting is not possible, and the data take the way of unmapped memory.
+            // Waiting for the work costs less than a second copy, which competes with the work for memory.
+            // When an engine has unreported recordings, waiting is not possible, so the upload is staged as
+            // for unmapped memory.
             if (gpu->base.held_from != 0) {
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
@@ -150,7 +154,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
 
 // >>downloads
 
-// Record and submit one piece on the lane: it waits for batch `after` on the GPU.
+// Records the download of one piece and submits it on the lane, where it waits for batch `after` on the GPU.
 static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, const spyi_chunk *from,
                                 uint64_t offset, size_t size, uint64_t after, spyi_text *error) {
     VkCommandBufferBeginInfo begin;
@@ -191,7 +195,7 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
     return status;
 }
 
-// The GPU has half of the buffers, the team the others.
+// Downloads in pieces. The GPU fills half of the staging buffers while the team empties the others.
 static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from,
                                           uint64_t offset, uint64_t size, uint64_t after, spyi_text *error) {
     spyi_copy_team team;
@@ -217,7 +221,7 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
         }
     }
     spyi_copy_end(&team);
-    // After an error the pieces under way must have ended before anybody uses their buffers again.
+    // After an error, wait for the submitted pieces before their staging buffers are used again.
     if (status != SPY_OK && !gpu->lost) {
         spyi_text ignored;
         memset(&ignored, 0, sizeof ignored);
@@ -227,8 +231,9 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
     return status;
 }
 
-// Small, and of the latest work: in order behind it, in the same submission if that has not gone yet. A wait that is
-// interrupted leaves the GPU writing to the staging buffer.
+// A small download that reads the result of the latest work is recorded behind that work, if possible in the
+// same batch. After an interrupted wait the GPU may still write to the staging buffer; gpu->download_left
+// says so.
 static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from,
                                          uint64_t offset, uint64_t size, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->download[0];
@@ -269,8 +274,7 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
         if (status != SPY_OK) return status;
         if (after >= gpu->base.open) after = gpu->base.open - 1; // there was no work
     }
-    if (gpu->base.ctx->interrupt
-            .func) { // the lane itself waits on the GPU, where nobody asks whether to leave
+    if (gpu->base.ctx->interrupt.func) { // wait here: a wait of the lane, on the GPU, cannot be interrupted
         status = spyi_wait_for(base, after, UINT64_MAX, true, error);
         if (status != SPY_OK) return status;
     }
