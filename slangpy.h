@@ -26637,121 +26637,127 @@ spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_
 
 // >>kinds/value.h -------------------------------------------------------------------------------------------
 
-// What an argument is: one value. Values lie in the order in which arguments are written, a struct before its fields.
+// A value describes one argument, or one field of an argument. Values lie in the order of the arguments, a
+// struct before its fields.
 
 typedef struct spyi_value_kind spyi_value_kind;
 
 typedef struct spyi_value {
-    const spy_arg *arg; // where its data is; NULL in the copies that compile threads use
-    const char *name;   // NULL: by position
+    const spy_arg *arg; // has the data; NULL in the copies that compile threads use
+    const char *name;   // NULL: given by position
     uint8_t kind;       // spy_arg_kind
     uint8_t direction;  // spy_direction
-    uint8_t rank;       // tensors and host arrays
+    uint8_t rank;       // of tensors, host arrays and custom values
     uint8_t map_count;
-    bool whole;           // an explicit mapping of no dimensions
-    bool one_value;       // ... of a value that is run over where no overload takes it whole
-    uint32_t child_count; // struct: its fields, which follow
-    uint32_t size;        // SPY_ARG_KIND_DATA: bytes
+    bool whole;           // spy_map() without dimensions, or spy_map_value(): all of it is one value
+    bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
+    uint32_t child_count; // of a struct: number of its fields, which follow
+    uint32_t size;        // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
-    const spyi_type *type; // element of tensors, host arrays and numbers; else NULL
-    const int64_t *dims;   // of tensors, host arrays and custom values; theirs may be -1: any size
+    const spyi_type *type; // type of a number, or of the elements of a tensor or host array
+    const int64_t *dims;   // sizes; -1, in custom values only: any size
     spy_tensor *tensor;
-    const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM
-    // In calls that compute gradients: the numbers of a tensor's gradients, which are values behind all arguments; 0: none.
+    const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
+    // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all
+    // arguments; 0: none.
     uint32_t grads[2];
 } spyi_value;
 
-// The sizes of a tensor or host array; rank 0 of any other value.
+// Returns the value's rank and sizes; rank 0 for values without dimensions.
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value);
-// Index of the value after this one and its fields.
+// Returns the index of the first value behind this one and its fields.
 SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index);
-// "float3 tensor (480, 640)", "int 3", "struct of 2 fields": for messages.
+// Writes the value for messages: "float3 tensor (480, 640)", "int number", "struct of 2 fields".
 SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out);
 
 // >>kinds/leaf.h --------------------------------------------------------------------------------------------
 
-// A leaf: a place where the kernel loads or stores. A number or tensor is one leaf; a struct given by fields is one for each.
+// A leaf is a value that the kernel loads or stores as one. A number or tensor is one leaf; a struct that is
+// given by fields has one leaf for each of them.
 
 // What a leaf is to its call: a value, or another leaf's gradient.
 typedef enum spyi_role {
     SPYI_ROLE_VALUE,
-    SPYI_ROLE_READ,    // of an output going backward, of an input in forward mode
-    SPYI_ROLE_ADDED,   // of an input going backward: each element of the call adds to it
-    SPYI_ROLE_WRITTEN, // of an output in forward mode
-    SPYI_ROLE_INSIDE   // of a tensor that is taken whole: the function goes there by itself
+    SPYI_ROLE_READ,    // gradient of an output in a backward call, or of an input in forward mode
+    SPYI_ROLE_ADDED,   // gradient of an input in a backward call: each element of the call adds to it
+    SPYI_ROLE_WRITTEN, // gradient of an output in forward mode
+    SPYI_ROLE_INSIDE   // gradient of a tensor passed whole: the function itself reads or writes it
 } spyi_role;
 
+// Bits of spyi_leaf.whole_grads.
 #define SPYI_WHOLE_LOADS 1u
 #define SPYI_WHOLE_STORES 2u
 
 typedef struct spyi_leaf {
-    uint32_t traits;          // of its kind: SPYI_TRAIT_...; a copy, since every call asks
-    uint32_t value;           // index of its value
+    uint32_t traits;          // SPYI_TRAIT_...; a copy of the kind's, because every call reads them
+    uint32_t value;           // index of its spyi_value
     char *path;               // "x", "light.color", "_result"
-    const spyi_type *type;    // of the variable in the kernel
-    const spyi_type *element; // as elements lie in device memory
-    const spyi_type *packed;  // the element with its consumed dimensions, when these are contiguous
+    const spyi_type *type;    // type of the variable in the kernel
+    const spyi_type *element; // type of an element in device memory
+    const spyi_type *packed;  // type of the element with its consumed dimensions, when these are contiguous
     bool in, out;
-    bool splat;                // a number for a whole vector or matrix
-    uint32_t batch_rank;       // leading dimensions, run over by the kernel
-    uint8_t map[SPY_MAX_RANK]; // kernel dimension of each
-    uint32_t consumed;         // trailing dimensions, part of one value
+    bool splat;                // one number stands for each component of a vector or matrix
+    uint32_t batch_rank;       // number of leading dimensions, which the kernel runs over
+    uint8_t map[SPY_MAX_RANK]; // kernel dimension of each leading dimension
+    uint32_t consumed;         // number of trailing dimensions, which are part of one value
+    // The sizes that the trailing dimensions must have; -1: any size.
     int64_t consumed_dims[SPY_MAX_RANK];
-    const spyi_value_kind *kind;      // what is there; the next four are its own
-    uint32_t field_size, field_align; // bytes of its field in the parameter block; 0: it has none
-    bool reads, writes;               // anywhere in the memory of a tensor that the function gets itself
-    bool untracked;                   // memory that we do not know of
-    bool texels;                      // the buffer that it is bound to is a typed one
-    bool binds;                       // its field is a parameter of the entry point, bound to its tensor
-    const char *kind_type;            // Slang type that it says, interned
-    uint32_t site; // number of function and path in messages about indices; 0: they are not checked
+    const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
+    uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
+    bool reads, writes;               // a tensor passed whole: the function may read, write it anywhere
+    bool untracked;                   // the function may reach memory that the library cannot track
+    bool texels;                      // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
+    bool binds;                       // it is bound to a parameter of the entry point
+    const char *kind_type;            // Slang type of a tensor passed whole, interned; or NULL
+    uint32_t site; // number of function and path for messages about bad indices; 0: they are not checked
     spyi_role role;
-    uint32_t value_leaf; // of a gradient: the leaf that it belongs to
-    uint32_t grads[2];   // leaves of its gradients: read, and added to or written; 0: none
-    uint8_t whole_grads; // a tensor taken whole with gradients: SPYI_WHOLE_LOADS and _STORES ask for them
-    bool paired;         // ... its gradient was given by itself
-    spy_call_mode mode;  // ... of the call
-    bool param_in, param_out;      // how the function takes it, when the call computes gradients
-    const spyi_type *differential; // ... its T.Differential; NULL: it has none
+    uint32_t value_leaf; // of a gradient: index of the leaf of its value
+    uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0: none
+    uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
+    bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
+    spy_call_mode mode;  // a tensor passed whole with gradients: the call's mode
+    bool param_in, param_out;      // the parameter's direction in the function's declaration
+    const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL
 } spyi_leaf;
 
-// Makes the leaf one of a kind.
+// Sets the leaf's kind and its traits.
 SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
-// Whether a leaf lies in device memory; else it travels in the block.
+// Returns whether the kernel loads or stores the leaf in device memory by element.
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
-// Whether it is a tensor that a kind passes whole.
+// Returns whether the leaf is a tensor that is passed whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
-// The first of the dimensions that the leaf's type takes whose size in the value is not the one that it must be. Gives
-// leaf->consumed: all of them fit.
+// Returns the first consumed dimension whose size in the value differs from consumed_dims, or leaf->consumed
+// when all agree.
 SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value);
-// Whether several neighbours of this leaf can be loaded as one vector.
+// Returns whether several neighbouring elements of this leaf can be loaded as one vector.
 SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf);
 
 // >>kinds/kind.h --------------------------------------------------------------------------------------------
 
-// The tables of a kind: what bind and emit ask of an argument (build), and what plan, call and list ask at each call (run).
-// Each kind is a file of this room. The build table has the compiler's types, the run table has layouts alone.
+// The two function tables of a kind of value. bind and emit use `build` when a plan is made; plan, call and
+// list use `run` at each call. Each kind is a file of this room. The build table needs the compiler's types,
+// the run table only their layouts.
 
-// What is true of each leaf of a kind. Those with "..." lie in memory, too.
+// What is true of each leaf of a kind. A trait with "..." comes with SPYI_TRAIT_MEMORY.
 enum {
-    SPYI_TRAIT_VALUE = 1 << 0,          // the function gets a value of the parameter's own type
-    SPYI_TRAIT_MEMORY = 1 << 1,         // the kernel loads or stores it in device memory
-    SPYI_TRAIT_TENSOR = 1 << 2,         // ... of the argument's own tensor: other arguments may lie there
-    SPYI_TRAIT_TRACKED = 1 << 3,        // ... from which barriers are made
-    SPYI_TRAIT_ONE_PLACE = 1 << 4,      // ... of one value, for which each call waits
-    SPYI_TRAIT_CALL_SHAPED = 1 << 5,    // ... of a new tensor of the call's shape, for the caller
-    SPYI_TRAIT_SIZED = 1 << 6,          // the argument brings sizes, which the call's shape is made from
-    SPYI_TRAIT_REPEATS = 1 << 7,        // a call of the same sizes can repeat the last launch
-    SPYI_TRAIT_RETURNS = 1 << 8,        // an output comes back to host memory before the call returns
-    SPYI_TRAIT_SYSTEM = 1 << 9,         // the system fills the parameter: it is no argument of the user's
-    SPYI_TRAIT_OWN_GRADIENTS = 1 << 10, // the function itself reads and adds to its gradients
-    SPYI_TRAIT_UNUSED = 1 << 11,        // nothing is loaded or stored
-    SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter takes an address as a number, too
-    SPYI_TRAIT_PARTS = 1 << 13          // the argument is given by its parts, which are bound besides
+    SPYI_TRAIT_VALUE = 1 << 0,       // the function gets a value of the parameter's own type
+    SPYI_TRAIT_MEMORY = 1 << 1,      // the kernel loads or stores it in device memory
+    SPYI_TRAIT_TENSOR = 1 << 2,      // ... which is the argument's own tensor: other arguments may share it
+    SPYI_TRAIT_TRACKED = 1 << 3,     // ... and barriers are made for it
+    SPYI_TRAIT_ONE_PLACE = 1 << 4,   // ... which is one value in readback memory; each call waits for it
+    SPYI_TRAIT_CALL_SHAPED = 1 << 5, // ... which is a new tensor of the call's shape, for the caller
+    SPYI_TRAIT_SIZED = 1 << 6,       // the argument has sizes, from which the call's shape is made
+    SPYI_TRAIT_REPEATS = 1 << 7,     // a call of the same sizes can repeat the last launch
+    SPYI_TRAIT_RETURNS = 1 << 8,     // an output comes back to host memory before the call returns
+    SPYI_TRAIT_SYSTEM = 1 << 9,      // the GPU gives the value (SV_DispatchThreadID); the user does not
+    SPYI_TRAIT_OWN_GRADIENTS = 1 << 10, // the function itself reads its gradient and adds to it
+    SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
+    SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
+    SPYI_TRAIT_PARTS = 1 << 13          // the argument is given by its parts, which have leaves of their own
 };
 
-// How a field of the parameter block is filled. The pack program has an operation for each.
+// How a call fills a field of the parameter block. The pack program has one operation for each way.
 typedef enum spyi_field_op {
     SPYI_FIELD_NUMBER,
     SPYI_FIELD_BYTES,
@@ -26759,92 +26765,99 @@ typedef enum spyi_field_op {
     SPYI_FIELD_KIND
 } spyi_field_op;
 
-// How a call that repeats its plan's last one takes the argument over, without describing it.
+// How a call that repeats its plan's last call updates the argument without describing it again.
 typedef enum spyi_again_op {
     SPYI_AGAIN_NEVER,
     SPYI_AGAIN_NUMBER,
-    SPYI_AGAIN_ARRAY, // from host memory into the block
+    SPYI_AGAIN_ARRAY, // copies host memory into the block
     SPYI_AGAIN_TENSOR,
-    SPYI_AGAIN_UNUSED, // a tensor that is only there
+    SPYI_AGAIN_UNUSED, // a tensor that the kernel neither loads nor stores
     SPYI_AGAIN_NEW     // makes a tensor
 } spyi_again_op;
 
-// What `bind` is told, and what it says besides what it puts into the leaf.
+// What spyi_kind_build.bind gets and returns besides the value and the leaf. The first four members are
+// inputs.
 typedef struct spyi_fitting {
     spyi_types *types;
     bool result;    // the leaf is the function's result
-    bool in_buffer; // the parameter lies in a uniform buffer, at a place that the user's code gave it
-    bool in_shader; // ... in the parameters of a shader of the user's
-    uint32_t cost;  // of conversions: the overload with the lowest is chosen
-    spyi_text hint; // where it does not fit: what stands behind "expected float, got ..."
-    spyi_text why;  // ... or the whole reason
+    bool in_buffer; // the parameter lies in a uniform buffer, which the user's code lays out
+    bool in_shader; // the function is a shader entry point of the user's, which runs as it is
+    uint32_t cost;  // bind adds the costs of conversions; the overload with the lowest sum is chosen
+    spyi_text hint; // after a misfit: what the message says behind "expected float, got ..."
+    spyi_text why;  // after a misfit: the complete reason instead, or empty
 } spyi_fitting;
 
-// Where a value's expression stands.
+// Slang expressions that a kind can use in the expression of its value.
 typedef struct spyi_place_text {
-    const char *field;   // its field in the parameter block: "spyi_block.x"
+    const char *field;   // the value's field in the parameter block: "spyi_block.x"
     const char *element; // number of the call's element, an int
-    const char *shape;   // the call's shape, int[rank]; rank 0: one size of 1
-    uint32_t rank;       // of the call
+    const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
+    uint32_t rank;       // dimensions of the call
 } spyi_place_text;
 
 typedef struct spyi_kind_build {
-    // Whether the value feeds leaf->type. Fills what the kind needs of the leaf; dimensions not consumed are run over.
+    // Returns whether the value fits leaf->type, and fills the leaf. The dimensions that it does not consume
+    // are run over.
     bool (*bind)(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf);
-    // Once the call's rank is known. NULL: the leaf does not depend on it.
+    // Completes the leaf when the call's rank is known. NULL: the leaf does not depend on the rank.
     void (*settle)(const spyi_value *value, uint32_t rank, spyi_leaf *leaf);
-    // The Slang type of its field.
+    // Writes the Slang type of the leaf's field in the parameter block.
     void (*field)(const spyi_leaf *leaf, spyi_text *out);
-    // Its value for one element, as an expression of leaf->type. NULL: it lies in memory, through which emit walks.
+    // Writes the value for one element as an expression of leaf->type. NULL: emit loads it from memory.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
-    // What a parameter takes, for messages. `base`: its type's name, without namespace and arguments. Gives NULL for types that
-    // are none of the kind's; `rules` may be NULL where only that is asked. NULL: the kind goes by the argument, whatever the parameter is.
+    // Returns the end of a message that says what a parameter of `type` takes, or NULL when the type does not
+    // belong to this kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when
+    // the text does not matter. A NULL function: the kind depends on the argument alone.
     const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
-    // The type that a tensor is passed as, where the parameter's own is still open: "RWTensor<float, 2>". NULL: it stays open.
+    // Writes the type that a tensor is passed as when the parameter's own type is generic or an interface:
+    // "RWTensor<float, 2>". NULL: the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
 } spyi_kind_build;
 
 // The memory of one leaf in one call.
 typedef struct spyi_made {
     spy_device *device;
-    const spy_shape *shape; // of the call
-    spy_tensor *tensor;     // that `make` has made
-    void *place;            // SPYI_TRAIT_ONE_PLACE: where its value lies
+    const spy_shape *shape; // shape of the call
+    spy_tensor *tensor;     // the tensor that `make` has made, or NULL
+    void *place;            // SPYI_TRAIT_ONE_PLACE: the value in mapped readback memory; else NULL
 } spyi_made;
 
-// Of kinds whose memory each call makes.
+// The functions of a kind whose memory is made anew by each call.
 typedef struct spyi_kind_memory {
-    // Makes the memory and fills it with what goes in.
+    // Makes the memory and uploads the argument's value if it is an input.
     spy_status (*make)(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made, spyi_text *error);
-    // Brings an output back to host memory after the call. NULL: it stays on the device.
+    // Copies an output to host memory after the call. NULL: the output stays on the device.
     spy_status (*finish)(const spyi_leaf *leaf, const spyi_value *value, const spyi_made *made,
                          spyi_text *error);
-    // The host memory that an output comes back to, of `size` bytes. NULL: it stays on the device.
+    // Returns the host memory that receives an output, and its bytes in *size. NULL: as for `finish`.
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
-#define SPYI_MOST_ADDRESSES 3 // of a field: a tensor's, and those of its two gradients
+#define SPYI_MOST_ADDRESSES 3 // in one field: the addresses of a tensor and of its two gradients
 
 typedef struct spyi_kind_run {
     uint32_t traits;
     uint8_t field_op; // spyi_field_op
     uint8_t again_op; // spyi_again_op
-    // SPY_ARG_KIND_CUSTOM: the argument's own data into value->rank and ->dims; false: *problem says what is wrong with it.
-    // NULL: there is nothing to check.
+    // SPY_ARG_KIND_CUSTOM: checks the argument's own data and sets value->rank and ->dims. Returns false when
+    // the data are wrong, with the reason in *problem. NULL: there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
-    // Fills its field at each call; `field` is NULL where it is bound. false: `error` says what the call gave that does not fit.
+    // Writes the value into its field at each call. `field` is NULL for a value that is bound and has no
+    // field. Returns false when the value does not fit, with the reason in `error`.
     bool (*pack)(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
-    // Whether a recorded call can have this value in place of its own. NULL: what was recorded stays.
+    // Returns whether this value can replace that of a recorded call. NULL: it never can.
     bool (*match)(const spyi_leaf *leaf, const spyi_value *value);
-    // What `match` takes, in messages. NULL: the kind's name.
+    // Writes what `match` accepts, for messages. NULL: messages say the kind's name.
     void (*expected)(const spyi_leaf *leaf, spyi_text *out);
-    // Takes the gradients that the kernel adds to out of a packed field: a further pass must not add again. NULL: it has none.
+    // Clears, in a packed field, the address of the gradient that the kernel adds to, so that a further pass
+    // does not add again. NULL: the field has no such gradient.
     void (*stop_adding)(const spyi_leaf *leaf, void *field);
-    // Where addresses stand in its packed field, at most SPYI_MOST_ADDRESSES of them; returns how many. NULL: there is none.
+    // Writes the byte offsets of the addresses in the packed field; returns their number. NULL: no addresses.
     uint32_t (*addresses)(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
-    // Bytes of the elements that its field tells the number of, in a uniform buffer of their own. NULL: it has none.
+    // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
+    // holds their number. NULL: the kind has no such elements.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
-    const spyi_kind_memory *memory; // NULL: calls make none
+    const spyi_kind_memory *memory; // NULL: calls make no memory for it
 } spyi_kind_run;
 
 struct spyi_value_kind {
@@ -26855,102 +26868,113 @@ struct spyi_value_kind {
 
 // >>kinds/kinds.h -------------------------------------------------------------------------------------------
 
-// The kinds, as the other rooms ask for them: by a parameter's type, or by name where a parameter has no other.
+// How other rooms find the kind of a value: by the parameter's type, by the value, or by the kind's name.
 
 // parameter.c
-// The kind that passes the value to a parameter of a type: the value's own, one for such parameters, or one for such values.
-// NULL: it has parts.
+// Returns the kind that passes the value to a parameter of `type`: the custom argument's own kind, else the
+// kind for such parameters, else the kind for such values. NULL: the value is given by its parts.
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value);
-// ... that passes a tensor whole, or an address, to a parameter of a type of its own; NULL: there is none.
+// Returns the kind that passes a tensor whole, or an address, to a parameter such as RWTensor<T, D> or T*.
+// NULL: there is none.
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value);
-// ... of a number, host data, a tensor by element or a result, whatever the parameter is.
+// Returns the kind of a number, host data, a tensor by element or a result, whatever the parameter is. NULL:
+// it is none of these.
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value);
-// The kind of an output that is not computed, as a backward call wants its gradient alone.
+// Returns the kind of an output that a backward call does not compute, because it needs only the output's
+// gradient.
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
-// The kind of what is given by parts: ConstantBuffer<T> and ParameterBlock<T> parameters, arrays of buffers, and T[] itself.
+// Returns the kind of a parameter that is given by its parts: ConstantBuffer<T>, ParameterBlock<T>, an array
+// of buffers, or T[].
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
-// The kind by which a recipe knows it: its name, and what is true of it. NULL: there is none, or it is an argument's own, which its
-// value tells (spyi_value.custom).
+// Returns the kind that a recipe means by this name, traits and field_op. NULL: there is none, or it is a
+// custom argument's own kind, which is in spyi_value.custom.
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
-// What a parameter of a type of its own takes, for messages; NULL: it is none. `rules` may be NULL where only that is asked.
+// Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by
+// this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
 
 // system.c
-// An argument for a parameter that the system fills.
+// Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
 
-// number.c and array.c: what packing a block calls for the commonest kinds, without their tables
-SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg,
-                              uint8_t *out); // false: it does not fit
-SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out); // likewise
+// number.c and array.c: these write the commonest kinds into the block without a look at their tables. They
+// return false when the value does not fit.
+SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out);
+SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out);
 SPYI_FN spy_status spyi_does_not_fit(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
 
 // >>kinds/internal.h ----------------------------------------------------------------------------------------
 
-// What the files of this room share.
+// Functions that several files of this room use.
 
-// Components that a parameter takes of a generator: 1 of a number, N of a vector or array of numbers; 0: it takes none.
+// Returns how many numbers a parameter of `type` takes from a generator: 1 for a number, N for a vector or
+// array of numbers, 0 when it takes none.
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type);
-// `array`, an expression of as many `scalar`s, as a value of `type`. `reverse`: a vector takes the last one first.
+// Writes a value of `type` made from `array`, the expression of an array of `scalar` with one number for each
+// component of `type`. `reverse`: a vector gets the numbers in reverse order.
 SPYI_FN void spyi_kind_convert(const spyi_type *type, spy_dtype scalar, const char *array, bool reverse,
                                spyi_text *out);
-// "call_id<2>(element, shape)": the usual expression of a coordinate, converted.
+// Formats an array expression such as "spyi_call_id<2>(element, shape)" and writes it converted to
+// leaf->type.
 SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool reverse, spyi_text *out,
                             const char *format, ...) SPYI_PRINTF(5, 6);
-// Whether the value is an argument of the leaf's own kind.
+// Returns whether the value is a custom argument of the leaf's own kind.
 SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value);
-// A value that lies in the parameter block as it is: its place there, the type of its field, and its expression. A number for a
-// whole vector or matrix is one number.
+// For a value that lies in the parameter block: set the size and alignment of its field, write the field's
+// type, and write the value's expression. A number that stands for each component of a vector or matrix is
+// one number in the block.
 SPYI_FN void spyi_kind_in_block(spyi_leaf *leaf);
 SPYI_FN void spyi_kind_plain_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
-// A field of the parameter's own type, and its value as it lies there.
+// Write a field of the parameter's own type, and the expression of that field.
 SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
 
-// The kinds for parameters of types of their own.
+// Kinds that are chosen by the parameter's type.
 SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(
-    void); // T[], whose field is an address, which the device fills in, and a count
+    void); // T[]: the field is an address, which the device fills in, and the number of elements
 SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
     void); // ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void);   // Tensor<T, D> and its sisters
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);    // TensorView<T> and DiffTensorView<T>
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T> and its sisters
-SPYI_FN bool spyi_is_buffer_address(const char *base);     // the buffer is the address of one element
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void); // Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);  // TensorView<T> and DiffTensorView<T>
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void); // StructuredBuffer<T>, Buffer<T> ...
+SPYI_FN bool spyi_is_buffer_address(const char *base);    // whether such a buffer is one element's address
 
-// The kinds of values, whatever the parameter is: unless its type has a kind of its own.
+// Kinds that are chosen by the value, for parameters whose type has no kind of its own.
 SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c
 SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void);  // bytes.c
-SPYI_FN const spyi_value_kind *spyi_array_kind_of(void);  // array.c: one value in the block, or run over
+SPYI_FN const spyi_value_kind *spyi_array_kind_of(void);  // array.c: one value in the block
 SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void); // tensor.c: by element
 SPYI_FN const spyi_value_kind *spyi_new_kind_of(void);    // result.c: a new tensor
-// Those that these make a leaf be when it is bound.
+// Kinds to which the kinds above change a leaf when they bind it.
 SPYI_FN const spyi_value_kind *spyi_filling_kind_of(
-    void); // number.c: a number for a whole vector in a uniform buffer
+    void); // number.c: a number for each component of a vector or matrix in a uniform buffer
 SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void);   // array.c: an array that is run over
 SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void); // result.c: one value that returns
-// result.c: one value that returns to host memory. `spyi_kind_return` makes the leaf one.
+// result.c: makes the leaf one value that returns to host memory.
 SPYI_FN void spyi_kind_return(spyi_leaf *leaf);
-// tensor.c: how the numbers of an array or tensor feed the leaf's type. false: fitting->hint says why they do not.
+// tensor.c: finds how the numbers of an array or tensor feed the leaf's type. Returns false when they cannot,
+// with the reason in fitting->hint.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf, spyi_fit *fit);
-// What a number or array holds that the parameter cannot: "expected int, got float that does not fit: 1.5".
+// Writes that the parameter cannot hold a number's or array's value: "expected int, got float that does not
+// fit: 1.5".
 SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *value, spyi_text *error);
-// The scalar type of its elements on the device.
+// Returns the scalar type of the leaf's elements on the device.
 SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 
 // whole_fill.c: the field of a tensor that is passed whole
-// How many tensors are in it: the tensor, and its gradients behind it.
+// Returns how many tensors the field holds: 1 for the tensor, and one for each gradient behind it.
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
-// A tensor's gradients that the kernel adds to, out of the field of such a tensor: a further pass must not add again.
+// The functions stop_adding, addresses and pack of spyi_kind_run.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
 SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error);
 
 // >>kinds/value.c -------------------------------------------------------------------------------------------
 
-// One value: its sizes, where it ends, and its text in messages.
+// Functions of one value: its sizes, the index behind it, and its text in messages.
 
 SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index) {
     uint32_t end = index + 1;
@@ -27002,7 +27026,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
 
 // >>kinds/leaf.c --------------------------------------------------------------------------------------------
 
-// What a leaf is, told by the leaf alone.
+// Functions that need nothing but the leaf.
 
 SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind) {
     leaf->kind = kind;
@@ -27030,13 +27054,14 @@ SPYI_FN bool spyi_leaf_can_widen(const spyi_leaf *leaf) {
 
 // >>kinds/kinds.c -------------------------------------------------------------------------------------------
 
-// What several kinds do alike: numbers that are made in a kernel, as what the parameter wants; fields of the parameter's type.
+// Functions that several kinds share: they convert numbers that the kernel makes to the parameter's type, and
+// write fields and their expressions.
 
 SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
     if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_DTYPE_BOOL;
     if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_DTYPE_BOOL ? 0 : type->columns;
     if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
-    if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // an enum
+    if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // it is an enum
     return type->element->scalar != SPY_DTYPE_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
 }
 
@@ -27095,12 +27120,13 @@ SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at
 
 // >>kinds/number.c ------------------------------------------------------------------------------------------
 
-// Numbers: one lies in the parameter block, converted to the parameter's type. A vector or matrix can be given by one number,
-// which the kernel spreads; in a uniform buffer, which the user's code lays out, the number stands for each component.
+// Numbers, which lie in the parameter block converted to the parameter's scalar type. One number can be given
+// for a vector or matrix: the kernel copies it to each component. In a uniform buffer, which the user's code
+// lays out, it is written once for each component.
 
 SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
     spy_dtype from = arg->dtype, to = leaf->element->scalar;
-    if (SPYI_LIKELY(from == to)) { // as it is; bool is widened below
+    if (SPYI_LIKELY(from == to)) { // no conversion; the device's bool is wider, see below
         float f;
         double d;
         switch (to) {
@@ -27113,12 +27139,12 @@ SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
             memcpy(out, &d, sizeof d);
             return true;
         case SPY_DTYPE_INT32:
-        case SPY_DTYPE_UINT32: memcpy(out, &arg->value.u, 4); return true; // little-endian
+        case SPY_DTYPE_UINT32: memcpy(out, &arg->value.u, 4); return true; // hosts are little-endian
         default: break;
         }
     }
     uint8_t host[8];
-    // The union holds 64 bits of the number's own family.
+    // The union `value` holds a double, an int64_t or a uint64_t.
     spy_dtype wide = arg->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
                      : arg->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
                                                      : SPY_DTYPE_UINT64;
@@ -27157,7 +27183,7 @@ static void spyi_number_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a number for %s", leaf->type->display);
 }
 
-// >>a number for each component of a vector or matrix
+// >>one number, written for each component of a vector or matrix
 
 static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     size_t count = leaf->type->rows * leaf->type->columns;
@@ -27170,7 +27196,7 @@ static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, vo
 
 static const spyi_kind_build spyi_filling_build = {
     NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_number_bind makes such leaves
+}; // spyi_number_bind gives a leaf this kind
 static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
@@ -27195,7 +27221,7 @@ static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spy
     spyi_fit fit;
     if (leaf->out) {
         if (type->kind != SPYI_TYPE_SCALAR ||
-            type->scalar != value->type->scalar) { // enums are their integers
+            type->scalar != value->type->scalar) { // an enum has the scalar type of its integers
             spyi_text_add(&fitting->hint, "; an output takes exactly the parameter's type");
             return false;
         }
@@ -27236,7 +27262,7 @@ SPYI_FN const spyi_value_kind *spyi_number_kind_of(void) {
 
 // >>kinds/bytes.c -------------------------------------------------------------------------------------------
 
-// Host bytes of one value, in C's layout: they lie in the parameter block in the device's.
+// Host bytes: one value in C's layout, which is converted to the device's layout in the parameter block.
 
 static bool spyi_bytes_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
@@ -27275,17 +27301,18 @@ SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void) {
 
 // >>kinds/result.c ------------------------------------------------------------------------------------------
 
-// Results: a new tensor, one value that returns to host memory, and an output that is not computed.
+// Three kinds of output: one value that returns to host memory, a new tensor, and an output that is not
+// computed.
 
 // >>one value that returns to host memory
 
-// Where the caller wants it.
+// Returns the host memory where the caller wants the value.
 static void *spyi_readback_place(const spyi_value *value) {
     return value->kind == SPY_ARG_KIND_RESULT ? (void *)value->arg->value.result->data
                                               : value->arg->value.out;
 }
 
-// Its memory is the device's, of which it has got a place.
+// Writes the value of an inout argument to made->place, which lies in the device's readback memory.
 static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *value, spyi_made *made,
                                      spyi_text *error) {
     if (!leaf->in) return SPY_OK;
@@ -27317,7 +27344,7 @@ static const char *spyi_readback_host(const spyi_leaf *leaf, const spyi_value *v
 
 static const spyi_kind_build spyi_readback_build = {
     NULL, NULL, NULL, NULL, NULL, NULL
-}; // other kinds make such leaves
+}; // spyi_kind_return gives a leaf this kind
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
@@ -27334,7 +27361,7 @@ SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
 
 // >>a new tensor
 
-// What goes in is one value; whether an output is one, too, is known once the call's rank is.
+// An inout argument is one value. For an output spyi_new_settle decides, which knows the call's rank.
 static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *scalar = leaf->type;
     size_t count = 1;
@@ -27396,9 +27423,11 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void) {
 
 // >>kinds/tensor.c ------------------------------------------------------------------------------------------
 
-// Tensors by element: the kernel walks through the tensor's memory, and the function gets one element after another.
+// Tensors by element: the kernel loads and stores the tensor's elements, and each call of the function gets
+// one of them.
 
-// Why an array's numbers are not those of the parameter, and what to do; "" where no conversion would help.
+// Returns the end of a message: why the scalars of an array or tensor do not fit the parameter, and what to
+// do. "" when the scalar types are not the reason.
 static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
     const spyi_type *inner = leaf->type, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
@@ -27419,7 +27448,6 @@ static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, c
     return text;
 }
 
-// Device layout has no bare bool: its scalars are uint where a kernel loads them on their own.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *v, spyi_leaf *leaf, spyi_fit *fit) {
     char why[192];
     bool host = v->kind == SPY_ARG_KIND_ARRAY, stored = leaf->out && !leaf->in && fitting->result;
@@ -27453,7 +27481,8 @@ SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void) {
 
 // >>kinds/array.c -------------------------------------------------------------------------------------------
 
-// Host arrays: one value lies in the parameter block; what is run over goes through a temporary tensor.
+// Host arrays. An array that is one value lies in the parameter block. An array that is run over is copied to
+// and from a temporary tensor.
 
 // >>run over
 
@@ -27497,7 +27526,7 @@ static const char *spyi_upload_host(const spyi_leaf *leaf, const spyi_value *val
 
 static const spyi_kind_build spyi_upload_build = {
     NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_array_bind makes such leaves
+}; // spyi_array_bind gives a leaf this kind
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
                                                    SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_upload_memory };
@@ -27519,7 +27548,7 @@ static bool spyi_array_bind(spyi_fitting *fitting, const spyi_value *value, spyi
         return true;
     }
     spyi_leaf_set_kind(leaf,
-                       &spyi_upload_kind); // converted while it is uploaded, or when the kernel stores it
+                       &spyi_upload_kind); // the upload, or the kernel's store, converts the scalars
     const spyi_type *scalar = stored ? value->type : leaf->type;
     while (scalar->kind == SPYI_TYPE_ARRAY) scalar = scalar->element;
     leaf->element = spyi_type_scalar(fitting->types, scalar->scalar);
@@ -27574,7 +27603,7 @@ SPYI_FN const spyi_value_kind *spyi_array_kind_of(void) {
 
 // >>kinds/call_id.c -----------------------------------------------------------------------------------------
 
-// call_id and thread_id: where the element is in the call.
+// The arguments call_id and thread_id, which tell a function which element of the call it computes.
 
 static bool spyi_call_id_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     (void)fitting;
@@ -27632,7 +27661,7 @@ spy_arg spy_arg_thread_id(const char *name) {
 
 // >>kinds/grid.c --------------------------------------------------------------------------------------------
 
-// grid: coordinates of a shape that the argument itself brings, with offset and stride.
+// The argument grid: coordinates in a shape that the argument has, with an offset and a stride.
 
 static bool spyi_fits_int(int64_t value) {
     return value >= INT32_MIN && value <= INT32_MAX;
@@ -27686,7 +27715,7 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
     (void)error;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
-        // A size of 1 that the call stretches is the same for all elements, as with any argument.
+        // A size of 1 may be broadcast: then all elements get the same coordinate, so the stride is 0.
         out[leaf->batch_rank + d] = desc->shape.dims[d] == 1 ? 0
                                     : desc->stride.rank      ? (int32_t)desc->stride.dims[d]
                                                              : 1;
@@ -27717,9 +27746,10 @@ spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc) {
 
 // >>kinds/range.c -------------------------------------------------------------------------------------------
 
-// range: start, start + step, ... along one dimension, as numpy's arange.
+// The argument range: the numbers start, start + step, ... along one dimension, as numpy's arange.
 
-// What the argument keeps in its dims: the number of elements, then start and step. -2 elements: something is wrong.
+// The argument keeps these in its dims: the number of elements, start, step. A number of -2 says that they
+// are not valid.
 enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
 
 static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
@@ -27753,17 +27783,17 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     (void)leaf;
     (void)error;
     out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
-    // A single one that the call stretches is the same for all elements, as with any size of 1.
+    // A range of one element may be broadcast: then all elements get the same number, so the step is 0.
     out[1] = value->arg->dims[SPYI_RANGE_COUNT] == 1 ? 0 : (int32_t)value->arg->dims[SPYI_RANGE_STEP];
     return true;
 }
 
 static const spyi_kind_build spyi_range_build = {
     spyi_range_bind,
-    NULL, // settle: its sizes are known
+    NULL, // settle: the leaf does not depend on the call's rank
     spyi_range_field,
     spyi_range_load,
-    NULL, // takes: it goes by the argument
+    NULL, // takes: the kind depends on the argument alone
     NULL, // type_name
 };
 static const spyi_kind_run spyi_range_run = {
@@ -27772,7 +27802,7 @@ static const spyi_kind_run spyi_range_run = {
     SPYI_AGAIN_NEVER,
     spyi_range_describe,
     spyi_range_pack,
-    NULL, // match: its number of elements is the call's
+    NULL, // match: its number of elements is that of the recorded call
     NULL, // expected
     NULL, // stop_adding
     NULL, // addresses
@@ -27795,11 +27825,12 @@ spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t ste
 
 // >>kinds/random.c ------------------------------------------------------------------------------------------
 
-// wang_hash and rand_float: a sequence of random numbers for each element.
+// The arguments wang_hash and rand_float: a sequence of random numbers for each element of the call.
 
-// What the argument keeps in its dims: the sequence's start, the warm-up, and the bits of two floats.
+// The argument keeps these in its dims: the sequence's start, the number of warm-up steps, and the bits of
+// the floats low and high.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
-enum { SPYI_RANDOM_GARBAGE = -1 }; // in place of a warm-up: the desc was not zeroed
+enum { SPYI_RANDOM_GARBAGE = -1 }; // value of the warm-up: the spy_random_desc is not valid
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };
@@ -27882,7 +27913,8 @@ static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL };
 static const spyi_value_kind spyi_random_kind = { "rand_float", &spyi_random_build, &spyi_random_run };
 
-// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013); slang/slangpy_random.slang has it for the GPU.
+// Source: N. Reed, "Quick and Easy GPU Random Numbers in D3D11" (2013).
+// slang/slangpy_random.slang has the same function for the GPU.
 static uint32_t spyi_wang_hash(uint32_t seed) {
     seed = (seed ^ 61u) ^ (seed >> 16);
     seed *= 9u;
@@ -27897,7 +27929,7 @@ static spy_arg spyi_random_arg(const char *name, const spyi_value_kind *kind, co
     float range[2];
     uint32_t bits[2], seed = 2640457667u;
     const char *problem = SPYI_DESC_PROBLEM(spy_random_desc, desc);
-    bool hash = !desc || problem || !desc->raw_seed; // an unset bool must not be looked at
+    bool hash = !desc || problem || !desc->raw_seed; // after a problem, raw_seed may be uninitialized
     if (desc && !problem && (desc->seed || desc->explicit_seed)) seed = desc->seed;
     range[0] = low;
     range[1] = high;
@@ -27920,15 +27952,16 @@ spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_ra
 
 // >>kinds/buffer.c ------------------------------------------------------------------------------------------
 
-// Tensors that are bound whole: to StructuredBuffer<T>, ByteAddressBuffer, Buffer<T> and their writable sisters. Where there
-// is nothing to bind to (CUDA) they are fields: an address and a count of elements, or of bytes. Typed buffers have no such
-// form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return nothing, and leaves their stores out. A
-// ConstantBuffer<T> that is an element of an unsized array is a tensor's address alone.
+// Tensors for parameters of type (RW)StructuredBuffer<T>, (RW)ByteAddressBuffer and (RW)Buffer<T>. They are
+// bound; on CUDA, which has no bindings, each is a field of an address and a number of elements, or of bytes.
+// Typed buffers have no such form: for CUDA Slang (2026.12, 2026.14.1) makes loads of them that return
+// nothing, and leaves their stores out. A ConstantBuffer<T> that is an element of an unsized array is passed
+// as a tensor's address.
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool typed, texels, writes; // its elements have a type; they are texels
-    bool one;                   // it is the address of one element
+    bool typed, texels, writes; // elements have a type T; they are texels; kernels may write them
+    bool one;                   // the buffer is the address of one element
 } spyi_buffer_families[] = {
     { "StructuredBuffer", true, false, false, false },
     { "RWStructuredBuffer", true, false, true, false },
@@ -27975,7 +28008,7 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     return true;
 }
 
-// What the device says to the elements of a typed buffer.
+// Checks that the device has texels of this format and can bind a typed buffer of `size` bytes.
 static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *limits, uint64_t size,
                                      spyi_text *error) {
     const spyi_type *texel = leaf->element;
@@ -27992,7 +28025,7 @@ static bool spyi_buffer_check_texels(const spyi_leaf *leaf, const spyi_limits *l
     return false;
 }
 
-// Fills the field of what is not bound.
+// Checks the tensor, and fills its field if it has one.
 static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor;
     const spyi_limits *limits = &t->object.device->base->limits;
@@ -28030,7 +28063,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-// Fields of what is bound have no bytes.
+// A bound buffer has no bytes in the parameter block.
 static uint32_t spyi_buffer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
     offsets[0] = 0;
     return leaf->binds ? 0 : 1;
@@ -28073,8 +28106,9 @@ SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void) {
 
 // >>kinds/holder.c ------------------------------------------------------------------------------------------
 
-// ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers: bound too, wherever this kernel has their parts. An array without a
-// size is a field: an address, which the device fills in, and a count.
+// Parameters that are given by their parts. ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers are
+// bound, wherever the kernel has their parts. An array T[] without a size is a field of an address, which the
+// device fills in, and a number of elements.
 
 // >>ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
 
@@ -28170,10 +28204,11 @@ SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(void) {
 
 // >>kinds/view.c --------------------------------------------------------------------------------------------
 
-// Tensors for TensorView<T> and DiffTensorView<T>, the parameters of [CudaKernel] functions. Slang has them for CUDA alone, in
-// a fixed layout, with 32-bit strides in bytes and room for 5 dimensions. The components of a T that is a vector or matrix
-// are the last dimensions, whether the tensor's elements are such or its own last dimensions feed them. A DiffTensorView has
-// a second view behind the first: of the tensor's gradient, or all zero.
+// Tensors for TensorView<T> and DiffTensorView<T>, the parameters of [CudaKernel] functions. Slang has them
+// for CUDA alone, in a fixed layout, with 32-bit strides in bytes and room for 5 dimensions. If T is a vector
+// or matrix, its components are the last dimensions of the view, whether they are the tensor's element type
+// or the tensor's last dimensions. A DiffTensorView holds a second view behind the first: that of the
+// tensor's gradient, or zeros.
 // Source: `struct TensorView` in Slang's embedded CUDA prelude; slang-torch's make_tensor_view in its embedded torch prelude.
 
 enum { SPYI_VIEW_RANK = 5 };
@@ -28206,7 +28241,8 @@ static bool spyi_view_bind(spyi_fitting *fitting, const spyi_value *value, spyi_
     return true;
 }
 
-// Dimensions of the element that are the tensor's own: components of a vector, rows and columns of a matrix.
+// Writes the sizes that the tensor's element type adds to the view's dimensions: the components of a vector,
+// the rows and columns of a matrix. Returns how many there are.
 static uint32_t spyi_view_components(const spyi_type *type, uint32_t sizes[2]) {
     if (type->kind == SPYI_TYPE_VECTOR) {
         sizes[0] = type->columns;
@@ -28311,14 +28347,15 @@ SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {
 
 // >>kinds/whole_fill.c --------------------------------------------------------------------------------------
 
-// The field of a tensor that is passed whole: the tensor as Slang has it, its gradients behind it, and the strides of the
-// dimensions that it is run over.
+// Fills the field of a tensor that is passed whole: the tensor in the layout of slangpy_tensor.slang, its
+// gradients in the same layout, and the strides of the dimensions that it is run over.
 
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf) {
     return leaf->whole_grads == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES) ? 3 : leaf->whole_grads ? 2 : 1;
 }
 
-// How many scalars of the tensor one element of the parameter takes; 0: they do not lie next to each other.
+// Returns how many elements of the tensor's memory make one element of the parameter, or 0 when they are not
+// contiguous.
 static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     int64_t pack = 1;
     uint32_t outer = t->shape.rank;
@@ -28332,7 +28369,8 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-// One tensor as Slang has it: address, offset, site, sizes, strides. `element`: bytes.
+// Writes one tensor: address (8 bytes), offset, site, sizes, strides (4 bytes each). `element`: bytes of one
+// element.
 static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
                            uint8_t *out, spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
@@ -28364,7 +28402,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
     return true;
 }
 
-// The gradients that a call of the leaf's mode uses; NULL: none.
+// Returns the gradient `which` if a call of the leaf's mode uses it, else NULL.
 static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
     bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
     uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)
@@ -28399,7 +28437,7 @@ SPYI_FN bool spyi_whole_fill(const spyi_leaf *leaf, const spyi_value *value, voi
     return true;
 }
 
-// Each part begins with its address.
+// The tensor and each gradient begin with their address.
 SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
     uint32_t parts = spyi_whole_parts(leaf), size = (leaf->field_size - 4 * leaf->batch_rank) / parts;
     for (uint32_t i = 0; i < parts; i++) offsets[i] = i * size;
@@ -28413,10 +28451,11 @@ SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field) {
 
 // >>kinds/whole.c -------------------------------------------------------------------------------------------
 
-// Tensors that are passed whole to Tensor<T, D> and its sisters: what feeds which of them, and their text in the kernel.
-// whole_fill.c fills their fields.
+// Tensors that are passed whole to Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...: which tensors fit such
+// a parameter, and their text in the kernel. whole_fill.c fills their fields.
 
-// What an argument becomes for a parameter of these types, and what the kernel may do with it.
+// For each parameter type: the type that a tensor is passed as, whether the kernel may read or write it, and
+// which of these accesses have gradients (SPYI_WHOLE_LOADS, SPYI_WHOLE_STORES).
 static const struct spyi_family {
     const char *parameter, *passed;
     bool reads, writes;
@@ -28479,7 +28518,8 @@ static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
     else spyi_text_add(out, "%s", leaf->kind_type);
 }
 
-// A tensor of more dimensions than the parameter is run over: each element of the call gets its own part.
+// A tensor with more dimensions than the parameter is run over: each element of the call gets the tensor of
+// its trailing dimensions.
 static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     if (leaf->batch_rank == 0) {
         spyi_text_add(out, "%s", at->field);
@@ -28555,7 +28595,8 @@ static bool spyi_pointer_bind(spyi_fitting *fitting, const spyi_value *value, sp
     return good;
 }
 
-// Slang spells "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which it does not read: T* it does.
+// Slang's reflection says "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which its compiler does not
+// accept: write T*.
 static void spyi_pointer_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_type_parts parts;
     spyi_split_type(leaf->type->name, &parts);
@@ -28598,15 +28639,16 @@ SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
 
 // >>kinds/parameter.c ---------------------------------------------------------------------------------------
 
-// From a parameter's type and an argument to the kind that passes one to the other.
+// Finds the kind that passes a value to a parameter.
 
-// The kinds for parameters of types of their own.
+// Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
     spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
     spyi_whole_kind_of,   spyi_view_kind_of,   spyi_buffer_kind_of,
 };
 
-// The kind for parameters of a type, and what they take; NULL: it is no such type.
+// Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
+// when there is none.
 static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, const spyi_rules *rules,
                                                        const char **takes) {
     const spyi_value_kind *found = NULL;
@@ -28658,7 +28700,7 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
     return takes;
 }
 
-// >>kinds by name, which several share: an array is passed in one way or another
+// >>kinds by name. Several kinds may share a name; their traits and field_op tell them apart.
 
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op) {
     return strcmp(kind->name, name) == 0 && kind->run->traits == traits && kind->run->field_op == field_op;
@@ -28678,7 +28720,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
 
 // >>kinds/system.c ------------------------------------------------------------------------------------------
 
-// What the system gives to the threads of a dispatch: SV_DispatchThreadID and its like.
+// Values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID,
+// SV_GroupIndex.
 
 static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
@@ -28688,7 +28731,7 @@ static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spy
            (type->scalar == SPY_DTYPE_INT32 || type->scalar == SPY_DTYPE_UINT32);
 }
 
-// The kernel's own parameters are uint3.
+// `name` is a parameter of the kernel, of type uint3.
 static void spyi_system_load(const spyi_leaf *leaf, const char *name, spyi_text *out) {
     spyi_text_add(out, "%s(%s.%.*s)", spyi_spell(leaf->type), name, (int)leaf->type->columns, "xyz");
 }
@@ -28734,110 +28777,118 @@ SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
 
 // >>bind/threads.h ------------------------------------------------------------------------------------------
 
-// The threads of a dispatch: an explicit number of them.
+// The threads of a dispatch, whose number the caller gives.
 
 typedef struct spyi_threads {
-    uint32_t count[3]; // in x, y, z
-    uint32_t group[3];
+    uint32_t count[3];        // threads in x, y, z
+    uint32_t group[3];        // threads of a group in x, y, z
     bool guarded;             // threads beyond the count do nothing
-    const spy_tensor *counts; // group counts that the GPU reads when it runs; NULL: `count` says
-    uint64_t counts_at;       // byte of the first in its storage
-    bool shader;              // the function is an entry point with [numthreads], and runs as it is
+    const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL: `count` is used
+    uint64_t counts_at;       // byte offset of the first group count in that tensor's storage
+    bool shader;              // the function is an entry point with [numthreads] and runs as it is
 } spyi_threads;
 
 // >>bind/describe.h -----------------------------------------------------------------------------------------
 
-// The values of one call, and the key that its plan is found by: what describing a call's arguments gives.
+// Describing a call: its arguments become values, and a key by which its plan is found.
 
-// Values that a hook sets. Kept from call to call: they do not allocate.
+// The globals that options.write_globals sets. The list is kept, so that calls do not allocate.
 struct spy_globals {
     spy_arg *items;
     uint32_t count, capacity;
     bool failed; // out of memory
 };
 
-// The values of one call and the key that its plan is found by. Owned by the cache and reused: calls do not allocate.
+// The values of one call and the key of its plan. The cache reuses such objects, so that calls do not
+// allocate. `count` counts arguments and their fields; globals lie behind them, and gradients last.
 typedef struct spyi_values {
     spyi_value *items;
     uint32_t count, capacity;
     uint8_t *key;
     uint32_t key_size, key_capacity;
     const spy_call_options *options; // NULL: none
-    uint32_t global_count;           // values of globals and their fields, behind the arguments
-    uint32_t grad_count;             // gradients of tensors, behind those
-    struct spy_globals written;      // what the options' hook has set
-    spy_shape thread_count;          // theirs
-    const spyi_threads *threads;     // of a dispatch; NULL: a call
-    struct spyi_values *next;        // among the cache's spare ones
+    uint32_t global_count;           // values of globals and of their fields
+    uint32_t grad_count;             // values of gradients of tensors
+    struct spy_globals written;      // globals that options->write_globals has set
+    spy_shape thread_count;          // options->thread_count
+    const spyi_threads *threads;     // of a dispatch; NULL: this is a call
+    struct spyi_values *next;        // in the cache's list of unused objects
 } spyi_values;
 
-// Fills `values` from `args` and `options` (may be NULL); on failure an error naming the argument.
+// Fills `values` from `args` and `options` (may be NULL). On failure `error` names the argument.
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error);
-// Values of arguments alone, for no call.
+// Fills `values` from `args` alone, without a function and options.
 SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
                                       spyi_text *error);
-SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size); // false: out of memory
+// Appends bytes to the key. Returns false when out of memory.
+SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size);
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
-// Which gradients a tensor has, as calls that look at them tell apart; never 0.
+// Returns bits that say which gradients a tensor has: 1 grad_in, 2 grad_out, 4 both are the same or missing.
+// Never 0.
 SPYI_FN uint8_t spyi_gradients_of(const spy_tensor *tensor);
-// Whether a call looks at its tensors' gradients: they are values then, too.
+// Returns whether a call looks at its tensors' gradients, which are values then, too.
 SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_values *values);
-// Appends trailing sizes of tensors and arrays to the key, for calls whose types depend on them: `sizes[i]` of value i.
+// Appends the last sizes[i] dimensions of each value i to the key, for calls whose types depend on sizes.
+// Returns false when out of memory.
 SPYI_FN bool spyi_key_add_sizes(spyi_values *values, const uint8_t *sizes);
-// How many values are arguments, globals, or parts of these; and how many there are with gradients behind them.
+// Return the number of values of arguments, globals and their fields; and that number with the values of
+// gradients.
 SPYI_FN uint32_t spyi_values_given(const spyi_values *values);
 SPYI_FN uint32_t spyi_values_all(const spyi_values *values);
 SPYI_FN void spyi_values_free(spyi_values *values);
 
 // >>bind/options.h ------------------------------------------------------------------------------------------
 
-// What a call's options say to its kernel, checked and copied.
+// The options of a call that its kernel depends on.
 
+// The options that a plan keeps.
 typedef struct spyi_options {
-    char *prelude; // with the constants' declarations before it
+    char *prelude; // Slang text: the declarations of the constants, then the caller's prelude
     char **conformances;
     uint32_t conformance_count;
-    uint32_t threads[3]; // of a group; 0: chosen
-    spy_shape group;     // of the call, aligned at the last dimension; rank 0: none
-    uint32_t count_rank; // of thread_count
+    uint32_t threads[3]; // size of a thread group; 0: the library chooses
+    spy_shape group;     // call_group_shape, aligned at the last dimension; rank 0: none
+    uint32_t count_rank; // rank of thread_count
     spy_call_mode mode;
     bool deterministic;
 } spyi_options;
 
-// Options with all that they point to, for calls that are made later. All zero: none.
+// A copy of options with all that they point to, for later calls. All zero: no options.
 typedef struct spyi_kept_options {
     spy_call_options options;
-    spy_packed *constants, *globals; // their lists, as structs
+    spy_packed *constants, *globals; // copies of the two lists, as structs
     bool given;
 } spyi_kept_options;
 
-// Options that say nothing.
+// Returns whether the options are NULL or all zero.
 SPYI_FN bool spyi_options_are_plain(const spy_call_options *options);
-// Checks options and appends to the key what kernels depend on; copies them for a plan.
+// Checks the options and appends to the key what kernels depend on.
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *options, spyi_values *values,
                                          spyi_text *error);
+// Copies the options of `values` for a plan.
 SPYI_FN spy_status spyi_options_copy(spy_function *function, const spyi_values *values, spyi_options *options,
                                      spyi_text *error);
 SPYI_FN void spyi_options_free(spyi_options *options);
-// A copy of options (NULL: none) that outlives the caller's; freed whether this fails or not.
+// Copies options (NULL: none) for later calls. spyi_kept_free() must be called even if this fails.
 SPYI_FN spy_status spyi_options_keep(const spy_call_options *options, spyi_kept_options *kept,
                                      spyi_text *error);
 SPYI_FN void spyi_kept_free(spyi_kept_options *kept);
 
 // >>bind/bind.h ---------------------------------------------------------------------------------------------
 
-// Binding: a call's values are matched to the parameters of one overload, and become leaves.
+// Binding matches a call's values to the parameters of one overload and makes leaves of them.
 
-// A parameter or field of the kernel's call, built from a leaf or from its own fields.
+// One parameter or field in the kernel's call of the function. Its value is a leaf, or is built from fields.
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;          // -1: fields
-    uint32_t first, count; // fields, in the node list
+    int32_t leaf;          // index of its leaf; -1: it is built from fields
+    uint32_t first, count; // its fields: a range of the node list
     bool in, out;
 } spyi_node;
 
+// One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
     spyi_signature signature; // of the chosen overload, with concrete types
     spyi_leaf *leaves;
@@ -28847,56 +28898,60 @@ typedef struct spyi_bound {
     uint32_t param_count; // parameters that get an argument
     bool has_result;      // nodes[param_count] is "_result"
     uint32_t rank;        // dimensions of the kernel
-    bool strict;          // strict_broadcasting
+    bool strict;          // the module's strict_broadcasting
     spyi_options options;
-    bool uses_library;  // some kind's expressions need `import slangpy_kernel`, and the call's shape
-    bool names_library; // the kernel itself says names of slangpy: of its tensors, or for call_info
-    bool dispatch;      // threads are counted by the caller; arguments are passed whole
+    bool uses_library;  // expressions of some leaf need `import slangpy_kernel` and the call's shape
+    bool names_library; // the kernel needs `import slangpy`, for tensor types or for call_info
+    bool dispatch;      // the caller gives the number of threads; arguments are passed whole
     bool guarded;       // spyi_threads.guarded
     bool shader;        // spyi_threads.shader
-    bool call_info;     // the module may ask where in the call it is: it imports slangpy
+    bool call_info;     // the module imports slangpy, so it may ask which element of the call it computes
     spy_call_mode mode;
-    // The function itself reads, and adds to or writes, gradients of tensors that it takes whole.
+    // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
-    bool names_diff; // the kernel says names of slangpy_diff
-    uint8_t *sizes;  // types were chosen by so many trailing sizes of each value; NULL: by none
+    bool names_diff; // the kernel needs `import slangpy_diff`
+    uint8_t *sizes;  // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
 } spyi_bound;
 
-// Choose the overload and match everything. On failure a text with the candidates and why each does not fit.
+// Chooses the overload and binds the values to it. On failure `error` lists the candidates and why each does
+// not fit.
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
-// The binding table: parameter, Slang type, argument, mapping; one line each.
+// Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
 
 // >>bind/inputs.h -------------------------------------------------------------------------------------------
 
-// Shader parameters: an input by its path, and the values that a call gives to inputs bound to them.
+// Inputs are the shader parameters of a kernel or module. These functions find an input by its path, and bind
+// the values that a call gives to inputs.
 
 // input_path.c
-// A path's place among the inputs of a kernel or module.
+// What a path names among the inputs of a kernel or module.
 typedef struct spyi_found {
     const spyi_input *input;
     const spyi_type *type;
     uint32_t offset;  // bytes in the uniform buffer
-    uint32_t element; // of an unsized array, if
-    bool part;        // it is one
+    uint32_t element; // index of the element, if `part`
+    bool part;        // the path names an element of an unsized array
 } spyi_found;
 
-// The input, or the part of its plain data, that the path names; `parameter`: of the entry point, else a global.
+// Finds the input, or the part of an input's plain data, that the path names. `parameter`: a parameter of the
+// entry point, else a global. Returns false when there is none.
 SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
-SPYI_FN bool spyi_is_parted(const spyi_type *type); // whether its parts follow as inputs of their own
-// The error for a path that names none; `shown`: how the message names it.
+// Returns whether the parts of an input of this type follow it as inputs of their own.
+SPYI_FN bool spyi_is_parted(const spyi_type *type);
+// Writes and returns the error for a path that names no input. `shown`: how the message names the path.
 SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
                                  spyi_text *error);
 
 // bind_input.c
-// One leaf of a value for an input. Which kernel has it, and where, is not known yet.
+// One leaf of a value for an input, before it is known where a kernel has that input.
 typedef struct spyi_input_leaf {
-    spyi_leaf leaf;   // its path is ours
-    const char *root; // path of the input that the value is for, not ours
-    uint32_t shown;   // so many characters of the leaf's path, which is for messages, stand for the root
-    bool parameter;   // of the entry point, else a global
+    spyi_leaf leaf;   // leaf.path is owned
+    const char *root; // path of the value's input, borrowed
+    uint32_t shown;   // leaf.path is for messages: its first `shown` characters stand for the root
+    bool parameter;   // the input is a parameter of the entry point, else a global
 } spyi_input_leaf;
 
 typedef struct spyi_input_leaves {
@@ -28904,30 +28959,34 @@ typedef struct spyi_input_leaves {
     uint32_t count, capacity;
 } spyi_input_leaves;
 
-// Adds the leaves of value number `index`, given to the input `root`, which messages call `shown`.
+// Adds the leaves of value number `index`, which is given to the input `root`. Messages call the input
+// `shown`.
 SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
                                       const spyi_inputs *inputs, bool parameter, const char *root,
                                       const char *shown, spyi_input_leaves *leaves, spyi_text *error);
-// Adds the leaves of all values of globals. `partial`: there may be more inputs than these, so unknown names are left out.
+// Adds the leaves of all values of globals. `partial`: `inputs` may be incomplete, so values for unknown
+// names are left out.
 SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
                                      const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
                                      spyi_text *error);
-// Where a leaf is among the inputs. The text gets its path as they have it.
+// Finds the input of a leaf. `path` gets the path of the leaf as the inputs spell it. Returns false when
+// there is none.
 SPYI_FN bool spyi_find_leaf(const spyi_inputs *inputs, const spyi_input_leaf *leaf, spyi_text *path,
                             spyi_found *found);
 SPYI_FN void spyi_input_leaves_free(spyi_input_leaves *leaves);
 
 // globals.c
-// What reflection knows of a call's globals before there is a kernel: whether the module has them, and what they take.
+// Checks a call's globals by reflection, before there is a kernel: the module must have them, and the values
+// must fit.
 SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
-// A line for each that is given, and for each that the module has besides.
+// Writes a line for each global that the call gives, and for each other global of the module.
 SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);
 
 // >>bind/internal.h -----------------------------------------------------------------------------------------
 
-// What the files of this room share: one attempt to bind an overload.
+// Functions that several files of this room use, and their state: one attempt to bind an overload.
 
-// One attempt to bind one overload. Grows `bound`; on failure `reason` says why.
+// One attempt to bind the values to one overload. It fills `bound`; on failure `reason` says why.
 typedef struct spyi_attempt {
     spy_function *function;
     spyi_unit *unit;
@@ -28936,28 +28995,31 @@ typedef struct spyi_attempt {
     const spyi_values *values;
     spyi_bound bound;
     uint32_t cost;
-    bool sized;  // types were chosen by trailing sizes
-    bool whole;  // one value of a shader parameter, not by element
+    bool sized;  // the types of open parameters were chosen by sizes of the values
+    bool whole;  // the values are for a shader parameter, which takes one value and is not run over
     bool spread; // values of spy_map_value() may be run over
-    bool misfit; // some trailing size is not what the parameter takes: another overload may fit
+    bool misfit; // a trailing size is not what its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // number of the gradient that the next value was given with; 0: none
-    bool result;   // what is being bound is the function's result
-    bool constant; // what is being bound takes no part in derivatives
-    bool refused;  // for want of a derivative: the reason stays, whatever other types are tried
+    uint32_t pair; // index of the gradient that the next value was given with; 0: none
+    bool result;   // the value being bound is the function's result
+    bool constant; // the value being bound takes no part in derivatives
+    bool refused;  // the function has no derivative: later failures must not replace this reason
     spyi_text reason;
-    spy_status status; // of the failure
+    spy_status status; // status of the failure
 } spyi_attempt;
 
 // attempt.c
-SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...)
-    SPYI_PRINTF(3, 4); // why the overload does not fit; gives false
-// Adds why a struct that goes by a known name does not fit: the module's struct of that name is another one.
+// Sets the reason why the overload does not fit, and returns false.
+SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// If the value's struct has the name of one in the module but is another type, adds the reason to `out`.
 SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
-// A node without leaf and fields; gives its number, or -1 when out of memory.
+// Adds a node without leaf and fields. Returns its index, or -1 when out of memory.
 SPYI_FN int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out);
+// Adds a leaf. Returns NULL when out of memory. Pointers to earlier leaves become invalid.
 SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
                                  bool in, bool out);
+// The following functions return false with a reason: the first two always, the others when the value does
+// not fit.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                            const char *hint);
 SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path);
@@ -28965,66 +29027,73 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
 SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
 
 // leaf.c
-// The value becomes the leaf's. NULL: it is of no kind.
+// Binds one value to one leaf by its kind. `kind` NULL: no kind takes the value, which is a mismatch.
 SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
                             const spyi_value_kind *kind);
 
 // fields.c
-// ConstantBuffer<T>, or an array of buffers; the new node's number in *node.
+// Binds value number `index` to a ConstantBuffer<T> or an array of buffers. *node gets the index of the new
+// node.
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node);
-// The fields of value number `index` to those of `type`, which become the fields of `node`.
+// Binds the fields of value number `index` to those of `type`, and makes them the fields of `node`.
 SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                               bool in, bool out, int32_t node);
-// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
+// Binds a value and its gradient to a parameter of type DifferentialPair<T>. (spyi_bind_fields binds a struct
+// of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
     "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
-// DifferentialPair<T> with fields: p of type T, d of type T.Differential. As it is when T is not known.
+// Returns DifferentialPair<T> with its fields, p of type T and d of type T.Differential, or `type` itself
+// when T is not known.
 SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type *type);
-// The part of a DifferentialPair that the field of an argument is for: 0 its value, 1 its gradient, 2 none.
+// Returns which part of a DifferentialPair the field name means: 0 the value, 1 the gradient, 2 neither.
 SPYI_FN uint32_t spyi_part_of_pair(const char *name);
-// Refuses a DifferentialPair in a call that computes gradients.
+// Sets the reason that a DifferentialPair cannot be used in a call that computes gradients, and returns
+// false.
 SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type);
 
 // bind.c
-// Matches value number `index` (and its fields) to a parameter or field of `type`; the new node's number in *node_out.
+// Binds value number `index` (and its fields) to a parameter or field of `type`. *node_out gets the index of
+// the new node.
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
-// For each parameter the index of its top-level value, or -1; the result's value in *result.
+// Finds the value of each parameter: its index, or -1 in of_param; that of `_result` in *result.
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                               int32_t *result);
-// Binds parameters and result once every parameter type is known.
+// Binds parameters and result; types[i] is the concrete type of parameter i.
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result);
 
 // bind_input.c
-// Match one value to a shader parameter of `type`, which takes it once and not by element. `bound` gets leaves and nodes.
+// Binds one value to a shader parameter of `type`, which takes one value and is not run over. `bound` gets
+// the leaves and nodes.
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
                                    const spyi_type *type, const char *path, spyi_bound *bound,
                                    spyi_text *error);
 
-// gradient.c, for calls that compute gradients
-// An output that is not computed: only its sizes are looked at. `pair`: its gradient's value, or 0.
+// gradient.c, for calls that compute gradients. `pair`: index of the gradient given beside the value, or 0.
+// Binds an output that is not computed: only its sizes matter.
 SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);
-// The gradients of value `index`, which leaf `number` stands for, become leaves of their own.
+// Makes leaves of the gradients of value `index`, whose leaf is `number`.
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
-// The same of a tensor that is taken whole.
+// Makes leaves of the gradients of a tensor that is passed whole: value `index`, leaf `number`.
 SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
-// Whether the call has gradients enough to be worth making, of a function that has a derivative.
+// Checks that the function has a derivative, and that both outputs and inputs of the call have gradients.
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);
 
 // >>bind/describe.c -----------------------------------------------------------------------------------------
 
-// Describing and signing a call: spy_args become values and a key. This runs at every call, so it only reads and copies.
+// Describes a call: makes values and a key of its spy_args. This runs at every call, so it only reads and
+// copies.
 //
-// The key holds what a plan depends on: function, kinds, directions, element types, ranks, maps, casts and names. Names
-// are compared as bytes, with the key.
+// The key holds all that a plan depends on: function, kinds, directions, element types, ranks, mappings,
+// casts and names. Names are in the key as bytes.
 
 #define SPYI_DEEPEST_STRUCT 16
 
-// Room for `extra` more key bytes; false: out of memory.
+// Makes room for `extra` more bytes of the key. Returns false when out of memory.
 static bool spyi_key_room(spyi_values *values, size_t extra) {
     size_t needed = values->key_size + extra;
     if (SPYI_LIKELY(needed <= values->key_capacity)) return true;
@@ -29047,7 +29116,7 @@ static bool spyi_key_name(spyi_values *values, const char *name) {
     return spyi_key_bytes(values, name ? name : "", name ? strlen(name) + 1 : 1);
 }
 
-// How messages name an argument: its name, or its position from 1.
+// Writes how messages name an argument: by its name, or by its position counted from 1.
 static void spyi_arg_name(const spy_arg *arg, size_t position, spyi_text *out) {
     if (arg->name && arg->name[0]) spyi_text_add(out, "argument '%s'", arg->name);
     else spyi_text_add(out, "argument %zu", position + 1);
@@ -29060,7 +29129,7 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
     return status;
 }
 
-// Checks one argument's own data and fills what of a value depends on its kind.
+// Checks one argument's own data and fills the members of its value that depend on the argument's kind.
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
@@ -29221,7 +29290,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         memcpy(key + 4, &detail, 4);
         memcpy(key + 8, arg->_map, v->map_count);
         values->key_size += 8u + v->map_count;
-        if (v->custom) { // kinds are tables: where one lies says which it is
+        if (v->custom) { // the address of the kind's table identifies the kind
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
             values->key_size += (uint32_t)sizeof v->custom;
         }
@@ -29238,7 +29307,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
     return SPY_OK;
 }
 
-// Values of globals lie behind the arguments, and are signed like them.
+// Adds the values of globals behind the arguments, and adds them to the key in the same way.
 static spy_status spyi_describe_globals(spy_device *device, const spy_call_options *options,
                                         spyi_values *values, spyi_text *error) {
     uint32_t arguments = values->count;
@@ -29265,7 +29334,7 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
 
 static bool spyi_check_pair(const spyi_value *pair, spyi_text *error) {
     const spy_tensor *value = pair[1].tensor,
-                     *grad = pair[2].tensor; // neither has fields when both are tensors
+                     *grad = pair[2].tensor; // pair[2] is the gradient when the value has no fields
     if (pair[1].child_count || !value || !grad ||
         memcmp(&value->shape, &grad->shape, sizeof grad->shape) == 0)
         return true;
@@ -29286,7 +29355,7 @@ SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_va
     return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
-// Gradients of tensors become values too, behind all others, when the call is about them.
+// Adds the gradients of tensors as values behind all others, and adds them to the key.
 static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
     uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -29308,7 +29377,7 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
                 values->capacity = capacity;
             }
             spyi_value *v = &values->items[end];
-            *v = values->items[i]; // its name and mapping too
+            *v = values->items[i]; // a gradient has its tensor's name and mapping
             v->cast = NULL;
             v->tensor = grad;
             v->type = grad->type;
@@ -29344,7 +29413,7 @@ spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value)
         uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
         spy_arg *items = (spy_arg *)spyi_realloc(globals->items, capacity * sizeof *items);
         if (!items) {
-            globals->failed = true; // the call says so
+            globals->failed = true; // the call reports it
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         globals->items = items;
@@ -29419,7 +29488,8 @@ SPYI_FN void spyi_values_free(spyi_values *values) {
 
 // >>bind/options.c ------------------------------------------------------------------------------------------
 
-// Options of a call: checked and signed at each call, copied when a plan is made, kept by prepared calls.
+// Options of a call: each call checks them and adds them to its key, a plan copies them, and prepared calls
+// keep them.
 
 static const char *spyi_check_options(const spy_call_options *o) {
     uint64_t threads = 1, group = 1;
@@ -29464,7 +29534,7 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         spyi_text_add(error, "its options: %s", problem);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind
+    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind is 255
     good =
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
@@ -29497,7 +29567,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// A number as Slang reads it, with all its bits, in the type that the module has declared for it.
+// Writes the Slang declaration of a constant, in the type that the module has declared for it and with all
+// bits of the number.
 static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
                                      spyi_text *error) {
     const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
@@ -29508,7 +29579,7 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
                       c->name);
         return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
     }
-    // The union holds 64 bits of the number's own family.
+    // The union `value` holds a double, an int64_t or a uint64_t.
     spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
                      : c->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
                                                    : SPY_DTYPE_UINT64;
@@ -29639,7 +29710,8 @@ SPYI_FN void spyi_kept_free(spyi_kept_options *kept) {
 
 // >>bind/attempt.c ------------------------------------------------------------------------------------------
 
-// One attempt to bind an overload: its nodes and leaves, the rules that every leaf keeps, and the reason why it fails.
+// One attempt to bind an overload: adds its nodes and leaves, checks the rules that hold for every leaf, and
+// keeps the reason why the overload does not fit.
 
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) {
     char line[1024];
@@ -29720,7 +29792,7 @@ SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, s
                       held->display, module->name);
 }
 
-// What is wrong between an argument and a type, in the order function, argument, expected, got.
+// The message says the argument, the expected type, what was given, and the hint.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                            const char *hint) {
     spyi_text got = { NULL, 0, 0 };
@@ -29743,7 +29815,7 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
     if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT || v->direction == SPY_DIRECTION_ANY)
         return true;
     if (v->kind == SPY_ARG_KIND_RESULT && v->direction == SPY_DIRECTION_INOUT)
-        return true; // an in parameter only reads it
+        return true; // such a result can also be given to an in parameter, which only reads it
     if (returns && !out)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s' is an in parameter, got an output argument", path);
     if (!returns && out) {
@@ -29761,7 +29833,8 @@ SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_
     return true;
 }
 
-// Leading dimensions of a leaf to kernel dimensions: aligned at the last one later (see spyi_finish_maps) or as mapped.
+// Sets which dimensions of the value the leaf consumes, and maps the leading ones to kernel dimensions if the
+// argument has a mapping. Without a mapping spyi_finish_maps() aligns them at the last kernel dimension.
 SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit) {
     if (v->rank < fit->consumed) {
         spyi_text got = { NULL, 0, 0 };
@@ -29806,9 +29879,9 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 
 // >>bind/leaf.c ---------------------------------------------------------------------------------------------
 
-// One value to one leaf, as the value's kind says.
+// Binds one value to one leaf by the functions of the value's kind.
 
-// Why the kind does not take it.
+// Sets the reason why the kind does not take the value, and returns false.
 static bool spyi_kind_refuses(spyi_attempt *a, const spyi_leaf *leaf, const spyi_value *v,
                               spyi_fitting *fitting) {
     const char *takes = leaf->kind->run->traits & SPYI_TRAIT_VALUE
@@ -29820,7 +29893,8 @@ static bool spyi_kind_refuses(spyi_attempt *a, const spyi_leaf *leaf, const spyi
     return false;
 }
 
-// A value that the function does not get as one of its own type: the kernel says names of slangpy for it.
+// Completes a leaf that is not a value of the parameter's own type: the kernel needs slangpy's Slang modules
+// for it.
 static bool spyi_bind_library(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v) {
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
     leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
@@ -29856,10 +29930,11 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
 
 // >>bind/fields.c -------------------------------------------------------------------------------------------
 
-// Values that have parts, each to a part of the parameter's type: structs and arrays by fields, values with their gradients,
-// and what ConstantBuffer<T> and arrays of buffers are given by.
+// Binds each part of a value to a part of the parameter's type: structs and arrays given by fields, values
+// with their gradients, and the parts that are given for ConstantBuffer<T> and arrays of buffers.
 
-// The leaf that stands for a value beside the leaves of its parts. `in_buffer`: it lies in a uniform buffer.
+// Completes the leaf of a value that is given by its parts, which have leaves of their own. `in_buffer`: it
+// lies in a uniform buffer.
 static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, bool in_buffer) {
     spyi_fitting fitting;
     memset(&fitting, 0, sizeof fitting);
@@ -29867,11 +29942,11 @@ static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     fitting.in_buffer = in_buffer;
     fitting.in_shader = a->values->threads && a->values->threads->shader;
     spyi_leaf_set_kind(leaf, spyi_kind_of_parts(leaf->type));
-    (void)leaf->kind->build->bind(&fitting, v, leaf); // their parts may fail, not they
+    (void)leaf->kind->build->bind(&fitting, v, leaf); // cannot fail: only parts can
 }
 
-// ConstantBuffer<T>, or an array of buffers: one leaf, whatever it is given by; each kernel finds the places of its parts.
-// Here the value is checked.
+// ConstantBuffer<T> or an array of buffers becomes one leaf. This only checks its parts: each kernel binds
+// them anew, because it has them at places of its own (plan/bound_inputs.c).
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node) {
     spyi_bound inner;
@@ -29891,7 +29966,8 @@ SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *
     return true;
 }
 
-// T[]: its own address and count, besides what its elements are.
+// Adds the leaf of an unsized array T[]: its address and number of elements. The elements have leaves of
+// their own.
 static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                              int32_t node) {
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, true, false);
@@ -29902,7 +29978,8 @@ static bool spyi_add_unsized(spyi_attempt *a, uint32_t index, const spyi_type *t
     return true;
 }
 
-// The elements of an array as fields "[0]", "[1]" ..., in one block; NULL: out of memory.
+// Returns the elements of an array as fields "[0]", "[1]" ... in one block that the caller frees; NULL: out
+// of memory.
 static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element) {
     char(*names)[16];
     spyi_field *fields = (spyi_field *)spyi_calloc((size_t)count + 1, sizeof *fields + sizeof *names);
@@ -29916,7 +29993,7 @@ static spyi_field *spyi_element_fields(uint32_t count, const spyi_type *element)
     return fields;
 }
 
-// Whether a struct's field has no place in the gradient that Slang has made for it.
+// Returns whether the Differential type that Slang made for a struct lacks this field.
 static bool spyi_is_constant_field(const spyi_type *type, const spyi_type *differential, uint32_t field) {
     size_t length = strlen(type->name);
     if (!differential || strncmp(differential->name, type->name, length) != 0 ||
@@ -29927,7 +30004,7 @@ static bool spyi_is_constant_field(const spyi_type *type, const spyi_type *diffe
     return true;
 }
 
-// A vector given by fields: x, y, z and w.
+// Writes the components x, y, z, w of a vector as fields. Returns their number.
 static uint32_t spyi_vector_fields(const spyi_type *type, spyi_field components[4]) {
     static const char *const names[] = { "x", "y", "z", "w" };
     memset(components, 0, 4 * sizeof *components);
@@ -29955,7 +30032,8 @@ static bool spyi_too_many_fields(spyi_attempt *a, uint32_t index, const spyi_typ
                    extra ? "'" : "");
 }
 
-// Makes nodes the fields of another. They lie anywhere in the list: the fields are a run of copies at its end.
+// Makes the nodes `children` the fields of `node`. Fields must be neighbours in the node list, so they are
+// copied to its end.
 static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
     uint32_t first = a->bound.node_count;
     for (uint32_t f = 0; f < count; f++) {
@@ -29972,14 +30050,14 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
 }
 
 SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
-    // Slang's words, and Python's.
+    // Slang's name of each part, then Python's.
     static const char *const names[2][2] = { { "p", "primal" }, { "d", "grad" } };
     uint32_t part = 0;
     while (part < 2 && strcmp(name, names[part][0]) != 0 && strcmp(name, names[part][1]) != 0) part++;
     return part;
 }
 
-// The value's fields to those of a type.
+// Binds the value's fields to `fields`, by name or position.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
                                 bool out, int32_t node) {
@@ -30064,8 +30142,9 @@ SPYI_FN const spyi_type *spyi_pair_with_fields(spyi_attempt *a, const spyi_type 
     return fields[1].type ? spyi_type_opaque(a->types, type->name, fields, 2) : type;
 }
 
-// The number of the gradient that a tensor gives to a DifferentialPair: what is read is its grad_in, what is written its
-// grad_out, where it has both. 0: there is none, or one for each direction of an inout parameter.
+// Returns the index of the gradient of a tensor that is given for a DifferentialPair: grad_in for a parameter
+// that is read, grad_out for one that is written, or the only one that it has. 0: there is none, or an inout
+// parameter would need both.
 static uint32_t spyi_gradient_of_pair(const spyi_values *values, const spyi_value *v, bool in, bool out) {
     uint32_t read = v->grads[SPYI_GRAD_IN] ? v->grads[SPYI_GRAD_IN] : v->grads[SPYI_GRAD_OUT];
     uint32_t written = v->grads[SPYI_GRAD_OUT] ? v->grads[SPYI_GRAD_OUT] : v->grads[SPYI_GRAD_IN];
@@ -30080,7 +30159,6 @@ SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_
                    path, type->display);
 }
 
-// A value and its gradient to a parameter of type DifferentialPair<T>; a struct of p and d goes by its fields.
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
@@ -30115,8 +30193,9 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
 
 // >>bind/bind.c ---------------------------------------------------------------------------------------------
 
-// Binding the values of a call to the parameters of one overload: which argument is whose, and which dimensions of the call
-// each leaf is run over. leaf.c and fields.c bind one value; candidates.c chooses the overload.
+// Binds the values of a call to the parameters of one overload: which value each parameter gets, and over
+// which dimensions of the call each leaf runs. leaf.c and fields.c bind one value; candidates.c chooses the
+// overload.
 
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out) {
@@ -30152,8 +30231,8 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (type->element) type = type->element;
     }
     const spyi_value_kind *kind = spyi_kind_of(type, v);
-    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the function gets no value of its type
-    // A host array without elements, as Python's [] is, does for a list of none.
+    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // not a value of the parameter's type
+    // A host array without elements, such as Python's [], can be given for an unsized array without elements.
     bool none =
         spyi_type_is_unsized(type) && v->kind == SPY_ARG_KIND_ARRAY && v->rank == 1 && v->dims[0] == 0;
     bool by_fields = none || (v->kind == SPY_ARG_KIND_STRUCT && type->field_count > 0);
@@ -30167,7 +30246,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                                    "give its fields one by one"
                                  : "; this kind of parameter cannot be passed");
     }
-    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // only its gradient matters
+    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only its gradient
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
         return false;
     if (v->map_count && v->kind != SPY_ARG_KIND_TENSOR && v->kind != SPY_ARG_KIND_ARRAY && !v->rank)
@@ -30190,7 +30269,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     if (special && v->tensor && in &&
-        strchr(path, '.')) // of a struct that changes: it stays the tensor that it is
+        strchr(path, '.')) // a tensor in an inout struct: the call does not replace it by another one
         leaf->out = a->bound.nodes[node].out = false;
     leaf->param_in = in;
     leaf->param_out = out;
@@ -30205,14 +30284,15 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (special && !spyi_bind_whole_gradients(a, number, index, pair)) return false;
     leaf = &a->bound.leaves[number];
     if (special && leaf->kind_type &&
-        strcmp(leaf->kind_type, type->name) != 0) { // an interface gets its implementation
+        strcmp(leaf->kind_type, type->name) != 0) { // an interface type gets a tensor that implements it
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
     return true;
 }
 
-// The type of a whole value in memory: float3 for a float tensor (N, 3), int3 for an int one.
+// Returns the type of one value in memory, consumed dimensions included: for a float3 parameter, float3 from
+// a float tensor (N, 3), int3 from an int tensor (N, 3).
 static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *leaf) {
     if (leaf->traits & SPYI_TRAIT_ONE_PLACE) return leaf->type;
     if (leaf->consumed == 0) return leaf->element;
@@ -30222,7 +30302,8 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
                                            : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
-// Gives implicit leaves their kernel dimensions (aligned at the last one) and new tensors all of them.
+// Finds the call's rank, and gives leaves without a mapping their kernel dimensions, aligned at the last one.
+// New tensors get all dimensions.
 static bool spyi_finish_maps(spyi_attempt *a) {
     spyi_bound *b = &a->bound;
     for (uint32_t i = 0; b->dispatch && i < b->leaf_count; i++) {
@@ -30269,7 +30350,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
-// The arguments that are for parameters: all but `_result`.
+// Returns the number of arguments that are for parameters: all but `_result`.
 static uint32_t spyi_count_arguments(const spyi_values *values) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
@@ -30277,7 +30358,8 @@ static uint32_t spyi_count_arguments(const spyi_values *values) {
     return count;
 }
 
-// An argument's name is unknown: the reason names the parameter, or `_result`, that is spelled most like it.
+// Sets the reason that an argument's name is unknown, with the most similar parameter name or `_result`.
+// Returns false.
 static bool spyi_no_parameter(spyi_attempt *a, const spyi_signature *signature, const char *name) {
     spyi_text nearest = { NULL, 0, 0 };
     spyi_near near_names;
@@ -30310,7 +30392,8 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
             *result = (int32_t)i;
             continue;
         }
-        // Those that the system fills come first in the list, and are passed over by position.
+        // Arguments that the GPU gives (SV_...) come first in the list; arguments by position skip their
+        // parameters.
         while (position < n && of_param[position] >= 0 && spyi_is_system(&values->items[of_param[position]]))
             position++;
         uint32_t p = position;
@@ -30346,13 +30429,14 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
-    // Parameters first in the node list, then the result; their fields follow, so places are taken beforehand.
+    // In the node list the parameters come first, then the result, then all fields: so reserve the first
+    // nodes.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
     const spyi_value *taker = result >= 0 ? &a->values->items[result] : NULL;
-    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // its value comes first
+    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // the value of the pair
     if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_KIND_RESULT)
-        result = -1; // it takes what there is
+        result = -1; // a spy_result accepts that there is no result
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
         if (spyi_add_node(a, "", NULL, false, false) < 0)
@@ -30413,11 +30497,12 @@ SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values,
 
 // >>bind/input_path.c ---------------------------------------------------------------------------------------
 
-// Paths of shader parameters: "params.lights[2].color" is an input of a kernel or module, or a part of an input's plain data.
+// Finds shader parameters by their path: "params.lights[2].color" is an input of a kernel or module, or a
+// part of an input's plain data.
 
-#define SPYI_MOST_ELEMENTS_GIVEN 4096u // as many as a struct's fields
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u // the limit for fields of a struct argument, too
 
-// One step further into plain data; false: there is no such part.
+// Goes one step of the path (.field or [index]) into plain data. Returns false when there is no such part.
 static bool spyi_step_into(spyi_found *at, const char **path) {
     const spyi_type *type = at->type;
     if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
@@ -30455,7 +30540,7 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
     return true;
 }
 
-// From T[] to an element, all of which are the input behind it.
+// Goes from an unsized array T[] to one of its elements. The input behind T[] stands for all elements.
 static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
     char *end = NULL;
     if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
@@ -30490,7 +30575,6 @@ SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool p
     return false;
 }
 
-// Whether its parts follow as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && type->field_count && !spyi_type_is_unsized(type);
 }
@@ -30499,7 +30583,8 @@ SPYI_FN bool spyi_is_parted(const spyi_type *type) {
 
 #define SPYI_NEAR_INPUTS 3
 
-// Up to three paths that resemble a wrong one, or all of a few.
+// Adds up to three paths of inputs that resemble a wrong path; without any, adds the fields of the input with
+// which the path begins.
 static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_text *out) {
     const char *names[SPYI_NEAR_INPUTS];
     uint32_t distances[SPYI_NEAR_INPUTS], count = 0, globals = 0, most = (uint32_t)strlen(path) / 3;
@@ -30512,7 +30597,7 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         globals++;
         if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
             input->type->field_count) {
-            spyi_text_clear(&fields); // parts come after what they are parts of
+            spyi_text_clear(&fields); // the inputs list a parent before its parts
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
                 spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);
@@ -30546,10 +30631,12 @@ SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, co
 
 // >>bind/bind_input.c ---------------------------------------------------------------------------------------
 
-// Values to shader parameters: bound as arguments are, by the same rules, but each takes one value and none is run over.
+// Binds values to shader parameters by the same rules as arguments, but a shader parameter takes one value
+// and is not run over.
 //
-// They are bound for each kernel and not with the plan: only the compiled kernel tells where their bytes lie (plan/bound_inputs.c), and
-// what globals a call's prelude brings. Reflection tells enough for most errors to be found before there is one (globals.c).
+// This happens for each kernel and not with the plan, because only the compiled kernel says where the bytes
+// of its inputs lie (plan/bound_inputs.c) and which globals a call's prelude adds. globals.c finds most
+// errors earlier, by reflection.
 
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
                                    const spyi_type *type, const char *path, spyi_bound *bound,
@@ -30645,19 +30732,19 @@ SPYI_FN void spyi_input_leaves_free(spyi_input_leaves *leaves) {
 
 // >>bind/globals.c ------------------------------------------------------------------------------------------
 
-// A call's globals before there is a kernel: what reflection knows of their names and types. Which of them a kernel uses only
-// its code tells.
+// Checks a call's globals before there is a kernel, by the names and types that reflection knows. Which
+// globals a kernel uses is known only from its code.
 
 SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error) {
     const spyi_inputs *inputs = values->global_count ? spyi_unit_inputs(function->module->unit) : NULL;
-    bool more = values->options && values->options->prelude; // which may bring further ones
+    bool more = values->options && values->options->prelude; // a prelude may declare further globals
     spyi_input_leaves leaves = { NULL, 0, 0 };
     spy_status status = inputs ? spyi_bind_globals(function, values, inputs, more, &leaves, error) : SPY_OK;
     spyi_input_leaves_free(&leaves);
     return status;
 }
 
-// Whether some value is for the input, for what it is part of, or for a part of it.
+// Returns whether some value is for the input, for a part of it, or for something that contains it.
 static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
     uint32_t end = spyi_values_given(values);
     for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {
@@ -30693,11 +30780,12 @@ SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values
 
 // >>bind/candidates.c ---------------------------------------------------------------------------------------
 
-// Choosing among candidates: every overload is tried, and the cheapest wins.
+// Chooses an overload: tries all of them and takes the best one that fits.
 //
-// Order: smaller sum of conversion costs; fewer defaulted parameters; concrete before generic. Overloads that still tie
-// are an error that lists them. Parameters that are open (generics, interfaces) are asked of Slang itself, with the types
-// that the arguments could have, the ones that take the fewest trailing dimensions first.
+// Better is: all trailing sizes are right; a smaller sum of conversion costs; fewer defaulted parameters; not
+// generic. Several best overloads are an error that lists them. Whether an overload with open parameters
+// (generics, interfaces) fits is asked of Slang, with each type that the arguments can have; types that
+// consume the fewest trailing dimensions come first.
 
 // >>open parameters
 
@@ -30719,13 +30807,14 @@ static void spyi_bound_reset(spyi_attempt *a) {
 
 enum { SPYI_VIEW_FORMS = 8 };
 
-// Whether only Slang can tell what the parameter takes.
+// Returns whether a parameter is open: only Slang knows which types it takes.
 static bool spyi_is_open(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && !type->field_count && !type->element &&
            !spyi_type_is_pair(type) && !spyi_kind_takes(type, NULL);
 }
 
-// A tensor as a whole, for what takes any type that implements ITensor or IRWTensor, or their differentiable sisters.
+// Returns a tensor type such as RWTensor<T, D> for a tensor that is passed whole to a parameter of any type
+// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL: there is no such type.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
                                                             "RWDiffTensor" };
@@ -30735,8 +30824,10 @@ static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, ui
     return strlen(name) + 1 < sizeof name ? spyi_unit_find_type(a->unit, name) : NULL;
 }
 
-// The type that `value` has when its `consumed` trailing dimensions are part of it; NULL: no such view.
-// `form` tells apart views of the same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors.
+// A view is a Slang type that a value can be seen as. Returns the view of `v` in which its last `consumed`
+// dimensions are part of the type; NULL: there is no such view. `form` selects among views that consume the
+// same dimensions: 0 vectors and matrices, 1 arrays of vectors, 2 arrays, from 3 on tensors that are passed
+// whole.
 static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uint32_t consumed,
                                        uint32_t form) {
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
@@ -30761,12 +30852,13 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
     return consumed == 1 ? row : spyi_type_array(a->types, row, before);
 }
 
-// A DifferentialPair<T> whose T is generic.
+// Returns whether the type is a DifferentialPair<T> whose T is generic.
 static bool spyi_is_open_pair(spyi_attempt *a, const spyi_type *type) {
     return spyi_type_is_pair(type) && !spyi_pair_with_fields(a, type)->field_count;
 }
 
-// The number of the value that tells the type of an open parameter: of a value with its gradient the value.
+// Returns the index of the value that determines the type of an open parameter: in a pair of value and
+// gradient, the value.
 static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, const spyi_type *type) {
     const spyi_value *v = &values->items[index];
     if (v->kind == SPY_ARG_KIND_PAIR) return index + 1;
@@ -30780,12 +30872,13 @@ static uint32_t spyi_telling_value(const spyi_values *values, uint32_t index, co
     return index;
 }
 
-// The view of a value for an open parameter of that type: a DifferentialPair of the view if it is one.
+// Returns the view of a value for an open parameter of `type`; if the parameter is a DifferentialPair, the
+// pair of that view.
 static const spyi_type *spyi_open_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v,
                                        uint32_t consumed, uint32_t form) {
     const spyi_type *view = spyi_view_type(a, v, consumed, form);
     if (!view || !spyi_type_is_pair(type)) return view;
-    if (form >= 3) return NULL; // tensors as a whole have no differential
+    if (form >= 3) return NULL; // tensor types have no differential
     spyi_text name = { NULL, 0, 0 };
     spyi_text_add(&name, "DifferentialPair<%s>", view->name);
     const spyi_type *pair = spyi_unit_find_type(a->unit, spyi_text_str(&name));
@@ -30793,12 +30886,14 @@ static const spyi_type *spyi_open_view(spyi_attempt *a, const spyi_type *type, c
     return pair && !spyi_is_open_pair(a, pair) ? pair : NULL;
 }
 
-// Slang takes a number for a vector of any length as one of length 1.
+// Returns whether Slang took a number for a vector of length 1, as it does when the parameter's length is
+// generic.
 static bool spyi_is_single(const spyi_leaf *leaf) {
     return leaf->splat && leaf->type->rows == 1 && leaf->type->columns == 1;
 }
 
-// Asks Slang with one choice of views; true when it accepts and the arguments then fit with these very views.
+// Asks Slang with one choice of views. Returns true when Slang accepts it, and the arguments then consume
+// just the dimensions of these views.
 static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *open, const int32_t *of_param,
                            int32_t result, const spyi_type *const *views, const uint32_t *consumed,
                            const bool *fixed, uint32_t given) {
@@ -30815,7 +30910,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     good = good && spyi_bind_params(a, &signature, types, of_param, result);
     for (uint32_t p = 0; good && p < given; p++)
         if (signature.params[p].type->kind == SPYI_TYPE_OTHER && !spyi_type_is_pair(signature.params[p].type))
-            a->cost += 8; // a type of its own is nearer
+            a->cost += 8; // an overload with a concrete type is better
     for (uint32_t i = 0; good && i < a->bound.leaf_count; i++)
         for (uint32_t p = 0; p < given; p++) {
             uint32_t value = spyi_telling_value(a->values, (uint32_t)of_param[p], open->params[p].type);
@@ -30830,7 +30925,7 @@ static bool spyi_try_views(spyi_attempt *a, int overload, const spyi_signature *
     return good;
 }
 
-// Names the open parameters and what they got.
+// Sets the reason that no view fits: it names the open parameters and their arguments.
 static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int32_t *of_param) {
     spyi_text text = { NULL, 0, 0 };
     bool pairs = false;
@@ -30850,7 +30945,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
     spyi_text_free(&text);
 }
 
-#define SPYI_MOST_QUERIES 600 // of one overload; a real call takes a handful
+#define SPYI_MOST_QUERIES 600 // queries of Slang for one overload; real calls need far fewer
 
 // One search over the views of the open parameters of an overload.
 typedef struct spyi_search {
@@ -30866,7 +30961,7 @@ typedef struct spyi_search {
     int queries;
 } spyi_search;
 
-// Tries all choices for parameter `p` and those after it that consume `total` dimensions together.
+// Tries all choices of views for the parameters from `p` on that consume `total` dimensions together.
 static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     while (p < q->given && q->fixed[p]) p++;
     if (p == q->given) {
@@ -30887,7 +30982,8 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
     return false;
 }
 
-// The type of an argument that leaves no choice: the parameter's own, or the tensor that it is passed as.
+// Returns the type of an argument for a parameter that is not open: the parameter's own type, or the tensor
+// type that the argument is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
     const spyi_value_kind *kind = v->tensor ? spyi_kind_of_parameter(type, v) : NULL;
@@ -30897,7 +30993,7 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
     return whole ? whole : type;
 }
 
-// An argument from which the type of a generic or interface-typed parameter cannot be told.
+// Sets the reason that an argument does not determine the type of an open parameter. Returns false.
 static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
@@ -30928,7 +31024,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     q.consumed = (uint32_t *)spyi_calloc(q.given + 1, sizeof *q.consumed);
     q.fixed = (bool *)spyi_calloc(q.given + 1, sizeof *q.fixed);
     bool found = false, possible = q.views && q.consumed && q.fixed;
-    uint32_t most = 0; // dimensions that views can consume together
+    uint32_t most = 0; // number of dimensions that all views together can consume
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_type *type = open->params[p].type;
         const spyi_value *whole = &a->values->items[of_param[p]],
@@ -30947,7 +31043,8 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             most += v->rank < 2 ? v->rank : 2;
         }
     }
-    // Choices that consume 0 dimensions in all, then 1, ...: the element type wins over vectors and arrays.
+    // First try choices that consume 0 dimensions in all, then 1, ...: so element types win over vectors and
+    // arrays.
     for (uint32_t total = 0; possible && !found && total <= most; total++) {
         found = spyi_search_views(&q, 0, total);
         if (found && total) a->sized = true;
@@ -30973,8 +31070,8 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
         types[p] = signature->params[p].type;
         open = open || (of_param[p] >= 0 && spyi_is_open(types[p]));
     }
-    // libslang keeps what it is asked of a generic function of its own beyond the session whose types it was asked with, and
-    // later crashes at them; so the user's overloads stand alone.
+    // A query of a built-in generic function stays in libslang longer than the session that owns the types of
+    // the query, and libslang crashes when it uses them later. So built-in generic overloads are not tried.
     if (good && open && signature->built_in)
         good = spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                        "Slang's own generic overloads are not looked at beside the module's");
@@ -30983,7 +31080,7 @@ static bool spyi_bind_overload(spyi_attempt *a, uint32_t overload) {
     } else if (good) {
         good = spyi_bind_params(a, signature, types, of_param, result);
         if (good) {
-            // The function keeps its own signature; the plan gets a copy of what it needs of it.
+            // The function owns its signature; the plan gets a copy of the members that it needs.
             a->bound.signature.display = spyi_strdup(signature->display);
             a->bound.signature.spelling = spyi_strdup(signature->spelling);
             a->bound.signature.callee = signature->callee;
@@ -31000,7 +31097,8 @@ static uint32_t spyi_defaulted(const spyi_attempt *a, uint32_t overload) {
     return a->function->overloads.items[overload].param_count - a->bound.param_count;
 }
 
-// Slang's own words on why a call with these arguments fits no overload, when types can be named.
+// Adds Slang's own diagnostics on why a call with these arguments fits no overload, if the type of each
+// argument is known.
 static void spyi_add_compiler_notes(spy_function *function, const spyi_values *values, spyi_text *error) {
     const spyi_type *types[32];
     uint32_t count = 0;
@@ -31016,8 +31114,9 @@ static void spyi_add_compiler_notes(spy_function *function, const spyi_values *v
     spyi_text_free(&notes);
 }
 
-// Whether Slang would find a call of one overload with `given` arguments, as the kernel makes it, ambiguous because of
-// another: it ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout float).
+// Returns whether Slang would find the kernel's call of overload `one`, with `given` arguments, ambiguous
+// because of `other`. Slang ranks neither f(float) above f(float, float = 1) nor f(float) above f(inout
+// float).
 static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *other, uint32_t given) {
     if (one->generic || other->generic || other->param_count < given) return false;
     for (uint32_t p = 0; p < other->param_count; p++)
@@ -31026,7 +31125,7 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads. `spread`: values of spy_map_value() may be run over.
+// Tries all overloads and binds the best. `spread`: values of spy_map_value() may be run over.
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
@@ -31041,8 +31140,8 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
                       function->module->name, function->name);
         return SPY_ERROR_NOT_FOUND;
     }
-    uint8_t *sizes =
-        (uint8_t *)spyi_calloc(values->count + 1, 1); // most dimensions that any fitting overload takes
+    uint8_t *sizes = (uint8_t *)spyi_calloc(
+        values->count + 1, 1); // sized trailing dimensions of each value, over all overloads that fit
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -31060,7 +31159,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         attempt.bound.shader = values->threads && values->threads->shader;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.bound.names_library = attempt.bound.call_info;
-        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // unless a reason is given
+        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // the status of a failure without a reason
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
             built_in += signature->built_in;
@@ -31073,7 +31172,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
             if (leaf->value >= values->count) continue; // a gradient has its value's sizes
-            uint32_t sized_dims = 0; // a tensor that is passed whole has further ones, of any size
+            uint32_t sized_dims = 0; // consumed dimensions of any size (-1) come first and do not count
             while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
                 sized_dims++;
             if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;
@@ -31165,8 +31264,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 
 // >>bind/gradient.c -----------------------------------------------------------------------------------------
 
-// Gradients of a call's values: each becomes a leaf of its own beside the leaf of its value, so that it is placed, walked and
-// tracked like any other memory.
+// Binds the gradients of a call's values. Each gradient becomes a leaf of its own, so that the kernel loads
+// and stores it, and barriers are made for it, as for any other memory.
 
 SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair) {
     spyi_fit fit;
@@ -31179,12 +31278,13 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
         return spyi_set_batch(a, leaf, v, &fit);
     }
     if (!pair || !a->values->items[pair].type) return true;
-    const spyi_value *grad = &a->values->items[pair]; // says how the output is run over
+    const spyi_value *grad = &a->values->items[pair]; // its dimensions are those of the output
     if (grad->rank) leaf->value = pair;
     return true;
 }
 
-// The type in which a gradient is loaded and stored: `differential` with the scalars that the gradient's own memory has.
+// Returns the type in which a gradient is loaded and stored: `differential` with the scalar type of the
+// gradient's memory.
 static const spyi_type *spyi_stored_type(spyi_attempt *a, const spyi_type *differential,
                                          const spyi_value *v) {
     const spyi_type *inner = differential, *held = v->type;
@@ -31230,7 +31330,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
     if (a->constant && !pair) return true;
     if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_KIND_RESULT &&
         a->values->items[pair].direction == SPY_DIRECTION_OUT)
-        return true; // it takes what there is
+        return true; // a spy_result accepts that there is no gradient
     if (!leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
                        leaf->type->display);
@@ -31255,9 +31355,10 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
                                backward ? SPYI_ROLE_ADDED : SPYI_ROLE_WRITTEN, both ? "grad_out" : "grad"));
 }
 
-// >>tensors that are taken whole
+// >>tensors that are passed whole
 
-// A gradient that the function reads or writes by itself: memory to be tracked, without a field of its own.
+// Adds a leaf for a gradient that the function itself reads or writes. It has no field; it is there for
+// barriers.
 static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value, bool reads, bool writes) {
     const spyi_leaf *of = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[value];
@@ -31323,15 +31424,15 @@ static bool spyi_has_role(const spyi_bound *b, spyi_role role, const char *below
     return false;
 }
 
-// Whether the function gets memory that a derivative of its own may add to.
+// Returns whether the function gets memory to which a derivative written by the user may add.
 static bool spyi_writes_inside(const spyi_bound *b) {
     for (uint32_t i = 0; i < b->leaf_count; i++)
         if (b->leaves[i].untracked || b->leaves[i].writes) return true;
     return false;
 }
 
-// Whether some view of a [CudaKernel] has a gradient beside its tensor: the function reads and adds to it by itself, and only
-// it knows which views are its outputs.
+// Returns whether some DiffTensorView of a [CudaKernel] has a gradient. The function itself reads it or adds
+// to it, and only the function knows which views are its outputs.
 static bool spyi_views_gradients(const spyi_attempt *a) {
     for (uint32_t i = 0; i < a->bound.leaf_count; i++) {
         const spyi_leaf *leaf = &a->bound.leaves[i];
@@ -31342,7 +31443,7 @@ static bool spyi_views_gradients(const spyi_attempt *a) {
     return false;
 }
 
-// Takes `why`, Slang's reason.
+// Sets the reason that the function has no derivative. Frees `why`, the reason that Slang gives.
 static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature, spyi_text *why) {
     static const struct {
         const char *side, *expected, *got, *call;

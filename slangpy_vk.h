@@ -137,12 +137,12 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
 
 // >>vk/functions.h ------------------------------------------------------------------------------------------
 
-// The Vulkan functions that the backend calls, and the headers that declare their types. Their addresses are asked for at
-// run time and kept in members of our own structs, so that no symbol meets those of the program's libvulkan or volk.
-// A function that the backend calls must have a line here.
+// The list of Vulkan functions that the backend calls, and the headers that declare their types. The backend
+// gets their addresses at run time and keeps them in members of its own structs, so that no symbol clashes
+// with the program's libvulkan or volk. A function that the backend calls must have a line here.
 
-// Any headers from 1.3.204 on serve, with or without VK_NO_PROTOTYPES, also those that the program, or its volk.h, included
-// before: only their types and constants are used.
+// Vulkan headers from 1.3.204 on will do, with or without VK_NO_PROTOTYPES, also if the program or its volk.h
+// has included them before: only their types and constants are used.
 #ifndef VULKAN_CORE_H_
 #ifdef __has_include
 #if !__has_include(<vulkan/vulkan.h>)
@@ -234,9 +234,10 @@ typedef struct spyi_vk_functions {
 
 // >>vk/internal.h -------------------------------------------------------------------------------------------
 
-// The Vulkan backend's own types and the functions its files share. Data flow: instance.c finds an adapter,
-// device.c makes the device, memory.c and kernel.c its objects, record.c records and submits work, transfer.c
-// moves host data.
+// The types of the Vulkan backend and the functions that its files share. instance.c finds an adapter,
+// device.c makes the device, memory.c and kernel.c make its objects, record.c records work, submit.c submits
+// it and waits,
+// transfer.c copies to and from host memory, engine.c records into an engine's command buffers.
 
 #if UINTPTR_MAX < UINT64_MAX
 #error "slangpy_vk.h needs a 64-bit target: Vulkan's handles are pointers there"
@@ -245,26 +246,29 @@ typedef struct spyi_vk_functions {
 // C++ refuses `= { 0 }` where the first member is an enum.
 #define SPYI_VK_ZERO(x) memset(&(x), 0, sizeof(x))
 
+// A batch is the work of one submission, in one command buffer.
 #define SPYI_VK_BATCHES 16u            // batches in flight; the next one waits for the oldest
-#define SPYI_VK_BATCH_WORK 512u        // recorded operations after which a batch is submitted in any case
-#define SPYI_VK_BATCH_BYTES (8u << 20) // the same for bytes of blocks and small uploads
-// Submissions that only an idle queue asks for (8-10 us each on an H200) take a small share of the time, between limits.
+#define SPYI_VK_BATCH_WORK 512u        // recorded operations at which a batch is submitted
+#define SPYI_VK_BATCH_BYTES (8u << 20) // bytes of blocks and small uploads at which a batch is submitted
+// A submission because the queue is idle (8-10 us each on an H200) is followed by a pause of SHARE times its
+// duration, at least MIN_NS and at most MAX_NS long.
 #define SPYI_VK_IDLE_SHARE 32u
 #define SPYI_VK_IDLE_MIN_NS 40000u
 #define SPYI_VK_IDLE_MAX_NS 300000u
-#define SPYI_VK_POLL_NS 10000u                // time between two looks whether the queue is idle
-#define SPYI_VK_SPIN_NS 50000u                // a wait spins so long before it blocks: 15 us instead of 23
-#define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // of memory for parameter blocks and small uploads
-#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages; frames that upload much take them again
-#define SPYI_VK_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
-#define SPYI_VK_STAGING_SIZE ((size_t)16 << 20)
-#define SPYI_VK_STAGING_COUNT 4u // half of them the GPU's, half the copy team's
-#define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least that
+#define SPYI_VK_POLL_NS 10000u                // time between two checks whether the queue is idle
+#define SPYI_VK_SPIN_NS 50000u                // time that a wait spins before it blocks: 15 us instead of 23
+#define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // bytes of a page, for parameter blocks and small uploads
+#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages that are kept for later batches
+#define SPYI_VK_SMALL_UPLOAD 65536u // uploads up to this size go through a page, larger ones through staging
+#define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // most bytes of a staging buffer
+#define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
+#define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
-#define SPYI_VK_LABELS 8u        // open debug labels that are shown
-#define SPYI_VK_SEMAPHORES 16u   // an engine's semaphores that wait for the next submission
+#define SPYI_VK_LABELS 8u        // open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_SEMAPHORES 16u   // most semaphores of an engine in one submission
 
-// >>features: the one list. X(struct, member); the struct is a member of spyi_vk_feature_set.
+// >>features
+// The only list of features. X(struct, member): the struct is a member of spyi_vk_feature_set.
 #define SPYI_VK_REQUIRED_FEATURES(X)                                                                         \
     X(core.features, shaderInt64)                                                                            \
     X(v12, timelineSemaphore)                                                                                \
@@ -329,7 +333,7 @@ typedef struct spyi_vk_functions {
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
-    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // so many are required
+    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // number of required features
     SPYI_VK_FEATURE_BEFORE_OPTIONAL = SPYI_VK_FEATURE_REQUIRED - 1,
     SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_FEATURE_ENUM)
 #undef SPYI_VK_FEATURE_ENUM
@@ -346,7 +350,7 @@ typedef enum spyi_vk_extension {
         SPYI_VK_EXTENSION_COUNT
 } spyi_vk_extension;
 
-// A chain for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
+// A chain of feature structs for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
 typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceFeatures2 core;
     VkPhysicalDeviceVulkan11Features v11;
@@ -360,93 +364,97 @@ typedef struct spyi_vk_feature_set {
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library; // NULL: the engine's
+    void *library; // the loader; NULL: the engine gave get_proc
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
-    bool owned;
-    uint32_t api_version; // that it was made with
+    bool owned;           // the library made the instance
+    uint32_t api_version; // the apiVersion that the instance was made with
 #define SPYI_VK_INSTANCE_MEMBER(name) PFN_vk##name name;
     SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_INSTANCE_MEMBER)
 #undef SPYI_VK_INSTANCE_MEMBER
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
-    PFN_vkSetDebugUtilsObjectNameEXT set_name; // NULL: no VK_EXT_debug_utils
+    PFN_vkSetDebugUtilsObjectNameEXT set_name; // the next four are NULL without VK_EXT_debug_utils
     PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
     PFN_vkCmdEndDebugUtilsLabelEXT end_label;
     PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
     VkDebugUtilsMessengerEXT messenger;
     spyi_mutex message_lock;
-    char message[512]; // the driver's last complaint, for errors that carry no text of their own
+    char message[512]; // the driver's last error or warning, for errors of results without a text
 } spyi_vk_instance;
 
 typedef struct spyi_vk_adapter {
     VkPhysicalDevice handle;
     uint32_t index;       // from 1, in the order of vkEnumeratePhysicalDevices
-    uint32_t api_version; // what device and instance both have
+    uint32_t api_version; // the lower one of the device's and the instance's version
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memory;
     uint64_t max_allocation; // bytes
     uint32_t max_push_descriptors;
     uint32_t subgroup_operations; // VkSubgroupFeatureFlags in compute kernels
     uint32_t queue_family;
-    uint32_t lane_family; // of the downloads' queue; queue_family: none of its own
-    uint32_t timestamp_bits;
-    bool features
-        [SPYI_VK_FEATURE_COUNT]; // that kernels may use: of an engine's device those that it has enabled
-    bool supported[SPYI_VK_FEATURE_COUNT]; // that the adapter has
+    uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
+    uint32_t timestamp_bits;               // 0: no timestamps
+    bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
+    bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
-    bool float_controls[5]; // 32-bit: denorm preserve, flush; signed zero inf nan; round to even, to zero
+    bool float_controls[5]; // 32-bit: keep denorms, flush them; signed zero inf nan; round to even, to zero
     spy_device_info info;
-    char refusal[256]; // why it cannot be used; "": it can
+    char refusal[256]; // why the adapter cannot be used; "": it can be
 } spyi_vk_adapter;
 
 // >>the device
+
+// Memory of parameter blocks, uniform buffers and small uploads of one batch or recording.
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
     spyi_chunk chunk;    // mapped
     size_t used;         // bytes
-    VkBufferView *views; // that the same work uses
+    VkBufferView *views; // views that the same work uses, destroyed when it has ended
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
 
-// One command buffer with what must live until it has been executed. Number n uses slot n % SPYI_VK_BATCHES.
+// One slot: a command buffer, with the memory that must live until it has been executed. Batch number n uses
+// slot n % SPYI_VK_BATCHES.
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number; // of the last batch that was recorded here; 0: none
+    uint64_t number; // number of the last batch that was recorded here; 0: none
     spyi_vk_page *pages;
-    spyi_kernel *recent[SPYI_VK_RECENT]; // the last kernels, a ring
-    uint32_t recent_count;               // all kernels of the batch
+    spyi_kernel *recent[SPYI_VK_RECENT]; // the batch's last kernels, a ring
+    uint32_t recent_count;               // number of all kernels of the batch
 } spyi_vk_batch;
 
+// A buffer for large transfers.
 typedef struct spyi_vk_staging {
     spyi_chunk chunk;   // size 0: not allocated yet
-    size_t used;        // bytes
-    uint64_t number;    // the last batch (uploads) or lane submission (downloads) that uses it
+    size_t used;        // bytes in use, uploads only
+    uint64_t number;    // the last batch (uploads) or lane submission (downloads) that uses the buffer
     VkCommandPool pool; // downloads only
     VkCommandBuffer commands;
 } spyi_vk_staging;
 
 typedef struct spyi_vk_semaphores {
     uint32_t count;
-    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // one more for our own
+    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // one more for the library's timeline
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
-// Neighbouring bindings of a kernel that one write fills: structured buffers, or one array, or one typed buffer.
+// Neighbouring bindings of a kernel that one VkWriteDescriptorSet fills: structured buffers, or one array, or
+// one typed buffer.
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
-    VkFormat format; // of typed buffers; else VK_FORMAT_UNDEFINED
+    VkFormat format; // of a typed buffer's elements; VK_FORMAT_UNDEFINED: the buffers are not typed
 } spyi_vk_run;
 
-// What a layout is made of; unused parameters are zero.
+// The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
 typedef struct spyi_vk_shape {
-    uint32_t push_size; // multiple of 4: the block, or 8 for its address
+    uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
     uint32_t count;
-    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // those with bindings, and uniform buffers
+    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
 } spyi_vk_shape;
 
-// Kernels of equal shapes share one.
+// A pipeline layout, which all kernels of equal shape share.
 typedef struct spyi_vk_layout {
     struct spyi_vk_layout *next;
     spyi_vk_shape shape;
@@ -455,80 +463,83 @@ typedef struct spyi_vk_layout {
 } spyi_vk_layout;
 
 typedef struct spyi_vk_kernel {
-    spyi_kernel_base base; // first
+    spyi_kernel_base base; // must come first
     VkPipeline pipeline;
     VkPipelineLayout layout;
-    uint32_t push_size; // of the shape
+    uint32_t push_size; // bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
-    bool block_by_address;
-    char label[64]; // cut off
+    bool block_by_address; // the block lies in a page; its address is pushed
+    char label[64];        // for messages; longer labels are cut off
 } spyi_vk_kernel;
 
-// What was recorded into an engine's command buffer between one begin and its end, with the memory that must live until
-// the engine has reported it as executed. It has the batch numbers first to last for itself.
+// One recording: the work between a spy_vk_begin_recording() and its end, in an engine's command buffer, with
+// the memory that must live until the engine has reported it as executed. Its work has the batch numbers
+// first to last, which no other work has.
 typedef struct spyi_vk_recording {
-    struct spyi_vk_recording *next; // that was begun after it
+    struct spyi_vk_recording *next; // the recording that was begun after it
     uint64_t serial;                // counts from 1; part of its id
-    uint64_t first, last;           // last is 0 until it has ended
+    uint64_t first, last;           // last is 0 until the recording has ended
     bool used;                      // something was recorded
     spyi_vk_page *pages;
 } spyi_vk_recording;
 
 typedef struct spyi_vk_gpu {
-    spyi_gpu_base base; // first
+    spyi_gpu_base base; // must come first
     spyi_vk_functions vk;
     VkDevice device;
     VkQueue queue;
     uint32_t queue_family, lane_family;
-    bool owned; // we made the device
+    bool owned; // the library made the device
     bool lost;
 
-    // Recording. base.open is the number of the batch being recorded. Numbers below it are our submitted batches and an
-    // engine's recordings. The timeline semaphore counts the former: it never gets a recording's number.
-    VkCommandBuffer commands; // to record into; NULL: none begun
-    spyi_vk_kernel *bound;    // kernel whose pipeline is bound in it
-    uint64_t submitted;       // the last of our own batches
-    uint64_t finished;        // our own batches up to here, as last seen
+    // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
+    // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
+    // never gets a recording's number.
+    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun
+    spyi_vk_kernel *bound;    // kernel whose pipeline is bound in `commands`
+    uint64_t submitted;       // number of the last batch that was submitted
+    uint64_t finished;        // batches up to this number had finished at the last look
     uint32_t work;            // operations in the open batch
-    size_t work_bytes;        // in its pages
-    uint64_t next_poll_ns;    // not before then: look whether the queue is idle
-    spyi_vk_batch *batch;     // the open one's slot; NULL: not begun
+    size_t work_bytes;        // bytes that the open batch uses in pages
+    uint64_t next_poll_ns;    // no check whether the queue is idle before this time
+    spyi_vk_batch *batch;     // slot of the open batch; NULL: it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
-    // An engine's command buffers, instead of ours.
-    VkCommandBuffer external;           // that is being recorded into; NULL: none
-    bool external_used;                 // the open batch's number stands for work in it
-    spyi_vk_recording *first_recording; // not reported as executed, oldest first
+    // Recordings into an engine's command buffers.
+    VkCommandBuffer external; // the engine's command buffer of the open recording; NULL: none is open
+    bool external_used;       // work with the number base.open was recorded into `external`
+    spyi_vk_recording *first_recording; // recordings not reported as executed, oldest first
     spyi_vk_recording *last_recording;
-    spyi_vk_recording *free_recordings; // to be used again
-    uint64_t recording_serial;          // of the last one that was begun
-    uint64_t recording_tag;             // upper bits of this device's ids
-    spyi_vk_semaphores waits, signals;  // of the next submission
+    spyi_vk_recording *free_recordings; // unused objects
+    uint64_t recording_serial;          // serial of the last recording that was begun
+    uint64_t recording_tag;             // upper bits of the ids of this device's recordings
+    spyi_vk_semaphores waits, signals;  // an engine's semaphores for the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
 
-    // Transfers: uploads go through the main queue in order, downloads through a lane of their own.
+    // Transfers: uploads go through the main queue in order, downloads through a queue of their own, the
+    // lane.
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    uint64_t download_left; // batch that writes to download[0] though its reader was interrupted; 0: none
+    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0: none
     VkQueue lane_queue;     // may equal queue
     VkSemaphore lane;       // timeline of the lane
-    uint64_t lane_number;   // last submission to it
+    uint64_t lane_number;   // number of the last submission to the lane
 
     VkQueryPool queries;             // two timestamps; made when first used
-    uint64_t time_number;            // batch of time_end; 0: none
+    uint64_t time_number;            // number of the batch of the last time_end; 0: none
     bool timing;                     // between time_begin and time_end
     VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
-    uint32_t label_depth;            // open labels
-    char labels[SPYI_VK_LABELS][64]; // of which these, cut off
+    uint32_t label_depth;            // number of open labels
+    char labels[SPYI_VK_LABELS][64]; // names of the outermost open labels; longer names are cut off
 
-    uint32_t memory_type[4]; // by spyi_vk_memory
+    uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
     spyi_mutex layout_lock;
     spyi_vk_layout *layouts;
@@ -537,21 +548,22 @@ typedef struct spyi_vk_gpu {
     spyi_vk_adapter adapter;
 } spyi_vk_gpu;
 
-// Kinds of memory: the table's two, and two of our own.
+// Kinds of memory: the two of the backend's table, and two of this backend.
 typedef enum spyi_vk_memory {
     SPYI_VK_MEMORY_DEVICE = SPYI_MEMORY_DEVICE,
     SPYI_VK_MEMORY_READBACK = SPYI_MEMORY_READBACK,
-    SPYI_VK_MEMORY_STAGING, // host memory that the host writes
-    SPYI_VK_MEMORY_PAGE     // that the host writes and kernels read: mapped device memory when there is such
+    SPYI_VK_MEMORY_STAGING, // host memory that the host writes and the GPU copies
+    SPYI_VK_MEMORY_PAGE     // memory that the host writes and kernels read: if possible, mapped device memory
 } spyi_vk_memory;
 
 // >>features.c
-SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // of its VkBool32 in a spyi_vk_feature_set
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // bytes, of its VkBool32 in spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
-// Fill in sType and pNext for what this adapter has (extensions and api_version are known).
+// Fills in the sType and pNext members for an adapter whose extensions and api_version are known.
 SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
-// SPIR-V is well formed, has the entry point, and needs only what is enabled in `adapter`.
+// Checks that the SPIR-V is well formed, has the entry point, and needs only features that are enabled in
+// `adapter`.
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
                                       spyi_text *error);
 
@@ -563,7 +575,7 @@ SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, cons
                                           spyi_vk_adapter *adapter, spyi_text *error);
 SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
                                    spyi_vk_adapter *adapter);
-// What the user sees of its features and limits, from the rest.
+// Fills adapter->info, which the user sees, from the adapter's features and limits.
 SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter);
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
 
@@ -572,9 +584,11 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
                                   spyi_text *error);
 SPYI_FN void spyi_vk_destroy(spyi_gpu *gpu);
 SPYI_FN const char *spyi_vk_result_name(VkResult result);
-// Append "`what` failed: VK_..." and return the status that goes with it.
+// Appends "`what` failed: VK_..." to the error and returns the status for this result.
 SPYI_FN spy_status spyi_vk_fail(spyi_vk_gpu *gpu, VkResult result, const char *what, spyi_text *error);
-SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error); // adds to the error then
+// Returns whether the device is lost, and then adds that to the error.
+SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error);
+// Adds to the error that the batch is dropped, with the names of its last kernels.
 SPYI_FN void spyi_vk_describe_dropped(const spyi_vk_batch *batch, spyi_text *error);
 SPYI_FN void spyi_vk_set_name(spyi_vk_gpu *gpu, VkObjectType type, uint64_t handle, const char *name);
 
@@ -585,16 +599,18 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
 SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                           spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
-// `size` bytes that live as long as the batch, or the engine's recording.
+// Finds `size` bytes in a page; they live until the batch, or the engine's recording, has been executed.
 SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alignment, spyi_vk_page **page,
                                       size_t *offset, spyi_text *error);
+// Makes the view of a typed buffer for one dispatch.
 SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error);
+// Moves pages whose work has been executed to the free pages.
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages);
 
 // >>kernel.c
-// Of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
+// Returns the format of a typed buffer's elements; VK_FORMAT_UNDEFINED: there is none.
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns);
 SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                 spyi_text *error);
@@ -610,20 +626,22 @@ SPYI_FN spy_status spyi_vk_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t to_offset, uint64_t from,
                                        uint64_t from_offset, uint64_t size, bool barrier, spyi_text *error);
-// After each recorded operation; `urgent`: someone may look at its result, so an idle queue gets it at once.
+// Must be called after each recorded operation; submits the batch when it is full. `urgent`: its result may
+// be waited for, so an idle queue gets the batch at once.
 SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
-// All work recorded earlier is finished and visible; `counts`: to the reading of indirect group counts as well.
+// Records a barrier: all work recorded earlier is finished and visible to later work. `counts`: also to the
+// reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
-// Timestamps, in a pool made when first needed.
+// Makes a pool of `count` timestamps if *pool is NULL.
 SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
                                         spyi_text *error);
-// Make sure that a command buffer is open: gpu->commands.
+// Makes sure that the command buffer gpu->commands has begun.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
 
 // >>mark.c
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
-SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // at a batch's begin
-SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // and end
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // called when a batch begins
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // called when a batch ends
 SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
@@ -632,20 +650,21 @@ SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *gpu);
 SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu,
-                                               spyi_text *error); // command buffers, timelines
+                                               spyi_text *error); // makes command buffers and timelines
 SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu);
 SPYI_FN uint64_t
-spyi_vk_poll(spyi_vk_gpu *gpu); // our own finished batches, whatever an engine has still to do
+spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which ignores an engine's recordings
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
-// The last of our own batches up to `number`: what the timeline counts to. 0: there is none.
+// Returns the last batch with a number up to `number`, to which the timeline counts. 0: there is none, or it
+// has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error);
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
-// What has been recorded into `commands` is made available to the host.
+// Records a barrier that makes the writes of the work in `commands` available to the host.
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
 // >>transfer.c
@@ -654,13 +673,14 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk 
                                     uint64_t size, uint64_t after, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
 
-// >>engine.c: the parts of the public functions that need no spy_device
+// >>engine.c
+// The parts of the public functions that need no spy_device.
 SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
                                            spyi_text *error);
 SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_finish_recording(spyi_vk_gpu *gpu, uint64_t id, spyi_text *error);
-// Whether work with this number is in an engine's command buffer that has not been reported as executed; if so the error
-// names it.
+// Returns whether work with this number is in a recording that the engine has not reported as executed, and
+// then adds that to the error.
 SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu);
 SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *list, uint64_t semaphore,
@@ -668,13 +688,12 @@ SPYI_FN spy_status spyi_vk_add_semaphore(spyi_vk_gpu *gpu, spyi_vk_semaphores *l
 
 // >>vk/features.c -------------------------------------------------------------------------------------------
 
-// What kernels may use: the device features and extensions that we ask for, and the check of a kernel's
-// SPIR-V against those that are enabled. Drivers do not check: lavapipe computes anyway, NVIDIA's hung the
-// GPU.
+// The device features and extensions that the library asks for, and the check that a kernel's SPIR-V needs
+// only enabled ones. Drivers do not check this: lavapipe computes anyway, NVIDIA's driver hung the GPU.
 
 typedef struct spyi_vk_feature_entry {
     const char *name;
-    size_t offset; // of its VkBool32 in a spyi_vk_feature_set
+    size_t offset; // byte offset of its VkBool32 in a spyi_vk_feature_set
 } spyi_vk_feature_entry;
 
 static const spyi_vk_feature_entry spyi_vk_feature_entries[] = {
@@ -741,7 +760,7 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
 
 typedef enum spyi_vk_need {
     SPYI_VK_NEED_NOTHING,
-    SPYI_VK_NEED_FEATURE,  // `value` and `other`: spyi_vk_feature, one of them
+    SPYI_VK_NEED_FEATURE,  // `value` or `other`, both spyi_vk_feature, must be enabled
     SPYI_VK_NEED_SUBGROUP, // `value`: a VkSubgroupFeatureFlagBits
     SPYI_VK_NEED_FLOAT     // `value`: index of spyi_vk_adapter.float_controls
 } spyi_vk_need;
@@ -763,8 +782,8 @@ typedef struct spyi_vk_capability {
 #define SPYI_VK_CAP_FLOAT(number, name, index)                                                               \
     { number, SPYI_VK_NEED_FLOAT, index, 0, #name }
 
-// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". What is not
-// listed is refused.
+// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". A
+// capability that is not listed is refused.
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
@@ -866,7 +885,7 @@ static spy_status spyi_vk_check_capability(const spyi_vk_adapter *adapter, uint3
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// Whether the NUL-terminated text in SPIR-V words (little-endian, at most `count` words) is `name`.
+// Returns whether the NUL-terminated text in SPIR-V words (little-endian, at most `count` words) is `name`.
 static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char *name) {
     size_t i;
     for (i = 0; i < count * 4; i++) {
@@ -879,7 +898,7 @@ static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char 
 
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
                                       spyi_text *error) {
-    // Of the enumerants that SPIR-V's text is made of, three matter here.
+    // Numbers of the SPIR-V specification: two instructions and an execution model.
     enum { ENTRY_POINT = 15, CAPABILITY = 17, GL_COMPUTE = 5 };
     const uint32_t *words = (const uint32_t *)desc->code;
     size_t i, size, count = desc->code_size / 4;
@@ -915,11 +934,11 @@ SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi
 
 // spy_vk_fill_features(): sets the features that the library needs or can use in an engine's own chain of feature structs.
 
-// The structs of a spyi_vk_feature_set, which an engine's chain may have as well.
+// One struct of a spyi_vk_feature_set, which an engine's chain may also contain.
 typedef struct spyi_vk_feature_struct {
     VkStructureType type;
     const char *name;
-    size_t offset, size; // in a spyi_vk_feature_set, bytes
+    size_t offset, size; // bytes; the offset is in a spyi_vk_feature_set
 } spyi_vk_feature_struct;
 
 static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
@@ -938,8 +957,9 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 #undef SPYI_VK_STRUCT
 };
 
-// The structs of single extensions, which an engine may have in place of the Vulkan11Features and their successors.
-// X(end of the struct's type, end of its VkStructureType, member)
+// The feature structs of single extensions, which an engine may use in place of
+// VkPhysicalDeviceVulkan11Features, 12 and 13.
+// X(end of the struct's name, end of its VkStructureType, member)
 #define SPYI_VK_SINGLE_FEATURES(X)                                                                           \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, storageBuffer16BitAccess)                                \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, uniformAndStorageBuffer16BitAccess)                      \
@@ -977,7 +997,7 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 typedef struct spyi_vk_single_feature {
     VkStructureType type;
     uint32_t feature; // spyi_vk_feature
-    size_t offset;    // of its VkBool32 in that struct, bytes
+    size_t offset;    // byte offset of its VkBool32 in the struct
 } spyi_vk_single_feature;
 
 static const spyi_vk_single_feature spyi_vk_single_features[] = {
@@ -994,7 +1014,7 @@ static const spyi_vk_feature_struct *spyi_vk_struct_of(uint32_t feature) {
     return &spyi_vk_feature_structs[i];
 }
 
-// A feature's VkBool32 in a chain of feature structs; NULL: no struct of the chain has it.
+// Returns a feature's VkBool32 in a chain of feature structs, or NULL when no struct of the chain has it.
 static VkBool32 *spyi_vk_find_feature(void *chain, uint32_t feature) {
     const spyi_vk_feature_struct *usual = spyi_vk_struct_of(feature);
     const size_t count = sizeof spyi_vk_single_features / sizeof spyi_vk_single_features[0];
@@ -1013,7 +1033,8 @@ static VkBool32 *spyi_vk_find_feature(void *chain, uint32_t feature) {
     return NULL;
 }
 
-// Whether both chains have the required features; `supported` may be NULL.
+// Checks that both chains have a member for each required feature, and that it is set in `supported` (may be
+// NULL).
 static spy_status spyi_vk_check_required(void *features, void *supported, const char *function) {
     uint32_t i;
     for (i = 0; i < SPYI_VK_FEATURE_REQUIRED; i++) {
@@ -1058,15 +1079,15 @@ spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_fe
 
 // >>vk/instance.c -------------------------------------------------------------------------------------------
 
-// From nothing to an adapter: the Vulkan loader, the instance with its messages, the list of adapters and the
-// choice.
+// Opens the Vulkan loader, makes the instance, passes on messages of drivers and layers, lists the adapters
+// and chooses one.
 
 #define SPYI_VK_MAX_ADAPTERS 32u
 #define SPYI_VK_MAX_FAMILIES 32u
 
 #define SPYI_VK_VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 
-// A symbol of a library is a function here; memcpy, since C has no cast between the two.
+// memcpy, because C has no cast from an object pointer to a function pointer.
 static PFN_vkGetInstanceProcAddr spyi_vk_loader_entry(void *library) {
     void *symbol = spyi_library_symbol(library, "vkGetInstanceProcAddr");
     PFN_vkGetInstanceProcAddr get = NULL;
@@ -1198,7 +1219,7 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     application.pApplicationName = instance->ctx->label;
     application.pEngineName = "slangpy.h";
     application.engineVersion = SPY_VERSION;
-    application.apiVersion = VK_API_VERSION_1_3; // the newest that we use; older drivers of 1.2 are fine
+    application.apiVersion = VK_API_VERSION_1_3; // the newest version that is used; drivers of 1.2 do as well
 
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
@@ -1239,7 +1260,7 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     return SPY_OK;
 }
 
-// With an engine's desc, its instance is used; else one is made. After an error nothing needs to be
+// Uses the instance of the engine's desc if it has one, else makes one. After an error nothing needs to be
 // destroyed.
 SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
                                          const spy_vk_desc *engine, bool enable_validation,
@@ -1250,7 +1271,7 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
     SPYI_VK_ZERO(*instance);
     instance->ctx = ctx;
     if (engine != NULL && engine->get_instance_proc_addr != NULL) {
-        // The engine's type has void * for VkInstance, which is a pointer wherever Vulkan is.
+        // The desc's function type has void * in place of VkInstance, which is a pointer on all platforms.
         memcpy(&instance->get_proc, &engine->get_instance_proc_addr, sizeof instance->get_proc);
     } else {
         status = spyi_vk_open_loader(instance, error);
@@ -1277,7 +1298,7 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
         spyi_vk_instance_destroy(instance);
         return SPY_ERROR_NO_DEVICE;
     }
-    // NULL unless the instance, ours or the engine's, has the extension.
+    // These functions are NULL unless the instance has the extension VK_EXT_debug_utils.
     instance->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle,
                                                                               "vkSetDebugUtilsObjectNameEXT");
     instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
@@ -1295,7 +1316,7 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
             instance->handle, "vkDestroyDebugUtilsMessengerEXT");
         if (create == NULL || instance->destroy_messenger == NULL ||
             create(instance->handle, &info, NULL, &instance->messenger) != VK_SUCCESS) {
-            instance->messenger = VK_NULL_HANDLE; // only messages are lost
+            instance->messenger = VK_NULL_HANDLE; // without a messenger only messages are missing
         }
     }
     return SPY_OK;
@@ -1323,7 +1344,7 @@ static const char *spyi_vk_type_name(spy_adapter_type type) {
 static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
     if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_TYPE_DISCRETE;
     if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_TYPE_CPU;
-    return SPY_ADAPTER_TYPE_INTEGRATED; // virtual and unknown ones too
+    return SPY_ADAPTER_TYPE_INTEGRATED; // integrated, virtual and unknown ones
 }
 
 static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
@@ -1346,10 +1367,10 @@ static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_a
     spyi_free(instance->ctx, items, capacity * sizeof *items);
 }
 
-// One family for all work: the one with compute that can do most, since order between queues costs
-// semaphores. Downloads go through a copy engine where there is one, beside the work. A second queue of a
-// family with graphics is no help: the GPU slices time between the two (docs/measurements.md, "Queues for
-// downloads").
+// Chooses one queue family for all work, since order between queues needs semaphores: a family with compute,
+// if possible with graphics, too. Downloads use the queue of a copy engine where there is one, at the same
+// time as work. A second queue of a family with graphics does not help: the GPU slices time between the two
+// (docs/measurements.md, "Queues for downloads").
 static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     const VkQueueFlags uses = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     VkQueueFamilyProperties families[SPYI_VK_MAX_FAMILIES];
@@ -1472,7 +1493,7 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
         (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has Vulkan %u.%u; 1.2 is needed",
                        VK_API_VERSION_MAJOR(adapter->api_version),
                        VK_API_VERSION_MINOR(adapter->api_version));
-        return; // the structs of the other queries are unknown there
+        return; // Vulkan below 1.2 does not know the structs of the other queries
     }
     spyi_vk_query_extensions(instance, adapter);
     spyi_vk_query_features(instance, adapter);
@@ -1504,7 +1525,7 @@ static bool spyi_vk_contains(const char *text, const char *part) {
     }
 }
 
-// Why the desc does not mean this adapter; NULL: it does.
+// Returns why the desc does not ask for this adapter, or NULL when it may be chosen.
 static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_device_desc *desc) {
     if (desc->adapter != 0 && desc->adapter != adapter->index) return "has another number";
     if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
@@ -1545,8 +1566,8 @@ static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysi
     return SPY_ERROR_NO_DEVICE;
 }
 
-// The first adapter of the best type among those that the desc means: discrete, integrated, cpu in this
-// order.
+// Chooses among the adapters that the desc allows: a discrete one before an integrated one before a cpu, and
+// of one type the first.
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error) {
     VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
@@ -1592,8 +1613,8 @@ SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_t
 
 // >>vk/device.c ---------------------------------------------------------------------------------------------
 
-// The device: made with the features of features.c, or an engine's; its limits; results of Vulkan calls as
-// errors.
+// Makes the VkDevice with the features of features.c, or uses an engine's; finds its limits; turns results of
+// Vulkan calls into errors.
 
 SPYI_FN const char *spyi_vk_result_name(VkResult result) {
 // clang-format off
@@ -1640,8 +1661,8 @@ static void spyi_vk_add_kernels(const spyi_vk_batch *batch, spyi_text *error) {
     }
 }
 
-// The kernels of the batches that had not finished, for the error of a lost device. They are alive: only
-// kernels that no unfinished work uses may be destroyed.
+// Adds the kernels of unfinished batches to the error of a lost device. These kernels still exist, because
+// kernels that unfinished work uses may not be destroyed.
 static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
     uint32_t shown = 0;
@@ -1731,7 +1752,8 @@ static spy_status spyi_vk_make_device(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// The engine's device has what it says: the required features, and the optional ones that it names.
+// Uses an engine's device. It is taken to have the required features, and the optional ones that the desc
+// names.
 static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine, spyi_text *error) {
     bool enabled[SPYI_VK_FEATURE_COUNT];
     uint32_t i, k;
@@ -1775,7 +1797,7 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
-// Fills the table of the device's functions. After an error there is no device.
+// Fills the table of the device's functions. After an error a device that the library made is destroyed.
 static spy_status spyi_vk_load_functions(spyi_vk_gpu *gpu, spyi_text *error) {
     const char *missing = NULL;
     PFN_vkDestroyDevice destroy;
@@ -1796,7 +1818,7 @@ static spy_status spyi_vk_load_functions(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_ERROR_NO_DEVICE;
 }
 
-// What typed buffers can have as elements.
+// Fills limits.texels: which elements typed buffers can have.
 static void spyi_vk_set_texels(spyi_vk_gpu *gpu) {
     uint32_t scalar, columns;
     for (scalar = 0; scalar < SPY_DTYPE_COUNT; scalar++) {
@@ -1910,7 +1932,7 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
     return SPY_OK;
 }
 
-// Also takes back a device that was made in part.
+// Also destroys a device of which only a part was made.
 SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_context *ctx = gpu->base.ctx;
@@ -1929,12 +1951,14 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
 
 // >>vk/memory.c ---------------------------------------------------------------------------------------------
 
-// Device memory: which of the driver's types serves which kind, chunks, and pages for parameter blocks.
+// Device memory: chooses a memory type for each kind of memory, allocates chunks, and keeps pages for
+// parameter blocks.
 
-// The first type that has all of `need` and most of `want` and least of `avoid`.
+// Finds the first memory type with all flags of `need`, if possible with all of `want`, then if possible with
+// none of `avoid`.
 static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, VkMemoryPropertyFlags need,
                               VkMemoryPropertyFlags want, VkMemoryPropertyFlags avoid, uint32_t *type) {
-    // Protected, lazily allocated and vendors' coherent types are never meant for buffers like ours.
+    // Lazily allocated, protected, and AMD's coherent and uncached types are not meant for such buffers.
     const VkMemoryPropertyFlags never =
         VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |
         VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
@@ -1950,8 +1974,8 @@ static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, Vk
     return best >= 0;
 }
 
-// Buffers of our usage may live in every type that buffers may at all; the first allocation would tell
-// otherwise.
+// Assumes that buffers of the library's usage may use every memory type that buffers can use; if not, the
+// first allocation fails.
 SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     const VkPhysicalDeviceMemoryProperties *memory = &gpu->adapter.memory;
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -1970,7 +1994,7 @@ SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     return ok;
 }
 
-// `what` gets the name of the function that failed.
+// *what gets the name of the function that failed.
 static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t size, spyi_chunk *chunk,
                                      const char **what) {
     VkMemoryPropertyFlags flags = gpu->adapter.memory.memoryTypes[type].propertyFlags;
@@ -1992,7 +2016,7 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
                         VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
                         VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
-    if (families[0] != families[1]) { // costs nothing for buffers
+    if (families[0] != families[1]) { // sharing between queues costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         buffer_info.queueFamilyIndexCount = 2;
         buffer_info.pQueueFamilyIndices = families;
@@ -2050,7 +2074,7 @@ SPYI_FN spy_status spyi_vk_allocate(spyi_vk_gpu *gpu, spyi_vk_memory kind, size_
     if (size <= gpu->adapter.max_allocation && size <= heap->size)
         result = spyi_vk_try_allocate(gpu, type, size, chunk, &what);
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY &&
-        kind == SPYI_VK_MEMORY_PAGE) { // the mapped device memory may be small
+        kind == SPYI_VK_MEMORY_PAGE) { // the heap of mapped device memory may be small
         result = spyi_vk_try_allocate(gpu, gpu->memory_type[SPYI_VK_MEMORY_STAGING], size, chunk, &what);
     }
     if (result != VK_SUCCESS) {
@@ -2076,14 +2100,15 @@ SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *base, spyi_memory memory, si
                                           spyi_chunk *chunk, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_allocate(gpu, (spyi_vk_memory)memory, size, label, chunk, error);
-    // Mapped device memory that is not cached reads at 1 us per 8 bytes: nobody should.
+    // The host reads mapped device memory that is not cached at 1 us per 8 bytes, so do not offer the
+    // mapping.
     if (memory == SPYI_MEMORY_DEVICE && !gpu->base.limits.unified_memory) chunk->mapped = NULL;
     return status;
 }
 
 SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    if (chunk->memory != NULL) { // imported ones are the engine's
+    if (chunk->memory != NULL) { // imported chunks have no memory here: the engine owns it
         gpu->vk.vkDestroyBuffer(gpu->device, (VkBuffer)chunk->handle, NULL);
         gpu->vk.vkFreeMemory(gpu->device, (VkDeviceMemory)chunk->memory, NULL);
         gpu->base.stats.driver_bytes -= chunk->size;
@@ -2093,7 +2118,8 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-// A free page with room for `size` bytes that is not much larger than that; NULL: there is none.
+// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). NULL: there is
+// none.
 static spyi_vk_page *spyi_vk_reuse_page(spyi_vk_gpu *gpu, size_t size) {
     size_t most = size > SPYI_VK_PAGE_SIZE ? size * 2 : SPYI_VK_PAGE_SIZE;
     spyi_vk_page **at;
@@ -2142,7 +2168,7 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
     return SPY_OK;
 }
 
-// Made for one dispatch: it lives as long as the work's pages.
+// The view is kept by a page of the work, and is destroyed when that work has ended.
 SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error) {
     VkBufferViewCreateInfo info;
@@ -2185,7 +2211,6 @@ static void spyi_vk_free_page(spyi_vk_gpu *gpu, spyi_vk_page *page) {
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
-// Their work has been executed.
 SPYI_FN void spyi_vk_return_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
     while (*pages != NULL) {
         spyi_vk_page *page = *pages;
@@ -2211,8 +2236,9 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
 
 // >>vk/kernel.c ---------------------------------------------------------------------------------------------
 
-// Kernels: SPIR-V to a compute pipeline, and the pipeline layouts that kernels share. Free-threaded: what it
-// changes in the device is the list of layouts, under a lock; VkPipelineCache locks itself.
+// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. Several threads may
+// load kernels at once: of the device this changes only the list of layouts, under a lock, and
+// VkPipelineCache, which locks itself.
 
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
     static const struct {
@@ -2248,7 +2274,8 @@ static VkDescriptorType spyi_vk_descriptor_type(const spyi_parameter *parameter)
     }
 }
 
-// One write runs on through neighbouring structured buffers; an array has one of its own, and a typed buffer, too.
+// Groups the kernel's bindings by the VkWriteDescriptorSet that fills them: one for neighbouring structured
+// buffers, one for each array, and one for each typed buffer.
 static void spyi_vk_make_runs(spyi_vk_kernel *kernel, const spyi_vk_shape *shape) {
     spyi_vk_run *run = NULL;
     for (uint32_t i = 0; i < shape->count; i++) {
@@ -2313,7 +2340,7 @@ static void spyi_vk_free_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout) {
     spyi_free(gpu->base.ctx, layout, sizeof *layout);
 }
 
-// Layouts live as long as the device: there are few, one for each shape.
+// Finds or makes the layout for a shape. Layouts live as long as the device: there are few.
 static VkResult spyi_vk_find_layout(spyi_vk_gpu *gpu, const spyi_vk_shape *shape, VkPipelineLayout *out,
                                     const char **what) {
     spyi_vk_layout *layout;
@@ -2386,7 +2413,8 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
     return spyi_vk_check_code(&gpu->adapter, desc, error);
 }
 
-// What the driver said, when it said something: Mesa's VK_ERROR_UNKNOWN has its reason only there.
+// Adds the driver's last message to the error. Mesa gives the reason of a VK_ERROR_UNKNOWN only in such a
+// message.
 static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_lock(&gpu->instance.message_lock);
     if (gpu->instance.message[0] != '\0')
@@ -2394,7 +2422,7 @@ static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_unlock(&gpu->instance.message_lock);
 }
 
-// `what` gets the name of the function that failed.
+// *what gets the name of the function that failed.
 static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
                                       const spyi_vk_shape *shape, spyi_vk_kernel *kernel, const char **what) {
     VkShaderModuleCreateInfo module_info;
@@ -2448,7 +2476,7 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
     for (i = 0; i < iface->parameter_count; i++) {
         if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
         shape.parameters[shape.count] = iface->parameters[i];
-        SPYI_VK_ZERO(shape.parameters[shape.count].place); // which says nothing here
+        SPYI_VK_ZERO(shape.parameters[shape.count].place); // layouts do not depend on the place
         shape.count++;
     }
     spyi_vk_make_runs(kernel, &shape);
@@ -2478,8 +2506,8 @@ SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
 
 // >>vk/record.c ---------------------------------------------------------------------------------------------
 
-// Recording: dispatches, copies, fills and timestamps go into the open command buffer, ours or an engine's.
-// The hot path is spyi_vk_dispatch: no allocation, no lock, no formatting.
+// Records dispatches, copies, fills and timestamps into the open command buffer, the library's or an
+// engine's. spyi_vk_dispatch is the hot path: it allocates, locks and formats nothing.
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SPYI_VK_COLD __attribute__((noinline, cold))
@@ -2487,8 +2515,8 @@ SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
 #define SPYI_VK_COLD
 #endif
 
-// All work recorded earlier, in this command buffer or before it on the queue, is finished and visible after
-// this. The source stages include the reading of group counts, which comes before a dispatch's shader.
+// Earlier work is that in this command buffer and all before it on the queue. The source stages include the
+// reading of group counts, because that comes before a dispatch's shader.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     VkPipelineStageFlags after = stages;
@@ -2506,7 +2534,7 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
     gpu->base.stats.barriers++;
 }
 
-// Begins the open batch in its slot, or takes the engine's command buffer.
+// Begins the open batch in its slot, or, during a recording, takes the engine's command buffer.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
     VkCommandBufferBeginInfo info;
@@ -2545,7 +2573,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     spy_status status;
     uint64_t now, spent;
     if (gpu->external != VK_NULL_HANDLE) {
-        gpu->commands = VK_NULL_HANDLE; // the engine may record between our calls: bind anew
+        gpu->commands = VK_NULL_HANDLE; // the engine may record between two calls: bind the pipeline again
         gpu->external_used = true;
         gpu->last_recording->used = true;
         return SPY_OK;
@@ -2553,8 +2581,8 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     if (++gpu->work >= SPYI_VK_BATCH_WORK || gpu->work_bytes >= SPYI_VK_BATCH_BYTES) {
         return spyi_vk_submit((spyi_gpu *)(void *)gpu, error);
     }
-    if (!urgent || gpu->timing) return SPY_OK; // what is timed stays together
-    // Reading the clock costs as much as a push: between two looks a few operations pass unseen.
+    if (!urgent || gpu->timing) return SPY_OK; // timed work stays in one batch
+    // Reading the clock costs as much as vkCmdPushConstants, so only every eighth operation reads it.
     if (gpu->next_poll_ns != 0 && (gpu->work & 7u) != 0) return SPY_OK;
     now = spyi_time_ns();
     if (now < gpu->next_poll_ns) return SPY_OK;
@@ -2604,7 +2632,7 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
     return SPY_OK;
 }
 
-// Uniform buffers' bytes into the batch's pages, which are then bound behind the buffers.
+// Copies the bytes of uniform buffers into pages, and binds them behind the kernel's other buffers.
 static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                                      const spyi_vk_kernel *kernel,
                                                      const spyi_uniform *uniforms, spyi_text *error) {
@@ -2633,7 +2661,8 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     return SPY_OK;
 }
 
-// Blocks that cannot be pushed as they are: through memory, or of a size that is no multiple of 4.
+// Pushes a block that vkCmdPushConstants cannot take as it is: one that goes through memory, so that its
+// address is pushed, or one whose size is not a multiple of 4.
 static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel,
                                                   const void *block, spyi_text *error) {
     unsigned char padded[512];
@@ -2757,7 +2786,7 @@ SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uin
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkCreateQueryPool", error);
 }
 
-// The barrier keeps the measured work from starting before the time is taken, and earlier work out of it.
+// The barrier makes the timestamp wait for earlier work, so that its time is not counted.
 SPYI_FN spy_status spyi_vk_time_begin(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_make_queries(gpu, &gpu->queries, 2, error);
@@ -2809,10 +2838,12 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
 
 // >>vk/mark.c -----------------------------------------------------------------------------------------------
 
-// Marks in the open command buffer: labels for debug tools, and GPU times that are stored in memory.
+// Records marks into the open command buffer: labels for debug tools, and timestamps that are stored in
+// memory.
 
-// Vulkan lets a label end in another command buffer than it began in, but Mesa before 23.1 crashes there: each batch
-// closes what is open and the next one opens it again. Deeper labels than there is room for are left out.
+// In Vulkan a label may end in another command buffer than it began in, but Mesa before 23.1 crashes then. So
+// each batch closes the open labels and the next batch opens them again. Labels deeper than SPYI_VK_LABELS
+// are left out.
 
 static bool spyi_vk_has_labels(const spyi_vk_gpu *gpu) {
     const spyi_vk_instance *instance = &gpu->instance;
@@ -2873,7 +2904,7 @@ SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_tex
     return spyi_vk_recorded(gpu, false, error);
 }
 
-// A reset comes after what was recorded earlier with the slot: queries keep the order of the queue among themselves.
+// The slot can be reset without a barrier: commands on queries run in the order in which they were recorded.
 SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
@@ -2899,10 +2930,12 @@ SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_work *work, spy
 
 // >>vk/submit.c ---------------------------------------------------------------------------------------------
 
-// Submission: one timeline semaphore counts our batches, so that "finished" and "wait" are one number. When a
-// batch goes to the queue is decided in record.c (spyi_vk_recorded) and by whoever waits.
+// Submits batches and waits for them. One timeline semaphore counts the batches, so that a batch's number is
+// all that a check or a wait needs. spyi_vk_recorded (record.c), and each function that waits, decide when a
+// batch is submitted.
 
-// Our own batches up to `number` have finished. Behind the last one there are only an engine's recordings.
+// Notes that batches up to `number` have finished. Numbers above the last batch belong to an engine's
+// recordings, which are not counted here.
 static void spyi_vk_note_finished(spyi_vk_gpu *gpu, uint64_t number) {
     if (number >= gpu->submitted) number = gpu->base.open - 1;
     if (number > gpu->finished) gpu->finished = number;
@@ -2914,13 +2947,13 @@ SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     if (gpu->finished >= gpu->submitted) {
         spyi_vk_note_finished(gpu, gpu->finished);
     } else if (gpu->vk.vkGetSemaphoreCounterValue(gpu->device, gpu->timeline, &value) == VK_SUCCESS &&
-               value < gpu->base.open) { // a lost device may report anything
+               value < gpu->base.open) { // a lost device may report any value
         spyi_vk_note_finished(gpu, value);
     }
     return gpu->finished;
 }
 
-// Batches that are not in a slot any more have finished.
+// A batch that is in no slot any more has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
     uint64_t own = 0;
     uint32_t i;
@@ -2933,8 +2966,7 @@ SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
 
 SPYI_FN uint64_t spyi_vk_finished_submit(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    uint64_t finished =
-        gpu->lost ? gpu->base.open - 1 : spyi_vk_poll(gpu); // nothing of a lost device runs any more
+    uint64_t finished = gpu->lost ? gpu->base.open - 1 : spyi_vk_poll(gpu); // a lost device runs no work
     if (gpu->base.held_from != 0 && finished >= gpu->base.held_from) finished = gpu->base.held_from - 1;
     return finished;
 }
@@ -2949,7 +2981,7 @@ static void spyi_vk_unlock_queue(spyi_vk_gpu *gpu) {
     if (gpu->unlock_queue != NULL) gpu->unlock_queue(gpu->lock_user_data);
 }
 
-// `commands` may be VK_NULL_HANDLE: then only semaphores pass.
+// `commands` may be VK_NULL_HANDLE, to wait for and signal semaphores alone.
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error) {
@@ -2982,7 +3014,7 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkQueueSubmit", error);
 }
 
-// Results in mapped memory are read after a wait: that needs the writes made available to the host.
+// The host reads results in mapped memory after a wait, so the GPU's writes must be made available to it.
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -2994,8 +3026,9 @@ SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
                                  VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-// The batch could not be ended, or the queue refused it twice: it is dropped, with calls that gave SPY_OK, which the error says.
-// Its number must come all the same, or later waits would hang.
+// Drops a batch that could not be ended, or that the queue refused twice. The error says so, because calls
+// that recorded it have returned SPY_OK. The timeline is set to the batch's number, or later waits would
+// hang.
 static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_text ignored;
     VkSemaphoreSignalInfo info;
@@ -3011,7 +3044,8 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_text_free(&ignored);
 }
 
-// A queue without memory leaves the batch as it was: when the work before it is done, there may be some again.
+// Submits the open batch. If that fails, for want of memory for one, the batch is still intact: wait for
+// earlier work, which may free memory, and submit once more.
 static spy_status spyi_vk_submit_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     VkCommandBuffer commands = gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE;
     spyi_text first;
@@ -3032,7 +3066,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_vk_semaphores *signals = &gpu->signals;
     spy_status status = SPY_OK;
-    if (gpu->batch == NULL && signals->count == 0) { // an engine's signal needs a submission of its own
+    if (gpu->batch == NULL && signals->count == 0) { // with a signal, submit even without a batch
         if (gpu->external_used) gpu->base.open++;
         gpu->external_used = false;
         return SPY_OK;
@@ -3098,7 +3132,7 @@ SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, u
     return spyi_vk_fail(gpu, result, "vkWaitSemaphores", error);
 }
 
-// For our own batches, whatever an engine's command buffers still have to do.
+// Waits for batches up to `number`, but not for an engine's recordings.
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns,
                                     spyi_text *error) {
     spy_status status;
@@ -3110,14 +3144,14 @@ SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t 
     }
     spyi_vk_note_finished(gpu, number);
     if (gpu->finished + 1 == gpu->base.open)
-        gpu->next_poll_ns = 0; // known to be idle: the next work is submitted at once
+        gpu->next_poll_ns = 0; // the queue is idle: the next work is submitted at once
     return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *base, uint64_t number, uint64_t timeout_ns, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     if (spyi_vk_is_held(gpu, number, error)) {
-        spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // what can be waited for
+        spy_status status = spyi_vk_wait_own(gpu, number, timeout_ns, error); // wait at least for the batches
         return status == SPY_OK ? SPY_ERROR_NOT_READY : status;
     }
     if (number >= gpu->base.open) {
@@ -3131,7 +3165,7 @@ SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu) {
     if (gpu->queue == VK_NULL_HANDLE) return;
     spyi_vk_lock_queue(gpu);
     (void)gpu->vk.vkQueueWaitIdle(
-        gpu->queue); // a lost device answers so too, and there is nobody left to tell
+        gpu->queue); // returns for a lost device, too; the device is being released, so ignore errors
     if (gpu->lane_queue != gpu->queue) (void)gpu->vk.vkQueueWaitIdle(gpu->lane_queue);
     spyi_vk_unlock_queue(gpu);
 }
@@ -3203,19 +3237,19 @@ SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
 
 // >>vk/transfer.c -------------------------------------------------------------------------------------------
 
-// Host memory to and from the device. Uploads are recorded in the order of work, through pinned memory;
-// downloads go through a lane of their own (a copy engine's queue where there is one), so that they wait for
-// what they read and no more. Large ones run in pieces: a copy team of the CPU copies some while the GPU
-// transfers others.
+// Copies host memory to and from the device. Uploads go through pinned memory and are recorded in order with
+// other work. Downloads go through a queue of their own, the lane (that of a copy engine where there is one),
+// so that they wait only for the work whose result they read. Large transfers run in pieces: a copy team of
+// CPU threads copies one piece while the GPU transfers another.
 
 // >>uploads
 
-// Nothing recorded, nothing in flight: mapped memory may be written directly.
+// Returns whether no work is recorded or in flight, so that the host may write mapped memory directly.
 static bool spyi_vk_is_idle(spyi_vk_gpu *gpu) {
     return gpu->batch == NULL && gpu->base.held_from == 0 && spyi_vk_poll(gpu) + 1 == gpu->base.open;
 }
 
-// Through a page, in order of work.
+// Uploads through a page, in order with other work.
 static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                       const void *data, uint64_t size, bool barrier, spyi_text *error) {
     spyi_vk_page *page;
@@ -3227,8 +3261,8 @@ static spy_status spyi_vk_upload_page(spyi_vk_gpu *gpu, const spyi_chunk *to, ui
     return spyi_vk_copy_buffer(gpu, to->handle, offset, page->chunk.handle, at, size, barrier, error);
 }
 
-// At least `size` bytes in a staging buffer that nothing uses. Pinned memory costs 0.4 ms a MiB on an H200's
-// host, so that small needs get a small one first.
+// Makes an unused staging buffer large enough for `size` bytes, but not larger than SPYI_VK_STAGING_SIZE.
+// Pinned memory costs 0.4 ms a MiB on an H200's host, so small transfers get a smaller buffer first.
 static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging, spyi_vk_memory kind,
                                       uint64_t size, spyi_text *error) {
     size_t want = SPYI_VK_STAGING_SIZE;
@@ -3239,7 +3273,8 @@ static spy_status spyi_vk_fit_staging(spyi_vk_gpu *gpu, spyi_vk_staging *staging
     return spyi_vk_allocate(gpu, kind, want, "slangpy staging", &staging->chunk, error);
 }
 
-// A staging buffer with room for some of `size` bytes, whose earlier work has finished if it was full.
+// Finds a staging buffer with room for a part of `size` bytes. If the present one is full, takes the next one
+// and waits for its earlier work.
 static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_staging **out,
                                        spyi_text *error) {
     spyi_vk_staging *staging = &gpu->upload[gpu->upload_next];
@@ -3258,13 +3293,13 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
     return status;
 }
 
-// Part of an upload, in a staging buffer.
+// One piece of an upload, in a staging buffer.
 typedef struct spyi_vk_piece {
     spyi_vk_staging *staging;
-    size_t at, size; // bytes in it
+    size_t at, size; // offset in the buffer and size, bytes
 } spyi_vk_piece;
 
-// Up to `size` bytes from `data`, for the team to copy.
+// Has the team copy a piece of up to `size` bytes from `data` into a staging buffer.
 static spy_status spyi_vk_post(spyi_vk_gpu *gpu, spyi_copy_team *team, const char *data, uint64_t size,
                                spyi_vk_piece *piece, spyi_text *error) {
     spy_status status = spyi_vk_take_staging(gpu, size, &piece->staging, error);
@@ -3277,6 +3312,7 @@ static spy_status spyi_vk_post(spyi_vk_gpu *gpu, spyi_copy_team *team, const cha
     return SPY_OK;
 }
 
+// Records the copy of a piece from its staging buffer to the device.
 static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                const spyi_vk_piece *piece, bool barrier, spyi_text *error) {
     spy_status status;
@@ -3289,12 +3325,13 @@ static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t 
     return status;
 }
 
-// A piece goes to the GPU when the next one has been posted: so the team has always something to copy.
+// Sends a piece to the GPU only after the next one has been posted, so that the team always has something to
+// copy.
 static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                         const void *data, uint64_t size, bool barrier, spyi_text *error) {
     spyi_copy_team team;
     uint64_t posted = 0, sent = 0; // bytes
-    uint32_t pieces = 0;           // posted
+    uint32_t pieces = 0;           // pieces posted
     spyi_vk_piece last, next;
     spy_status status = SPY_OK;
     SPYI_VK_ZERO(last);
@@ -3327,7 +3364,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
     const uint64_t offset = upload->offset, size = upload->size;
     const bool barrier = work->before.barrier;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
-    // The engine's command buffer runs at a time of its choice: the data lie in a page of that size until
+    // The engine submits its command buffer at a time of its choice, so the data must stay in a page until
     // then.
     if (gpu->external != VK_NULL_HANDLE)
         return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
@@ -3335,8 +3372,9 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
         if (!spyi_vk_is_idle(gpu)) {
             if (size <= SPYI_VK_SMALL_UPLOAD)
                 return spyi_vk_upload_page(gpu, to, offset, data, size, barrier, error);
-            // Waiting costs less than copying twice through the memory that the work uses too. When an engine
-            // still holds work back, waiting is not possible, and the data take the way of unmapped memory.
+            // Waiting for the work costs less than a second copy, which competes with the work for memory.
+            // When an engine has unreported recordings, waiting is not possible, so the upload is staged as
+            // for unmapped memory.
             if (gpu->base.held_from != 0) {
                 return spyi_vk_upload_staged(gpu, to, offset, data, size, barrier, error);
             }
@@ -3354,7 +3392,7 @@ SPYI_FN spy_status spyi_vk_upload(spyi_gpu *base, const spyi_work *work, spyi_te
 
 // >>downloads
 
-// Record and submit one piece on the lane: it waits for batch `after` on the GPU.
+// Records the download of one piece and submits it on the lane, where it waits for batch `after` on the GPU.
 static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, const spyi_chunk *from,
                                 uint64_t offset, size_t size, uint64_t after, spyi_text *error) {
     VkCommandBufferBeginInfo begin;
@@ -3395,7 +3433,7 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
     return status;
 }
 
-// The GPU has half of the buffers, the team the others.
+// Downloads in pieces. The GPU fills half of the staging buffers while the team empties the others.
 static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from,
                                           uint64_t offset, uint64_t size, uint64_t after, spyi_text *error) {
     spyi_copy_team team;
@@ -3421,7 +3459,7 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
         }
     }
     spyi_copy_end(&team);
-    // After an error the pieces under way must have ended before anybody uses their buffers again.
+    // After an error, wait for the submitted pieces before their staging buffers are used again.
     if (status != SPY_OK && !gpu->lost) {
         spyi_text ignored;
         memset(&ignored, 0, sizeof ignored);
@@ -3431,8 +3469,9 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
     return status;
 }
 
-// Small, and of the latest work: in order behind it, in the same submission if that has not gone yet. A wait that is
-// interrupted leaves the GPU writing to the staging buffer.
+// A small download that reads the result of the latest work is recorded behind that work, if possible in the
+// same batch. After an interrupted wait the GPU may still write to the staging buffer; gpu->download_left
+// says so.
 static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from,
                                          uint64_t offset, uint64_t size, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->download[0];
@@ -3473,8 +3512,7 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *base, void *data, const spyi_chunk
         if (status != SPY_OK) return status;
         if (after >= gpu->base.open) after = gpu->base.open - 1; // there was no work
     }
-    if (gpu->base.ctx->interrupt
-            .func) { // the lane itself waits on the GPU, where nobody asks whether to leave
+    if (gpu->base.ctx->interrupt.func) { // wait here: a wait of the lane, on the GPU, cannot be interrupted
         status = spyi_wait_for(base, after, UINT64_MAX, true, error);
         if (status != SPY_OK) return status;
     }
@@ -3491,22 +3529,24 @@ SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu) {
 
 // >>vk/engine.c ---------------------------------------------------------------------------------------------
 
-// Bringing one's own: recordings into an engine's command buffers, its semaphores, tensors over its buffers.
+// Works with an engine's own Vulkan objects: recordings into its command buffers, its semaphores, tensors
+// over its buffers.
 
 // >>recordings
 //
-// An id is a serial number and, above it, a tag that tells one device's ids from another's. Recordings are reported in
-// the order in which they were begun, which is the order in which the engine submits them: the first in the list is the
-// oldest, and what waits for it has the lowest number.
+// The id of a recording is a serial number in the lower 48 bits, and a tag above it, which differs between
+// devices. The engine must submit recordings, and report them as executed, in the order in which they were
+// begun. The first one in the list is the oldest, and its work has the lowest batch numbers.
 
 #define SPYI_VK_SERIAL_BITS 48u
-#define SPYI_VK_MANY_RECORDINGS 64u // unfinished ones, at which the engine is asked whether it reports them
+#define SPYI_VK_MANY_RECORDINGS 64u // number of unreported recordings at which the log warns about them
 
 static void spyi_vk_note_recordings(spyi_vk_gpu *gpu) {
     gpu->base.held_from = gpu->first_recording != NULL ? gpu->first_recording->first : 0;
 }
 
-// Set when the first recording begins, so that a device without any takes no look at the clock.
+// The tag is made when the first recording begins, so that a device without recordings does not read the
+// clock.
 static uint64_t spyi_vk_make_tag(const spyi_vk_gpu *gpu) {
     uint64_t seed[2];
     seed[0] = (uint64_t)(uintptr_t)gpu;
@@ -3522,7 +3562,7 @@ static spyi_vk_recording *spyi_vk_new_recording(spyi_vk_gpu *gpu) {
     return recording;
 }
 
-// Our own work so far is submitted first, so that it comes before what the engine will submit.
+// Submits the open batch first, so that it comes before the work that the engine will submit.
 SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
                                            spyi_text *error) {
     spyi_vk_recording *recording;
@@ -3565,7 +3605,8 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     return SPY_OK;
 }
 
-// The host reads mapped memory without a further command, so the writes are made available to it here.
+// The host reads unified memory directly, without a copy, so the recording's writes must be made available to
+// it here.
 static void spyi_vk_recording_barrier(spyi_vk_gpu *gpu) {
     const spyi_vk_recording *recording = gpu->last_recording;
     if (recording->used && gpu->base.limits.unified_memory) spyi_vk_host_barrier(gpu, gpu->external);
@@ -3587,7 +3628,7 @@ SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// What is wrong with an id that is not that of the oldest recording.
+// Adds to the error what is wrong with an id that is not the id of the oldest recording.
 static void spyi_vk_explain_id(const spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
     const spyi_vk_recording *oldest = gpu->first_recording;
     unsigned long long serial = (unsigned long long)(id & (((uint64_t)1 << SPYI_VK_SERIAL_BITS) - 1));
@@ -3656,7 +3697,7 @@ SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text 
     return true;
 }
 
-// The queue is idle: nothing that was submitted uses their memory any more.
+// The caller has waited until the queue is idle, so no submitted work uses the memory of the recordings.
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
     spyi_vk_recording *next, *recording;
     if (gpu->first_recording != NULL) {
@@ -3821,9 +3862,9 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 
 // >>vk/backend.c --------------------------------------------------------------------------------------------
 
-// The Vulkan backend's table.
+// The function table of the Vulkan backend.
 
-// In the order of struct spyi_backend; work in that of spyi_work_number.
+// The members are in the order of struct spyi_backend, the functions for work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_vk_table = {
     "vulkan",
@@ -3851,7 +3892,7 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    NULL, // no graphs: command buffers are recorded anew
+    NULL, // from here on: no graphs, because each submission records its command buffer anew
     NULL,
     NULL,
     NULL,
