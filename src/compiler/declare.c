@@ -234,8 +234,8 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     bool unnamed = !name || !*name;
     if (unnamed != extensions) return;
     if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang added it
+    // castToGeneric() crashes on declarations of other kinds.
     spyi_sl_generic *generic =
-        // The cast crashes on other kinds
         kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL;
     if (kind == SPYI_SL_DECL_GENERIC) {
         decl = generic ? lib->spReflectionGeneric_GetInnerDecl(generic) : NULL;

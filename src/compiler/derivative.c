@@ -62,8 +62,8 @@ static bool spyi_sl_derivative_known(const spyi_unit *unit, uint64_t query) {
 }
 
 static void spyi_sl_derivative_keep(spyi_unit *unit, uint64_t query) {
-    uint64_t *kept =
-        (uint64_t *)spyi_realloc(unit->derivatives, (unit->derivative_count + 1u) * sizeof *unit->derivatives);
+    uint64_t *kept = (uint64_t *)spyi_realloc(unit->derivatives,
+                                              (unit->derivative_count + 1u) * sizeof *unit->derivatives);
     if (!kept) return; // the query is repeated next time
     kept[unit->derivative_count++] = query;
     unit->derivatives = kept;

@@ -67,10 +67,10 @@ static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
 typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field primary[SPYI_DIAGNOSTIC_FIELDS];
     spyi_diagnostic_field detail; // text of the first span at the primary line's location
-    bool open; // the primary line is not yet written
+    bool open;                    // the primary line is not yet written
     const char *hidden;
     const spyi_sl_sources *sources; // NULL: no source lines are quoted
-    spyi_text path, file; // path and text of the file that was read last
+    spyi_text path, file;           // path and text of the file that was read last
     spyi_text *out;
 } spyi_diagnostic_state;
 
@@ -153,8 +153,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
         left -= newline ? size + 1 : size;
         while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == '\0')) --size;
         if (size == 0) continue;
-        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0)
-            continue; // repeats the line before
+        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue; // repeats the line before
         if (!spyi_diagnostic_split(line, size, f)) {
             spyi_diagnostic_close(&state);
             spyi_text_add_n(out, line, size);

@@ -32,8 +32,7 @@ bool spyi_sl_name_is_safe(const char *name) {
             ++p;
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
-        // Only an array size inside <>; spyi_unit_find_type() removes sizes outside of <>
-        } else if (c == '[') {
+        } else if (c == '[') { // only an array size inside <>; spyi_unit_find_type() removes others
             if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;

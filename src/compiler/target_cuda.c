@@ -1,7 +1,7 @@
 // CUDA's table of functions (spyi_code_target), and the effect of compile options on CUDA code.
 #include "compiler/target.h"
 
-// >>options: Slang needs none for CUDA; NVRTC's are in the device's profile
+// >>options: Slang needs none for CUDA; NVRTC's are in spyi_profile
 
 static void spyi_cuda_add_options(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count) {
     (void)options, (void)out, (void)count;
@@ -85,7 +85,7 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
                                             spyi_cuda_add_options,
                                             spyi_cuda_check_options,
                                             spyi_cuda_optimizes,
-                                            NULL, // has_derivative: only needed after spirv-opt
+                                            NULL, // has_derivative: not called, as optimizes is always false
                                             spyi_cuda_prepare_code,
                                             spyi_cuda_mend,
                                             spyi_cuda_place_code,

@@ -10,7 +10,7 @@ typedef struct spyi_addition_name {
     const char *at; // in the text; NULL: a free slot of the hash table
     uint32_t size, assigned;
     uint32_t block, loose, stores; // as in spyi_addition_id
-    bool zero; // it was assigned a gradient's zero
+    bool zero;                     // it was assigned a gradient's zero
     bool context, varies;
     const char *type; // where its declaration begins, with the type
 } spyi_addition_name;
@@ -18,7 +18,7 @@ typedef struct spyi_addition_name {
 typedef struct spyi_addition_text {
     spyi_addition_name *names; // a hash table
     uint32_t capacity, used;   // capacity: a power of two
-    const char **adds; // statements that must become additions
+    const char **adds;         // statements that must become additions
     uint32_t add_count, block;
     bool failed, unclear;
 } spyi_addition_text;
@@ -367,7 +367,7 @@ static const char spyi_addition_helpers[] =
 typedef struct spyi_addition_output {
     const char *body;
     spyi_text text, structs; // structs: names with an addition function, each as " NAME "
-    const char *copied; // `text` contains the body up to here
+    const char *copied;      // `text` contains the body up to here
     bool any;
 } spyi_addition_output;
 

@@ -28,25 +28,25 @@ typedef struct spyi_sl_task { // A task lies on its caller's stack.
 } spyi_sl_task;
 
 struct spyi_sl_worker {
-    spyi_mutex lock; // guards all members below except `global`
+    spyi_mutex lock;        // guards all members below except `global`
     spyi_signal wake, told; // wake: signals the worker; told: signals the threads that wait for it
     spyi_thread thread;
     spyi_atomic references; // count of its thread, its callers, its sessions and the library
     int32_t fork_count;
     const spyi_sl_library *library;
     spyi_sl_global *global; // used on the worker's thread only
-    spyi_sl_task *task; // NULL: no task
+    spyi_sl_task *task;     // NULL: no task
     bool started, ending, ended;
-    bool away; // in a libslang call that may last: the caller may leave
-    bool lost; // the caller has left or libslang threw: takes no more tasks
-    bool threw; // libslang threw: the thread never returns
+    bool away;                  // in a libslang call that may last: the caller may leave
+    bool lost;                  // the caller has left or libslang threw: takes no more tasks
+    bool threw;                 // libslang threw: the thread never returns
     void (*ask)(void *context); // what the caller's thread shall run for the worker; NULL: nothing
     void *asked;
-    uint32_t ask_failed; // number of allocations that failed in `ask`
+    uint32_t ask_failed;   // number of allocations that failed in `ask`
     spyi_sl_live *closing; // list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
-    uint32_t lives; // number of open sessions
-    jmp_buf back; // where longjmp() leaves a task whose caller has left
+    uint32_t lives;        // number of open sessions
+    jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 
 // The worker that takes tasks, or NULL. The global lock guards it.
