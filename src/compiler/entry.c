@@ -67,8 +67,8 @@ bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
 }
 
 // >>[CudaKernel]
-// Reflection does not list Slang's own attributes. The module's text in Slang's IR does, each on a line before
-// the function that it decorates: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
+// Reflection does not list Slang's own attributes. The module's text in Slang's IR does, each on a line
+// before the function that it decorates: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
 
 static void spyi_sl_read_ir(const char *text, spyi_text *names) {
     static const char mark[] = "[CudaKernel]", hint[] = "[nameHint(\"", function[] = "func ";

@@ -1,5 +1,5 @@
 // What the files of this room share beyond sessions: conversion of Slang's types and functions to spyi_type
-// and spyi_signature, shader parameters, entry points, and queries, which compile a text to learn something.
+// and spyi_signature, shader parameters, entry points, and queries by compiling a text.
 #ifndef SPYI_COMPILER_INTERNAL_H
 #define SPYI_COMPILER_INTERNAL_H
 
@@ -16,15 +16,13 @@ SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *li
 
 // Returns false for names that crash libslang's look-ups or mean nothing.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
-// Returns the part after the last "::" or "." outside of <>. *prefix: length in bytes of the text before that
-// separator, or 0.
+// Returns the part after the last "::" or "." outside of <>. *prefix: bytes before that separator, or 0.
 SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
                                          const char *name); // NULL when there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
                                       const spyi_type *type); // NULL: the unit's modules do not know it
-// Returns the spyi_type of a Slang type. `open`: the type may depend on generic parameters, which have no
-// layout.
+// Returns the spyi_type of a Slang type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
@@ -37,14 +35,12 @@ SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *
 // when they are its constructors.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
                                                 spyi_sl_type **constructed);
-// Returns the type named before the last "::" or "." of `name`; NULL when nothing or a namespace stands
-// there.
+// Returns the type before the last "::" or "." of `name`; NULL when nothing or a namespace stands there.
 SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Returns whether a function that was found by `name` is a method that needs an instance.
 SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                     const char *name);
-// Returns whether a module of the session declares the function or one of its overloads; else it is Slang's
-// own (core module).
+// Returns whether a module of the session declares the function; else Slang's core module does.
 SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);

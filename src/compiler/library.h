@@ -10,7 +10,7 @@
 
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
-    void *handle;       // stays open until the process ends, because the library's statics own memory
+    void *handle;       // open until the process ends: the library's statics own memory
     char *path;         // path that it was opened by
     char *version;      // "2026.14.1"
     int32_t fork_count; // spyi_fork_count() of the process that opened it
@@ -19,8 +19,7 @@ typedef struct spyi_sl_library {
 } spyi_sl_library;
 #undef SPYI_SL_POINTER
 
-// Opens the library and starts its worker, or counts one more user of the open library, which all devices
-// share.
+// Opens the library and starts its worker, or counts one more user of the library, which all devices share.
 SPYI_FN spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **library, spyi_text *error);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
@@ -29,8 +28,7 @@ SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker a
 typedef struct spyi_sl_worker spyi_sl_worker;
 typedef struct spyi_sl_live spyi_sl_live;
 
-// Starts a worker with a global session unless there is one. Returns false when that fails. The caller holds
-// the global lock.
+// Starts a worker unless there is one. Returns false when that fails. The caller holds the global lock.
 SPYI_FN bool spyi_sl_worker_hire(const spyi_sl_library *library);
 // Ends the worker. The caller holds the global lock, and no session is in use.
 SPYI_FN void spyi_sl_worker_dismiss(void);
@@ -38,10 +36,9 @@ SPYI_FN void spyi_sl_worker_forget(void); // for a forked child, where the paren
 
 // Runs func(context) on the worker's thread and waits for it; tasks of several threads take turns. `what`
 // begins the messages: "compile f". Returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT (see spy_device_desc),
-// SPY_ERROR_NO_COMPILER, or SPY_ERROR_COMPILE when libslang threw an exception. After an error the task has
-// not ended, and its results may be missing or incomplete. With error NULL, desc.interrupt is not asked, and
-// a failure goes to the log. On the worker's own thread func(context) runs at once. Cost: about 10 us beyond
-// the task.
+// SPY_ERROR_NO_COMPILER, or SPY_ERROR_COMPILE when libslang threw an exception. After an error the task's
+// results may be missing or incomplete. With error NULL, desc.interrupt is not asked, and a failure goes to
+// the log. On the worker's own thread func(context) runs at once. Cost: about 10 us beyond the task.
 SPYI_FN spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context),
                                void *context, spyi_text *error);
 // Like spyi_sl_run(), and passes the unit's session to `func`; for `kib` see spyi_sl_live_of().
@@ -49,17 +46,15 @@ SPYI_FN spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
                                void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
                                void *context, spyi_text *error);
 
-// A task calls these two around a libslang call that may last. In between, the waiting caller may leave, so
-// libslang must only read memory that the task owns. When the caller has left, spyi_sl_end_long() does not
-// return.
+// A task calls these two around a libslang call that may last. In between, its caller may leave, so libslang
+// must only read memory that the task owns. When the caller has left, spyi_sl_end_long() does not return.
 SPYI_FN void spyi_sl_begin_long(void);
 SPYI_FN void spyi_sl_end_long(void);
 // For callbacks from libslang: between these two the caller cannot leave. come_back() returns false when the
 // caller has left already; then the callback must not touch the caller's memory.
 SPYI_FN bool spyi_sl_come_back(bool *away);
 SPYI_FN void spyi_sl_go_back(bool away);
-// Runs func(context) on the thread that waits for the task, and waits for it. Outside of a task func(context)
-// runs at once.
+// Runs func(context) on the thread that waits for the task, and waits for it. Outside of a task: at once.
 SPYI_FN void spyi_sl_on_caller(void (*func)(void *context), void *context);
 SPYI_FN spyi_sl_global *spyi_sl_global_session(void); // the worker's global session; on its thread only
 // The worker counts its open sessions by these. Only the worker that opened a session may close it.

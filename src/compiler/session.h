@@ -28,21 +28,19 @@ typedef struct spyi_sl_source_files {
     bool refused;             // libslang asked for a file while no unit was being loaded
 } spyi_sl_source_files;
 
-// A Slang session with a unit's modules. All pointers that libslang gives out of it are invalid once it is
-// closed.
+// A Slang session with a unit's modules. libslang's pointers into it are invalid once it is closed.
 struct spyi_sl_live {
     spyi_sl_worker *worker;
     spyi_sl_live *next; // next in the worker's list of sessions to close
     spyi_sl_source_files files;
-    // A kernel's import failed. The session must be replaced: libslang takes that import as done and then
-    // links NULL.
+    // A kernel's import failed: the session must be replaced, as libslang would link NULL the next time.
     bool failed;
     spyi_sl_session *session;
-    spyi_sl_module *module;    // the unit's
+    spyi_sl_module *module;    // the unit's own module
     spyi_sl_layout *layout;    // the module's layout, in which names are looked up
     spyi_sl_component **links; // modules of the linked units, owned by the session
     uint32_t link_count;
-    spyi_sl_component **conformances; // the unit's conformances, which this session releases
+    spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
     size_t kept_kib;      // estimate of the memory in KiB that queries and kernels have left in the session
     spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not looked up yet
@@ -136,11 +134,11 @@ SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 
 // >>session.c
 
-// the unit's own module
+// Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
+// a lost worker. `kib`: KiB that the coming query will leave in it. NULL: lost, and no fresh one can be made.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
 SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // only on its worker's thread
-// Calls loadModuleFromSourceString() in a way that lets the task's caller leave. NULL: the text does not
-// compile.
+// Calls loadModuleFromSourceString() so that the task's caller may leave. NULL: the text does not compile.
 SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
                                             const char *source, spyi_sl_blob **diagnostics);
 // Opens a session with the unit's modules: from `content`, or with content NULL from their serialized form.
@@ -168,8 +166,7 @@ SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading,
                               spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
 // interfaces.c: writes to `out` the text with an attribute at each differentiable function that takes an
-// interface; libslang needs it to differentiate such functions. Returns false and leaves `out` alone when
-// there are none.
+// interface, which libslang needs to differentiate it. Returns false and leaves `out` alone without any.
 SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
 // Finds the unit's file `path`, also in the include paths: reads it into `out` and sets unit.path to where it
 // was found.

@@ -1,11 +1,10 @@
-// What nested.c needs to know from the text of modules in Slang's IR: functions, their calls, and which
-// functions have derivatives.
+// What nested.c needs from the text of modules in Slang's IR: functions, their calls and derivatives.
 #ifndef SPYI_COMPILER_SLANG_IR_H
 #define SPYI_COMPILER_SLANG_IR_H
 
 #include "compiler/internal.h"
 
-typedef struct spyi_ir_map { // A hash map with open addressing, whose keys are themselves 64-bit hashes.
+typedef struct spyi_ir_map { // a hash map with open addressing, whose keys are hashes
     uint64_t *keys;          // 0: a free slot
     uint32_t *values;
     uint32_t count, capacity;
@@ -22,11 +21,10 @@ typedef struct spyi_ir_function {
     char *name;    // NULL: no name is known
     spyi_ir_call *calls;
     uint32_t call_count;
-    // The function whose body its forward [0] and backward [1] derivative is made from; 0: none.
-    uint64_t bodies[2];
+    uint64_t bodies[2]; // functions whose bodies the derivatives [forward, backward] are made from; 0: none
 } spyi_ir_function;
 
-// One entry of a witness table: the function that implements the interface's method `key`.
+// One entry of a witness table: the function that implements method `key`.
 typedef struct spyi_ir_entry {
     uint64_t key, function;
 } spyi_ir_entry;

@@ -8,7 +8,7 @@
 // this holds:
 // - The function is a derivative that Slang made: its name begins with s_bwdProp_.
 // - The stored value depends on the gradients that the function is given. The function also repeats
-//   computations of the original function; their stores must stay, and their values do not depend on gradients.
+//   computations of the original function; their stores must stay. Their values do not depend on gradients.
 // - In the same block the array was set to zero before, another element was stored since, and nothing read
 //   the array.
 // Other stores are not changed. Stores that look like the fault but fail a condition are reported, and the
