@@ -163,7 +163,7 @@ SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *
 SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
                                uint32_t count, spyi_signature *out, int *chosen);
 // Returns whether the function or constructor exists but kernels cannot call it: the module's text uses
-// `public` or `module`, and this declaration is not `public`. Cost: 3 ms in a module with such words.
+// `public`, `module` or the like, and this declaration is not `public`. Cost: 3 ms in such a module.
 SPYI_FN bool spyi_unit_is_private(spyi_unit *unit, const char *name);
 // Appends Slang's own notes on why no overload takes arguments of these types. Cost: 3 ms; for error
 // messages.
@@ -219,7 +219,7 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 typedef enum spyi_input_kind {
     SPYI_INPUT_GROUP, // a struct with buffers in it or an array of buffers; its members follow
     SPYI_INPUT_DATA,  // bytes in a uniform buffer: plain data, a pointer, or a tensor of this library
-    // a binding of its own: a structured, byte-address or typed buffer, or an array's element
+    // A binding of its own: a structured, byte-address or typed buffer, or an array's element.
     SPYI_INPUT_BUFFER,
     SPYI_INPUT_FOREIGN // not supported yet: textures, samplers
 } spyi_input_kind;

@@ -50,9 +50,9 @@ SPYI_FN void spyi_sl_builder_close(spyi_sl_builder *b);
 
 // Returns zeroed memory that lives as long as the tree. Out of memory: returns NULL and sets to->failed.
 SPYI_FN void *spyi_sl_take(spyi_declarations *to, size_t size);
-// A copy in the tree's memory; never NULL
+// A copy in the tree's memory; never NULL.
 SPYI_FN const char *spyi_sl_keep(spyi_declarations *to, const char *s);
-// The same for a text, which it frees
+// The same for a text, which it frees.
 SPYI_FN const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text);
 // Grows a list on the process allocator when it is full. Returns false when out of memory.
 SPYI_FN bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size);
@@ -60,8 +60,7 @@ SPYI_FN bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size
 // Returns a node that is not yet in the tree.
 SPYI_FN spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name);
 
-// Returns the description of a type, never NULL. With `slang` NULL the second parameter's Slang type is
-// looked up.
+// Returns the description of a type, never NULL. With `slang` NULL the Slang type of `type` is looked up.
 SPYI_FN const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type,
                                                spyi_sl_type *slang);
 SPYI_FN const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slang);
@@ -77,7 +76,7 @@ SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, voi
 // Fills a node with the type, default value, modifiers and attributes of a variable, parameter, field or
 // generic value.
 SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
-// Appends the constant as Slang writes it
+// Appends the constant as Slang writes it.
 SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out);
 
 // document.c: returns the doc comment above line `number` (from 1) of a file; "" when there is none.

@@ -335,7 +335,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     else if (to->by_id[type->id]) return to->by_id[type->id];
     spy_type_info *info = to->failed ? NULL : (spy_type_info *)spyi_sl_take(to, sizeof *info);
     if (!info) return &none;
-    // Set before its element is described, whose pointers may lead back to this type
+    // Set before its element is described, whose pointers may lead back to this type.
     to->by_id[type->id] = info;
     if (!slang && type->kind == SPYI_TYPE_OTHER) slang = spyi_sl_type_named(b->unit, b->live, type->name);
     else if (!slang) slang = spyi_sl_type_of(b->unit, b->live, type);

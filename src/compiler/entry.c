@@ -107,7 +107,7 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
     unit->cuda_kernels_asked = true;
     for (const char *line = spyi_text_str(&unit->cuda_kernels); *line;) {
         const char *c = name;
-        // The IR's "ns.f" is "ns::f" in `name`
+        // The IR's "ns.f" is "ns::f" in `name`.
         while (*c && (*c == *line || (*line == '.' && c[0] == ':' && c[1] == ':'))) {
             c += *c == ':' ? 2 : 1;
             line++;
@@ -129,7 +129,7 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry = NULL;
     out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, q->name);
-    // The system fills none of its parameters, and libslang would take it for a shader
+    // The system fills none of its parameters, and libslang would take it for a shader.
     if (out->cuda_kernel) return;
     live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry,
                                             &diagnostics);

@@ -17,7 +17,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
         const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
-        // The kernel's own block is no input
+        // The kernel's own block is no input.
         if (!name || (!*path && strcmp(name, "spyi_block") == 0)) continue;
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at inner = *at;

@@ -12,7 +12,7 @@
     { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
 #endif
 
-// Together with the thread's last error the only mutable global of this library; the global lock guards it.
+// The opened library: a mutable global like the worker (worker.c), and guarded by the global lock as well.
 static spyi_sl_library spyi_sl_the_library;
 
 // Opens `path` and fills the table. On failure appends one line about it to `tried` and leaves the table as
@@ -88,7 +88,7 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
     spyi_text tried = { NULL, 0, 0 };
     spyi_fork_watch();
     spyi_global_lock();
-    // This is a forked child, in which the parent's users and worker do not exist
+    // This is a forked child, in which the parent's users and worker do not exist.
     if (library->fork_count != spyi_fork_count()) {
         library->fork_count = spyi_fork_count();
         library->users = 0;

@@ -56,7 +56,7 @@ SPYI_FN bool spyi_sl_come_back(bool *away);
 SPYI_FN void spyi_sl_go_back(bool away);
 // Runs func(context) on the thread that waits for the task, and waits for it. Outside of a task: at once.
 SPYI_FN void spyi_sl_on_caller(void (*func)(void *context), void *context);
-SPYI_FN spyi_sl_global *spyi_sl_global_session(void); // the worker's global session; on its thread only
+SPYI_FN spyi_sl_global *spyi_sl_global_session(void); // on the worker's thread only
 // The worker counts its open sessions by these. Only the worker that opened a session may close it.
 SPYI_FN void spyi_sl_live_opened(spyi_sl_live *live);
 SPYI_FN void spyi_sl_live_ready(void); // the session being opened now has an owner, who closes it
@@ -71,8 +71,7 @@ SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 // >>diagnostics.c
 
 SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // releases *blob, which may be NULL, and sets it to NULL
-// Where diagnostics find the source lines that they quote: `content` is the text of the file `path`; other
-// files are read again.
+// Where diagnostics find source lines: `content` is the text of the file `path`; other files are read again.
 typedef struct spyi_sl_sources {
     spyi_compiler *compiler;
     const char *path;

@@ -8,7 +8,7 @@ spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char
     if (!type) return NULL;
     spyi_text full = { NULL, 0, 0 };
     spyi_sl_full_name(unit, type, &full);
-    // As for "Foo<float>", when it is Foo<let N : int>
+    // As for "Foo<float>", when it is Foo<let N : int>.
     bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>");
     spyi_text_free(&full);
     return good ? type : NULL;
@@ -149,7 +149,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_type *type = spyi_type_other(types, name);
     if (spyi_type_is_pair(type)) return type; // Slang's layout of it has no fields and no bytes
     type = NULL;
-    // Checked before libslang lays it out
+    // Checked before libslang lays it out.
     for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))

@@ -7,7 +7,7 @@
 static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const spyi_type *const *types,
                                    uint32_t count, spyi_sl_type **out) {
     for (uint32_t i = 0; i < count; ++i) {
-        // NULL for void too, which libslang would accept for a generic T
+        // NULL for void too, which libslang would accept for a generic T.
         out[i] = spyi_sl_type_of(unit, live, types[i]);
         if (!out[i]) return false;
     }
@@ -21,8 +21,8 @@ static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *f
     return f && !SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f) ? f : NULL;
 }
 
-// Returns whether a type is called ".This": an argument of an interface type makes T = `.This`, which no
-// kernel can use.
+// Returns whether a type in the signature contains ".This": an argument of an interface type makes
+// T = `.This`, which no kernel can use.
 static bool spyi_sl_mentions_this(const spyi_signature *s) {
     if (s->result->kind == SPYI_TYPE_OTHER && strstr(s->result->name, ".This")) return true;
     for (uint32_t i = 0; i < s->param_count; ++i)

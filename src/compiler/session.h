@@ -42,7 +42,7 @@ struct spyi_sl_live {
     uint32_t link_count;
     spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
-    size_t kept_kib;      // estimate of the memory in KiB that queries and kernels have left in the session
+    size_t kept_kib;      // estimate of the KiB that queries and kernels have left in it
     spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not looked up yet
     uint32_t by_id_count;
     spyi_sl_known *known; // a hash table with open addressing
@@ -142,7 +142,7 @@ SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // only on its worker's thre
 SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
                                             const char *source, spyi_sl_blob **diagnostics);
 // Opens a session with the unit's modules: from `content`, or with content NULL from their serialized form.
-// NULL: it failed, and `messages` says why.
+// NULL: `messages` says why.
 SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                         spyi_text *messages);
 SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);
@@ -179,8 +179,8 @@ SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session 
                                 spyi_text *bytes, spyi_text *error);
 SPYI_FN void spyi_source_seal(spyi_text *bytes);
 SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all watched files
-// Takes all files of the unit as unchanged from now on, and also watches the files of `failed`, a reload that
-// failed, or NULL.
+// Takes the unit's files as unchanged from now on, and also watches those of `failed` (NULL: none), a unit
+// whose reload failed.
 SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 
 // >>options.c

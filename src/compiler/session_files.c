@@ -56,7 +56,7 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
     if (!embedded) {
         if (!loading) files->refused = true;
         found = loading && spyi_source_read(compiler, loading, path, text);
-        // When it cannot be used, Slang asks for its source file next
+        // When it cannot be used, Slang asks for its source file next.
         if (found && spyi_source_is_precompiled(path)) {
             spyi_text why = { NULL, 0, 0 };
             found = spyi_source_unseal(compiler->library, files->session, loading->unit->trusted, text, &why);

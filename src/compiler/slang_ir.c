@@ -222,7 +222,7 @@ static bool spyi_ir_let(spyi_ir_slice line, spyi_ir_slice *id, spyi_ir_slice *va
     return true;
 }
 
-// The text in quotes behind `word`, of a line such as [export("...")]
+// The text in quotes behind `word`, of a line such as [export("...")].
 static spyi_ir_slice spyi_ir_quoted(spyi_ir_slice line, const char *word) {
     spyi_ir_slice text = { NULL, 0 };
     if (!spyi_ir_begins(line, word)) return text;
@@ -280,7 +280,7 @@ static void spyi_ir_read_ids(spyi_ir_text *t) {
     w.at = t->text;
     while (spyi_ir_step(&w)) {
         spyi_ir_slice id, value;
-        // The line of the func or generic itself; a generic is called by the name of the function in it
+        // The line of the func or generic itself; a generic is called by the name of the function in it.
         if (w.depth == 0 && w.outer.size) {
             spyi_ir_define(t, w.outer, w.link);
         } else if (spyi_ir_let(w.line, &id, &value)) {

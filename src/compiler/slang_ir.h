@@ -12,7 +12,7 @@ typedef struct spyi_ir_map { // a hash map with open addressing, whose keys are 
 
 typedef struct spyi_ir_call {
     uint64_t callee;
-    bool has[2]; // whether the callee has a derivative: [0] forward, [1] backward
+    bool has[2]; // whether it has derivatives: forward, backward
     bool no_diff;
 } spyi_ir_call;
 
@@ -21,7 +21,7 @@ typedef struct spyi_ir_function {
     char *name;    // NULL: no name is known
     spyi_ir_call *calls;
     uint32_t call_count;
-    uint64_t bodies[2]; // functions whose bodies the derivatives [forward, backward] are made from; 0: none
+    uint64_t bodies[2]; // functions from whose bodies its derivatives are made; 0: none
 } spyi_ir_function;
 
 // One entry of a witness table: the function that implements method `key`.

@@ -7,8 +7,8 @@
 #include "compiler/internal.h"
 
 // >>names in Slang's code, the same for both targets
-// A backward derivative's name begins with s_bwdProp_. A struct with s_bwdCallableCtx_ in its name holds values
-// that do not depend on gradients. A function with dzero in its name makes a zero.
+// A backward derivative's name begins with s_bwdProp_. A struct with s_bwdCallableCtx_ in its name holds
+// values that do not depend on gradients. A function with dzero in its name makes a zero.
 #define SPYI_ADDITION_BACKWARD "s_bwdProp_"
 #define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
 #define SPYI_ADDITION_ZERO "dzero"

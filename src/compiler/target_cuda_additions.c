@@ -447,7 +447,7 @@ static bool spyi_addition_put_function(spyi_addition_output *o, const char *head
     memset(&t, 0, sizeof t);
     for (t.capacity = 64; t.capacity < (size_t)(to - head) / 8; t.capacity *= 2) continue;
     t.names = (spyi_addition_name *)spyi_calloc(t.capacity, sizeof *t.names);
-    // The function's state, and two for breaks and continues, which a valid text never uses
+    // The function's state, and two for breaks and continues, which a valid text never uses.
     states = (uint8_t *)spyi_calloc(t.capacity, 3);
     t.failed = !t.names || !states;
     const char *parameter = strchr(head, '(') + 1;

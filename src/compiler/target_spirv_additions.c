@@ -302,7 +302,7 @@ static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32
                         : op == SPYI_OP_CALL      ? 4
                         : op == SPYI_OP_LOAD      ? 3
                                                   : length;
-        // Reads the variable, or may do so
+        // Reads the variable, or may do so.
         for (uint32_t i = from; i < (op == SPYI_OP_LOAD ? 4 : length); i++)
             if (w[i] < c->bound) c->ids[c->ids[w[i]].root].block = 0;
     } else if (whole) {

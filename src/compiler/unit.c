@@ -179,7 +179,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
     if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
-    // After a failed allocation the text may be cut off
+    // After a failed allocation the text may be cut off.
     status = spyi_check_allocations(failed, status, error);
     if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);

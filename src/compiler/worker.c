@@ -56,10 +56,10 @@ static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
 
 // >>exceptions of libslang
 
-// libslang throws exceptions through its own interface, which a C program cannot catch (`import typo; import
-// slangpy_diff;` did). The C++ library then calls the terminate handler on the thread that threw. Our handler
-// takes the worker out of service instead of ending the program. On all other threads it calls the handler
-// that was set before.
+// libslang throws exceptions through its own interface, which a C program cannot catch (as for `import typo;
+// import slangpy_diff;`). The C++ library then calls the terminate handler on the thread that threw. Our
+// handler takes the worker out of service instead of ending the program. On all other threads it calls the
+// handler that was set before.
 typedef void (*spyi_sl_terminate)(void);
 typedef spyi_sl_terminate (*spyi_sl_set_terminate)(spyi_sl_terminate);
 static spyi_sl_terminate spyi_sl_other_terminate;
@@ -81,7 +81,7 @@ static void spyi_sl_catch(const spyi_sl_library *library, bool begin) {
     memcpy(&set, &symbol, sizeof set);
     spyi_sl_terminate before = set(begin ? spyi_sl_on_terminate : spyi_sl_other_terminate);
     if (begin && before != spyi_sl_on_terminate) spyi_sl_other_terminate = before;
-    // Another library set its handler since, which may call ours
+    // Another library set its handler since, which may call ours.
     if (!begin && before != spyi_sl_on_terminate) {
         set(before);
         spyi_library_stay();
