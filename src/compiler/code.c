@@ -1,11 +1,12 @@
-// A generated kernel's text to the code that a driver takes.
+// Compiles a generated kernel's text to the code that a driver takes.
 #include "compiler/target.h"
 
-// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident
-// memory over 300 kernels (tests/unit/test_compiler.c prints it).
+// Estimate of the memory in KiB that one kernel's module leaves in its session, measured with both Slang
+// versions as resident memory over 300 kernels (tests/unit/test_compiler.c prints it).
 enum { SPYI_SL_KERNEL_KIB = 700 };
 
-// The code's shader parameters, with bindings as the backends want them.
+// Lists the code's shader parameters and gives them the bindings that backends expect. On false the code is
+// freed.
 static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                             spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
@@ -33,7 +34,7 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
-// Mends the code; the log hears what cannot be put right.
+// Repairs the code, and logs a warning for each fault that cannot be repaired.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
     spyi_code_faults faults = { false, false };
     unit->compiler->target->mend(code, &faults);
@@ -51,7 +52,7 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
               kernel_name, unit->compiler->library->version);
 }
 
-// Whether the code has functions that Slang made as backward derivatives.
+// Returns whether the program's code has functions that Slang made as backward derivatives.
 static bool spyi_code_has_derivative(spyi_unit *unit, spyi_sl_component *linked) {
     spyi_sl_blob *blob = NULL, *diagnostics = NULL;
     bool found = false;
@@ -66,8 +67,9 @@ static bool spyi_code_has_derivative(spyi_unit *unit, spyi_sl_component *linked)
     return found;
 }
 
-// target_spirv_saved.c and target_spirv_additions.c cannot put derivatives right that spirv-opt has gone over: it puts all functions into one and drops the
-// names. Replaces `linked` by the same program without spirv-opt, if it has derivatives. The driver optimises them all the same.
+// Replaces `linked` by the same program without spirv-opt if the program has derivatives. spirv-opt inlines
+// all functions and drops their names, so target_spirv_saved.c and target_spirv_additions.c could not repair
+// them. The driver still optimises the code.
 static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite, spyi_sl_component **linked) {
     spyi_sl_option none = spyi_sl_no_optimization();
     spyi_sl_component *plain = NULL;
@@ -141,8 +143,9 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
     return component;
 }
 
-// The module, its entry point, both with the linked modules, then linked; everything is released again but
-// the module.
+// Loads the source as a module, links it with its entry point, the linked modules and the conformances, and
+// takes the code. Everything but the module is released again. *refused: a function that the kernel
+// differentiates has no derivative.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_entry *own,
                               spyi_conformances conformances, spyi_code *code, spyi_text *messages,
@@ -172,7 +175,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
         conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
-    bool conforming = parts != NULL; // conformances come first: they are ours to release
+    bool conforming = parts != NULL; // conformances come first in `parts`, because they are released below
     for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
         parts[count] = spyi_sl_conformance(unit, live, conformances.items[i], messages);
         conforming = parts[count] != NULL;
@@ -208,7 +211,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     return good;
 }
 
-// The source with imports of all modules that the unit has loaded: types of modules that it imports are not seen through it.
+// Appends the source behind imports of all modules that the unit has loaded: an import of the unit alone does
+// not make the types of its imports visible.
 static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, const char *source,
                                  spyi_text *out) {
     for (size_t i = 0; i < unit->module_count; i++) {
@@ -230,7 +234,7 @@ typedef struct spyi_code_task {
     spyi_conformances conformances;
     spyi_code *code;
     spyi_text messages;
-    bool good, refused; // refused: for want of a derivative
+    bool good, refused; // refused: because a function has no derivative
 } spyi_code_task;
 
 static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name,
@@ -255,7 +259,7 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_code_import_all(unit, live, t->source, &all);
     spyi_text_add(&name, "%s_imports", t->name);
     t->good = spyi_code_try(unit, live, t, spyi_text_str(&name), spyi_text_str(&all), &ignored);
-    if (t->good) spyi_text_clear(&t->messages); // else the first attempt's words are the ones to show
+    if (t->good) spyi_text_clear(&t->messages); // else the first attempt's messages are shown
     spyi_text_free(&name);
     spyi_text_free(&all);
     spyi_text_free(&ignored);
@@ -268,7 +272,8 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     spyi_code_task t;
     memset(code, 0, sizeof *code);
     memset(&t, 0, sizeof t);
-    // Named by its text: the same text is the same module (and has the same hash), another text is another one.
+    // The module's name contains a hash of its text, so the same text has the same name and the same code
+    // hash.
     uint64_t id = spyi_hash(source, strlen(source), 0);
     spyi_text_add(&name, "%s_%016llx", kernel_name, (unsigned long long)id);
     spyi_text_add(&step, "compile %s", kernel_name);

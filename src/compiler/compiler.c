@@ -1,7 +1,7 @@
 // Compilers: what all units of a device share, and the library that the first unit opens.
 #include "compiler/target.h"
 
-// By spyi_target.
+// The functions that return a target's table, indexed by spyi_target.
 static const spyi_code_target *(*const spyi_code_targets[SPYI_TARGET_COUNT])(void) = { spyi_code_spirv,
                                                                                        spyi_code_cuda };
 
@@ -76,7 +76,7 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
     ready = c->library != NULL;
     c->library = library;
     spyi_global_unlock();
-    if (ready) { // another thread has done it meanwhile
+    if (ready) { // another thread opened the library in the meantime
         spyi_sl_release();
         return SPY_OK;
     }

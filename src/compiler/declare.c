@@ -1,5 +1,6 @@
-// The declarations of a module as a tree: libslang's own tree without what Slang adds for itself, with types, values
-// and places. Kinds that libslang does not name (interfaces, properties, aliases) are told apart by what they hold.
+// Builds the tree of a module's declarations from libslang's, without what Slang adds itself, and with types,
+// values and source locations. Kinds that libslang does not name (interfaces, properties, aliases) are
+// recognised by their members.
 #include "compiler/declare.h"
 
 SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node) {
@@ -10,7 +11,6 @@ SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_de
 
 enum { SPYI_SL_DEEPEST_SCOPE = 64 };
 
-// The list becomes the node's children, fields first.
 SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes) {
     spy_decl *children =
         nodes->count ? (spy_decl *)spyi_sl_take(b->to, nodes->count * sizeof *children) : NULL;
@@ -22,7 +22,7 @@ SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_n
     free(nodes->items);
 }
 
-// Path, and place in the source; libslang forgets the latter with the session that read the text.
+// libslang knows source locations only as long as the session that read the text.
 SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                            spy_decl *node) {
     spyi_sl_session *session = b->live->session;
@@ -38,7 +38,7 @@ SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl
 
 // >>types
 
-// The cases are fields of the type, in the order in which they are declared.
+// Adds an enum's cases. Slang lists them as fields of the type, in the order of declaration.
 static void spyi_sl_case_nodes(spyi_sl_builder *b, spyi_sl_type *slang, const spyi_sl_scope *scope,
                                spyi_sl_nodes *out) {
     const spyi_sl_library *lib = b->lib;
@@ -69,7 +69,7 @@ static void spyi_sl_meet_type(spyi_sl_builder *b, spyi_sl_type *slang) {
     else b->to->failed = true;
 }
 
-// A struct, enum, interface or class. `slang`: its type; NULL where libslang does not give it.
+// Adds a struct, enum, interface or class. `slang`: its type; NULL where libslang does not give it.
 static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_decl *decl, spyi_sl_type *slang,
                               spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
                               spyi_sl_nodes *out) {
@@ -100,7 +100,7 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
     spyi_sl_push(b, out, &node);
 }
 
-// >>what libslang does not name
+// >>declarations whose kind libslang does not name
 
 static spyi_sl_decl *spyi_sl_child_named(spyi_sl_builder *b, spyi_sl_decl *decl, const char *name) {
     unsigned count = b->lib->spReflectionDecl_getChildrenCount(decl);
@@ -146,7 +146,7 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
             spyi_sl_variable *value = lib->spReflectionFunction_GetParameter(f, 0);
             type = value ? lib->spReflectionVariable_GetType(value) : NULL;
         }
-        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is both
+        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is getter and setter
         if (type) node.type = spyi_sl_type_info_of(b, type);
     }
     spyi_text text = { NULL, 0, 0 };
@@ -164,7 +164,7 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
     spyi_sl_push(b, out, &node);
 }
 
-// Slang declares each attribute struct NameAttribute again, as Name.
+// Returns whether it is an attribute: for each struct NameAttribute Slang also declares Name.
 static bool spyi_sl_is_attribute(spyi_sl_builder *b, const char *name, const spyi_sl_scope *scope) {
     spyi_text twin = { NULL, 0, 0 };
     spyi_text_add(&twin, "%sAttribute", name);
@@ -198,23 +198,23 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
         return;
     }
     spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", name);
-    // A generic's name alone is no type.
+    // The name of a generic without arguments is no type.
     spyi_sl_type *slang = b->open ? NULL : spyi_sl_type_named(b->unit, b->live, spyi_text_str(&path));
     if (slang) spyi_sl_full_name(b->unit, slang, &full);
-    for (char *p = full.data; p && *p; ++p) // "ns.Name" and "ns::Name" alike
+    for (char *p = full.data; p && *p; ++p) // "ns.Name" and "ns::Name" mean the same
         if (*p == '.') *p = ':';
     const char *last = full.data ? strrchr(full.data, ':') : NULL;
     bool own_type = slang && strcmp(last ? last + 1 : spyi_text_str(&full), name) == 0;
     if (spyi_sl_child_named(b, decl, "This")) {
         spyi_sl_type_node(b, SPY_DECL_KIND_INTERFACE, decl, slang, generic, name, scope, out);
     } else if (spyi_sl_is_attribute(b, name, scope)) {
-        // the struct is there already
+        // the tree has its struct already
     } else if (own_type && b->lib->spReflectionType_GetKind(slang) == 0 &&
                scope->kind != SPY_DECL_KIND_INTERFACE) {
         spyi_sl_type_node(b, SPY_DECL_KIND_OTHER, decl, slang, generic, name, scope, out);
     } else if (slang || b->open) {
         spyi_sl_alias_node(b, decl, slang, generic, name, scope, out);
-    } else if (global) { // an __include'd file; the module's own name has nothing inside
+    } else if (global) { // an __include'd file; the declaration with the module's own name is empty
         spyi_sl_scope file = *scope;
         file.decl = decl;
         file.depth++;
@@ -233,9 +233,10 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     unsigned kind = lib->spReflectionDecl_getKind(decl);
     bool unnamed = !name || !*name;
     if (unnamed != extensions) return;
-    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang's own
+    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang added it
+    // castToGeneric() crashes on declarations of other kinds.
     spyi_sl_generic *generic =
-        kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL; // crashes on others
+        kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL;
     if (kind == SPYI_SL_DECL_GENERIC) {
         decl = generic ? lib->spReflectionGeneric_GetInnerDecl(generic) : NULL;
         if (!decl) return;
@@ -266,7 +267,7 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     if (generic) b->open--;
 }
 
-// Extensions come last: they are recognised by the types that have been met.
+// Extensions come last, because their types are searched among the types found before.
 SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     unsigned count = b->lib->spReflectionDecl_getChildrenCount(scope->decl);
     if (scope->depth > SPYI_SL_DEEPEST_SCOPE) return;
@@ -291,7 +292,7 @@ static void spyi_sl_import_nodes(spyi_sl_builder *b, spyi_sl_nodes *out) {
     }
 }
 
-// Nodes have their places now: parents are known, and types their declarations.
+// Sets the parents of all nodes and the declarations of their types, now that nodes no longer move in memory.
 static void spyi_sl_link(spy_decl *node) {
     for (uint32_t i = 0; i < node->child_count; ++i) {
         spy_decl *child = (spy_decl *)(uintptr_t)&node->children[i];

@@ -1,4 +1,5 @@
-// Nodes of extensions, which libslang neither names nor gives the type of: both are found by what an extension holds.
+// Adds the nodes of extensions. libslang gives neither their names nor the extended types, so both are found
+// by an extension's members.
 #include "compiler/declare.h"
 
 static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const char *name,
@@ -13,8 +14,9 @@ static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const cha
     return false;
 }
 
-// The type that has the method: one of the module's so far, or a built-in one. Inside a generic only generic ones: all
-// types that implement I have the methods of extension<T : I> T.
+// Returns the type that has the method: a type of the module found so far, or a built-in one. Inside a
+// generic declaration only generic types are tried: all types that implement I have the methods of
+// extension<T : I> T.
 static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, const spyi_sl_decl *method) {
     spyi_types *types = b->unit->compiler->types;
     for (uint32_t i = 0; i < b->type_count; ++i) {
@@ -32,16 +34,17 @@ static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, cons
     return NULL;
 }
 
-// Whether Slang made the operator: a generic method's derivatives come with an operator() whose text is in the core module.
+// Returns whether Slang added the operator: the derivatives of a generic method come with an operator() from
+// the core module.
 static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
     spyi_sl_source_location location = { NULL, 0, 0 };
     return b->live->session->v->getDeclSourceLocation(b->live->session, decl, &location) < 0 ||
            !location.filePath || strcmp(location.filePath, "core") == 0;
 }
 
-// Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives, or
-// properties. Gives its first function with a name; NULL when there are properties and operators only: libslang reads the
-// name that it is asked for as an expression, and crashes at "()".
+// Returns whether an unnamed declaration is an extension: it has functions that are no derivatives, or
+// properties. *name: its first function whose name can be looked up, or NULL: libslang reads a name as an
+// expression and crashes on an operator's, "()".
 static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
                                  const char **name) {
     const spyi_sl_library *lib = b->lib;
@@ -68,7 +71,7 @@ static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl
     return others;
 }
 
-// "ns.Grid<T, N>" as a path: "ns::Grid".
+// Returns the path of a type's name: "ns::Grid" for "ns.Grid<T, N>".
 static const char *spyi_sl_type_path(spyi_sl_builder *b, const char *name) {
     spyi_text path = { NULL, 0, 0 };
     int depth = 0;

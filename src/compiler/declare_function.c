@@ -1,4 +1,4 @@
-// Nodes of functions, of variables, and of what is generic about them.
+// Adds the nodes of functions and variables, and of their generic parameters.
 #include "compiler/declare.h"
 
 SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
@@ -61,7 +61,7 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     spyi_sl_push(b, out, &node);
 }
 
-// Stage and group size, when the function is one of the module's entry points.
+// Sets stage and group size, when the function is an entry point of the module.
 static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, spy_decl *node) {
     spyi_sl_module *module = b->live->module;
     int32_t count = module->v->getDefinedEntryPointCount(module);
@@ -77,7 +77,7 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
             spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
             uint32_t stage = b->lib->spReflectionEntryPoint_getStage(of);
             uint64_t size[3] = { 0, 0, 0 };
-            // The numbers are Slang's; later ones have no name here.
+            // spy_stage has Slang's numbers up to DISPATCH.
             node->stage = stage <= (uint32_t)SPYI_SL_STAGE_DISPATCH ? (spy_stage)stage : SPY_STAGE_NONE;
             if (node->stage == SPY_STAGE_COMPUTE || node->stage == SPY_STAGE_MESH ||
                 node->stage == SPY_STAGE_AMPLIFICATION)
@@ -103,7 +103,7 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
          constructor = strcmp(name, "$init") == 0;
     spyi_text own = { NULL, 0, 0 };
     if (!function) return;
-    // Slang calls operators by their sign alone.
+    // Slang's name of an operator is only its sign.
     bool word = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || *name == '_';
     spyi_text_add(&own, "%s%s", word || constructor ? "" : "operator", constructor ? "__init" : name);
     spy_decl node = spyi_sl_node(b,
@@ -135,7 +135,8 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
     spyi_sl_push(b, out, &node);
 }
 
-// Place of a global that the host sets; false: it is none.
+// Sets the binding and offset of a global that the host sets. Returns false when the variable is no such
+// global.
 static bool spyi_sl_shader_parameter(spyi_sl_builder *b, const spyi_sl_variable *variable, spy_decl *node) {
     const spyi_sl_library *lib = b->lib;
     unsigned count = lib->spReflection_GetParameterCount(b->live->layout);

@@ -1,4 +1,4 @@
-// The text of a declaration, as one writes it in Slang.
+// Writes the text of declarations as in Slang code.
 #include "compiler/declare.h"
 
 SPYI_FN const char *spyi_sl_type_text(const spy_decl *node) {

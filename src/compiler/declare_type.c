@@ -1,4 +1,5 @@
-// The leaves of the declaration tree: its memory, constants, attributes, variables, and types with their fields.
+// The basis of the declaration tree: its memory, constants, attributes, variables, and types with their
+// fields.
 #include "compiler/declare.h"
 
 // >>memory
@@ -98,7 +99,7 @@ static void spyi_sl_add_string(const char *s, spyi_text *out) {
     spyi_text_add(out, "\"");
 }
 
-// With as few digits as give the same float.
+// Appends a float with the fewest digits that give the same value.
 static void spyi_sl_add_float(double value, spyi_text *out) {
     char digits[40];
     int precision = 5;
@@ -116,11 +117,12 @@ void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
     }
 }
 
-// libslang gives integers through an int and numbers through a float; wider ones come cut off or not at all.
+// Returns an attribute's argument. libslang gives integers as int and numbers as float: wider values are cut
+// off or missing.
 static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attribute, unsigned index) {
     const spyi_sl_library *lib = b->lib;
     spyi_sl_type *type = lib->spReflectionUserAttribute_GetArgumentType(attribute, index);
-    unsigned scalar = SPYI_SL_SCALAR_INT32; // enums have no type here
+    unsigned scalar = SPYI_SL_SCALAR_INT32; // for enums libslang gives no type
     int whole = 0;
     float number = 0;
     if (type && lib->spReflectionType_GetKind(type) == SPYI_SL_KIND_SCALAR)
@@ -211,11 +213,11 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
         if (lib->spReflectionVariable_FindModifier(variable, modifiers[i].modifier))
             node->flags |= modifiers[i].flag;
     spyi_sl_type *type = lib->spReflectionVariable_GetType(variable);
-    if (type) node->type = spyi_sl_type_info_of(b, type); // an enum's case has none
+    if (type) node->type = spyi_sl_type_info_of(b, type); // an enum's case has no type
     spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
     node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
-    // Of the two each holds for its own type only.
+    // Each of the two functions works for values of its own type only.
     if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
@@ -226,7 +228,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
 
 // >>types
 
-enum { SPYI_SL_DEEPEST_FIELD = 32 }; // struct R<let N : int> { Ptr<R<N + 1>> p; } has no end
+enum { SPYI_SL_DEEPEST_FIELD = 32 }; // stops at endless types: struct R<let N : int> { Ptr<R<N + 1>> p; }
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
     switch (type->kind) {
@@ -258,7 +260,8 @@ static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kin
     }
 }
 
-// What a pointer points to, out of its name "Ptr<float, Access.ReadWrite, ...>": libslang does not give it.
+// Finds the type that a pointer points to by the pointer's name, "Ptr<float, Access.ReadWrite, ...>":
+// libslang does not give it.
 static spyi_sl_type *spyi_sl_pointee(spyi_sl_builder *b, const char *name) {
     spyi_text text = { NULL, 0, 0 };
     int depth = 0;
@@ -287,7 +290,8 @@ static const spy_type_info *spyi_sl_element_info(spyi_sl_builder *b, spy_type_ki
     return element ? spyi_sl_type_info_of(b, element) : NULL;
 }
 
-// With all that it lies in, so that it can be looked up again: "float3", "ns.Grid<float, 4>", "ns.Cell[3][2]".
+// Returns a type's full name, by which it can be looked up again: "float3", "ns.Grid<float, 4>",
+// "ns.Cell[3][2]".
 static const char *spyi_sl_info_name(spyi_sl_builder *b, const spyi_type *type) {
     const spyi_type *base = type;
     spyi_text name = { NULL, 0, 0 };
@@ -331,7 +335,8 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     else if (to->by_id[type->id]) return to->by_id[type->id];
     spy_type_info *info = to->failed ? NULL : (spy_type_info *)spyi_sl_take(to, sizeof *info);
     if (!info) return &none;
-    to->by_id[type->id] = info; // before its element, which may lead back here through a pointer
+    // Set before its element is described, whose pointers may lead back to this type.
+    to->by_id[type->id] = info;
     if (!slang && type->kind == SPYI_TYPE_OTHER) slang = spyi_sl_type_named(b->unit, b->live, type->name);
     else if (!slang) slang = spyi_sl_type_of(b->unit, b->live, type);
     info->kind = spyi_sl_type_kind(type, slang ? b->lib->spReflectionType_GetKind(slang) : 0);
@@ -357,7 +362,7 @@ const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slan
 }
 
 void spyi_sl_list_fields(spyi_sl_builder *b) {
-    for (uint32_t i = 0; i < b->pending_count; ++i) { // listing one may add others
+    for (uint32_t i = 0; i < b->pending_count; ++i) { // listing one struct's fields may add more structs
         spyi_sl_pending p = b->pending[i];
         unsigned count = b->lib->spReflectionType_GetFieldCount(p.slang);
         spy_decl *fields =
@@ -378,7 +383,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
             spyi_text_add(&text, "%s %s", fields[k].type ? fields[k].type->name : "?", fields[k].name);
             fields[k].text = spyi_sl_keep_text(b->to, &text);
         }
-        if (!fields) continue; // none, or the declaration's are the type's
+        if (!fields) continue; // no fields, or the type uses its declaration's fields
         p.info->fields = fields;
         p.info->field_count = count;
     }

@@ -1,14 +1,16 @@
-// Whether a function has a derivative in a mode. Reflection does not tell: it finds one mark for [Differentiable],
-// [ForwardDifferentiable] and the attributes that name a derivative, and [BackwardDerivativeOf] stands elsewhere. libslang does
-// not refuse what calls such a function, if the result leaves by an out parameter, as our kernels' do: it takes it for a constant,
-// or crashes. So it is asked by a query that calls bwd_diff(function) or fwd_diff(function).
+// Finds out whether a function has a forward or backward derivative. Reflection does not tell: it shows one
+// mark for [Differentiable], [ForwardDifferentiable] and the attributes that name a derivative, and
+// [BackwardDerivativeOf] stands at another function. libslang accepts a kernel that differentiates a function
+// without derivative if the result leaves by an out parameter, as in our kernels: it takes the function for a
+// constant, or crashes. So a query that calls bwd_diff(function) or fwd_diff(function) is compiled.
 #include "compiler/internal.h"
 
 static bool spyi_sl_is_differentiable(spyi_unit *unit, const spyi_type *type) {
     return type->kind != SPYI_TYPE_VOID && spyi_unit_conforms(unit, type, "IDifferentiable");
 }
 
-// A call of bwd_diff(function), or fwd_diff, with variables of the types that it then takes.
+// Writes a query that calls bwd_diff(function) or fwd_diff(function) with variables of the types that it
+// takes.
 static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, bool backward,
                                      spyi_text *out) {
     spyi_text call = { NULL, 0, 0 };
@@ -33,8 +35,8 @@ static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, b
     spyi_text_free(&call);
 }
 
-// Constructors have no name that bwd_diff takes, and of a module's methods libslang crashes at one that it takes: a differentiable
-// function that returns what the call gives.
+// Writes a query for a constructor or method: a differentiable function that returns the call's result.
+// bwd_diff takes no name of a constructor, and libslang crashes at bwd_diff of a module's method.
 static void spyi_sl_return_query(spyi_unit *unit, const spyi_signature *s, spyi_text *out) {
     spyi_text call = { NULL, 0, 0 };
     bool method = s->callee == SPYI_CALLEE_METHOD;
@@ -60,15 +62,15 @@ static bool spyi_sl_derivative_known(const spyi_unit *unit, uint64_t query) {
 }
 
 static void spyi_sl_derivative_keep(spyi_unit *unit, uint64_t query) {
-    uint64_t *kept =
-        (uint64_t *)spyi_realloc(unit->derivatives, (unit->derivative_count + 1u) * sizeof *unit->derivatives);
-    if (!kept) return; // it is asked again
+    uint64_t *kept = (uint64_t *)spyi_realloc(unit->derivatives,
+                                              (unit->derivative_count + 1u) * sizeof *unit->derivatives);
+    if (!kept) return; // the query is repeated next time
     kept[unit->derivative_count++] = query;
     unit->derivatives = kept;
 }
 
-// Whether the query of a marked function failed for want of a derivative. What else it may say is the query's own fault: not all
-// types can be written in one, and of overloads the arguments choose.
+// Returns whether the query of a marked function failed because it has no derivative. Other errors are the
+// query's own: some types cannot be written in a query, and the arguments may choose another overload.
 static bool spyi_sl_lacks_derivative(const spyi_signature *s, const char *why) {
     if (s->callee != SPYI_CALLEE_FUNCTION) return strstr(why, "E41022") != NULL;
     return (strstr(why, "'bwd_diff' is not a member") || strstr(why, "'fwd_diff' is not a member")) &&

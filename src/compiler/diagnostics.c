@@ -1,6 +1,7 @@
-// The compiler's diagnostics, made readable. With option 143 libslang writes one line each, tab-separated:
-// code, severity, file, line, column, end line, end column, message; a primary line is followed by its spans
-// and notes. Anything else (internal errors come as plain text) is passed on as it is.
+// Turns libslang's diagnostics into readable text. With option 143 (machine-readable diagnostics) libslang
+// writes one line for each, separated by tabs: code, severity, file, line, column, end line, end column,
+// message. A primary line is followed by its spans and notes. All other text (internal errors are plain text)
+// is passed on unchanged.
 #include "compiler/internal.h"
 
 void spyi_sl_blob_free(spyi_sl_blob **blob) {
@@ -19,7 +20,7 @@ static bool spyi_diagnostic_is(const spyi_diagnostic_field *f, const char *word)
     return f->size == strlen(word) && memcmp(f->text, word, f->size) == 0;
 }
 
-// Whether the line has all eight fields; the message may hold tabs.
+// Splits a line into its eight fields; the message may contain tabs. Returns false when it has fewer.
 static bool spyi_diagnostic_split(const char *line, size_t size, spyi_diagnostic_field *fields) {
     const char *end = line + size;
     for (int i = 0; i < SPYI_DIAGNOSTIC_FIELDS; ++i) {
@@ -45,7 +46,7 @@ static void spyi_diagnostic_place(const spyi_diagnostic_field *f, const char *hi
                   (int)f[4].size, f[4].text);
 }
 
-// Whether the field holds `part`. Not strstr(): the field does not end with a NUL.
+// Returns whether the field contains `part`. strstr() cannot be used, as the field does not end with a NUL.
 static bool spyi_diagnostic_has(const spyi_diagnostic_field *f, const char *part) {
     size_t n = strlen(part);
     for (size_t i = 0; i + n <= f->size; ++i)
@@ -53,8 +54,8 @@ static bool spyi_diagnostic_has(const spyi_diagnostic_field *f, const char *part
     return false;
 }
 
-// Lines that only say that an earlier error ended the work; and errors in the library's own modules, which compile, unless
-// libslang reads them behind an error of the user's.
+// Returns whether a line only says that an earlier error ended the work, or is an error in one of the
+// embedded modules. Those compile, except when libslang reads them after an error in the user's module.
 static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
     static const char *const echo[] = { "import failed due to compilation error", "compilation ceased" };
     if (spyi_diagnostic_has(&f[2], SPYI_SL_EMBEDDED_FOLDER "/")) return true;
@@ -65,15 +66,15 @@ static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
 
 typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field primary[SPYI_DIAGNOSTIC_FIELDS];
-    spyi_diagnostic_field detail; // text of the first span at the primary's place
-    bool open;                    // the primary is not yet written
+    spyi_diagnostic_field detail; // text of the first span at the primary line's location
+    bool open;                    // the primary line is not yet written
     const char *hidden;
-    const spyi_sl_sources *sources; // NULL: no lines of source are wanted
-    spyi_text path, file;           // the file that was read last, and what is in it
+    const spyi_sl_sources *sources; // NULL: no source lines are quoted
+    spyi_text path, file;           // path and text of the file that was read last
     spyi_text *out;
 } spyi_diagnostic_state;
 
-// The text of the file that the diagnostic is about; NULL: it cannot be read.
+// Returns the text of the file at `path`; NULL when it cannot be read.
 static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state,
                                              const spyi_diagnostic_field *path) {
     const spyi_sl_sources *sources = state->sources;
@@ -89,9 +90,9 @@ static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state,
     return state->file.size ? &state->file : NULL;
 }
 
-// The line of source, and below it a mark at the column (1 is the line's first byte).
+// Appends the source line and below it a mark at the column (from 1, in bytes).
 static void spyi_diagnostic_excerpt(spyi_diagnostic_state *state) {
-    enum { MOST = 160 }; // longer lines say little and hide the message
+    enum { MOST = 160 }; // longer lines would hide the message
     const spyi_diagnostic_field *f = state->primary;
     const spyi_text *file = state->sources ? spyi_diagnostic_file(state, &f[2]) : NULL;
     unsigned long line = strtoul(f[3].text, NULL, 10), column = strtoul(f[4].text, NULL, 10);
@@ -111,15 +112,15 @@ static void spyi_diagnostic_excerpt(spyi_diagnostic_state *state) {
     spyi_text_add(state->out, "^\n");
 }
 
-// Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected
-// identifier".
+// Writes the primary line, which waited for its first span, with that span's text: "unexpected token:
+// unexpected ')', expected identifier".
 static void spyi_diagnostic_close(spyi_diagnostic_state *state) {
     const spyi_diagnostic_field *f = state->primary;
     spyi_diagnostic_field text = f[7], more = state->detail;
     if (!state->open) return;
     state->open = false;
     if (more.size >= text.size &&
-        memcmp(more.text, text.text, text.size) == 0) { // "undefined identifier 'y'" says it all
+        memcmp(more.text, text.text, text.size) == 0) { // the span repeats the message and adds to it
         text = more;
         more.size = 0;
     }
@@ -139,7 +140,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
     size_t left = at ? (*blob)->v->getBufferSize(*blob) : 0, begin = out->size;
     spyi_diagnostic_field f[SPYI_DIAGNOSTIC_FIELDS];
     spyi_diagnostic_state state;
-    bool dropped = false; // the last primary line was an echo: its spans go too
+    bool dropped = false; // the last primary line was left out, and so are its spans
     memset(&state, 0, sizeof state);
     state.hidden = hidden;
     state.sources = sources;
@@ -152,8 +153,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
         left -= newline ? size + 1 : size;
         while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == '\0')) --size;
         if (size == 0) continue;
-        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0)
-            continue; // says the line before again
+        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue; // repeats the line before
         if (!spyi_diagnostic_split(line, size, f)) {
             spyi_diagnostic_close(&state);
             spyi_text_add_n(out, line, size);

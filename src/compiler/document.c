@@ -1,12 +1,13 @@
-// Doc comments: the lines of /// or //! and the /** */ right above a declaration, read from its source. Slang's reflection
-// does not give them.
+// Reads doc comments, the lines of /// or //! or the block of /** */ right above a declaration, from its
+// source file. Slang's reflection does not give them.
 #include "compiler/declare.h"
 
-// Fills b->source with the file and b->lines with where each of its lines begins; false: it cannot be read.
+// Fills b->source with the file's text and b->lines with the offset of each line. Returns false when it
+// cannot be read.
 static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     const spyi_unit *unit = b->unit;
     if (b->source_path && strcmp(b->source_path, path) == 0) return b->line_count != 0;
-    b->source_path = path; // the tree keeps it
+    b->source_path = path; // `path` lives as long as the tree
     b->line_count = 0;
     spyi_text_clear(&b->source);
     if (unit->precompiled) return false;
@@ -24,7 +25,7 @@ static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     return true;
 }
 
-// Line `number` (from 0) without the spaces around it.
+// Returns line `number` (from 0) without the spaces around it, and its length in bytes.
 static const char *spyi_doc_line(const spyi_sl_builder *b, uint32_t number, size_t *length) {
     const char *line = spyi_text_str(&b->source) + b->lines[number], *end = line + strcspn(line, "\n");
     while (line < end && (*line == ' ' || *line == '\t')) line++;
@@ -42,7 +43,7 @@ static bool spyi_doc_is_comment(const char *line, size_t length) {
            spyi_doc_begins(line, length, "//!");
 }
 
-// Adds a line without its marks: `marks` bytes at its beginning and one space.
+// Appends a line of a comment without its first `marks` bytes and one space behind them.
 static void spyi_doc_add(const char *line, size_t length, size_t marks, spyi_text *out) {
     if (marks < length && line[marks] == ' ') marks++;
     if (marks > length) marks = length;
@@ -50,7 +51,7 @@ static void spyi_doc_add(const char *line, size_t length, size_t marks, spyi_tex
     spyi_text_add_n(out, line + marks, length - marks);
 }
 
-// A block comment that ends in line `last`.
+// Appends the text of the block comment that ends in line `last`; nothing when it is no doc comment.
 static void spyi_doc_block(const spyi_sl_builder *b, uint32_t last, spyi_text *out) {
     uint32_t first = last;
     size_t length;

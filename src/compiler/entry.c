@@ -1,4 +1,5 @@
-// Functions as entry points of a compute shader: their [numthreads] and which parameters the system fills.
+// Describes functions as entry points of a compute shader: their [numthreads], which parameters the system
+// fills, and where the others lie.
 #include "compiler/target.h"
 
 static spyi_system spyi_sl_system(const char *semantic) {
@@ -19,7 +20,7 @@ static spyi_system spyi_sl_system(const char *semantic) {
     return SPYI_SYSTEM_NONE;
 }
 
-// Whether the module itself declares it as an entry point.
+// Returns whether the module itself declares the function as an entry point.
 static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *lib, const char *name) {
     bool found = false;
     int32_t count = live->module->v->getDefinedEntryPointCount(live->module);
@@ -65,8 +66,9 @@ bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, name, spyi_sl_ask_shader, NULL);
 }
 
-// >>[CudaKernel]: reflection lists none of Slang's own attributes, but the module's text in Slang's IR has them, one a line
-// before what they decorate: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
+// >>[CudaKernel]
+// Reflection does not list Slang's own attributes. The module's text in Slang's IR does, each on a line
+// before the function that it decorates: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
 
 static void spyi_sl_read_ir(const char *text, spyi_text *names) {
     static const char mark[] = "[CudaKernel]", hint[] = "[nameHint(\"", function[] = "func ";
@@ -79,7 +81,7 @@ static void spyi_sl_read_ir(const char *text, spyi_text *names) {
             spyi_text_add_n(names, name, length);
             spyi_text_add(names, "\n");
         }
-        if (*line != '[') { // no decoration: those that come belong to something else
+        if (*line != '[') { // an instruction: decorations after it belong to the next one
             kernel = false;
             name = NULL;
         }
@@ -96,7 +98,7 @@ static void spyi_sl_read_ir(const char *text, spyi_text *names) {
 bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     spyi_sl_blob *blob = NULL;
     if (!unit->cuda_kernels_asked && live->module->v->disassemble(live->module, &blob) >= 0 && blob) {
-        spyi_text text = { NULL, 0, 0 }; // the blob need not end with a NUL
+        spyi_text text = { NULL, 0, 0 }; // the blob may lack a final NUL
         spyi_text_add_n(&text, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
         spyi_sl_read_ir(spyi_text_str(&text), &unit->cuda_kernels);
         spyi_text_free(&text);
@@ -105,7 +107,8 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
     unit->cuda_kernels_asked = true;
     for (const char *line = spyi_text_str(&unit->cuda_kernels); *line;) {
         const char *c = name;
-        while (*c && (*c == *line || (*line == '.' && c[0] == ':' && c[1] == ':'))) { // ns.f here is ns::f there
+        // The IR's "ns.f" is "ns::f" in `name`.
+        while (*c && (*c == *line || (*line == '.' && c[0] == ':' && c[1] == ':'))) {
             c += *c == ':' ? 2 : 1;
             line++;
         }
@@ -126,12 +129,14 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry = NULL;
     out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, q->name);
-    if (out->cuda_kernel) return; // nothing is filled by the system, and libslang would take it for a shader
+    // The system fills none of its parameters, and libslang would take it for a shader.
+    if (out->cuda_kernel) return;
     live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry,
                                             &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    // The layout of an entry point that is still generic is asked for in vain: libslang throws. One whose arguments stand in
-    // its name ("fill<float>") has them, though libslang counts its parameters as before.
+    // libslang throws when it is asked for the layout of an entry point that is still generic. With generic
+    // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
+    // parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
     spyi_sl_layout *layout = entry && !open ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
     spyi_sl_blob_free(&diagnostics);
@@ -140,7 +145,8 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
         uint64_t size[3] = { 0, 0, 0 };
         unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
         lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
-        // Without [numthreads] Slang says 1 x 1 x 1: then [shader("compute")] tells.
+        // Slang says 1 x 1 x 1 for a function without [numthreads]; then only [shader("compute")] makes it an
+        // entry point.
         bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, q->name);
         for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 65535 ? (uint32_t)size[i] : 65535;
         for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {

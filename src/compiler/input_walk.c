@@ -1,11 +1,12 @@
-// A walk through Slang's layout of a program: each shader parameter that is met becomes an input (inputs.c has the list).
+// Walks through Slang's layout of a program and adds each shader parameter to the list of inputs (inputs.c).
 //
-// Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
-// ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
+// Slang gives each variable's offset relative to what contains it. Plain data lies in the uniform buffer of
+// the ConstantBuffer<T> or ParameterBlock<T> around it; loose globals lie in one that Slang makes for all of
+// them.
 // Source: Slang's user guide, "Using the Reflection API".
 //
-// CUDA has no descriptors: buffers are data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address of a uniform
-// buffer in what is around it. Loose globals lie in one that has no address.
+// CUDA has no descriptors. A buffer is data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address
+// of a uniform buffer, stored in what contains it. Loose globals lie in one that has no address.
 #include "compiler/inputs.h"
 
 static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
@@ -16,13 +17,14 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
         const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
-        if (!name || (!*path && strcmp(name, "spyi_block") == 0)) continue; // the kernel's own block
+        // The kernel's own block is no input.
+        if (!name || (!*path && strcmp(name, "spyi_block") == 0)) continue;
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at inner = *at;
         if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
             inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
-        if (moved) // what reflection says is added to that again
+        if (moved) // spyi_sl_walk_input() adds reflection's offset again
             inner.offset += w->target->field(w->unit, layout, !*path, i) -
                             w->lib->spReflectionVariableLayout_GetOffset(field, SPYI_SL_CATEGORY_UNIFORM);
         spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
@@ -30,7 +32,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     }
 }
 
-// What lies in a ConstantBuffer<T> or ParameterBlock<T>.
+// Adds the inputs inside a ConstantBuffer<T> or (`block`) a ParameterBlock<T>.
 static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
                                 bool block) {
     const spyi_sl_library *lib = w->lib;
@@ -41,7 +43,7 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     at.data_binding = at.binding;
     if (container)
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
-    if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
+    if (block) at.binding = at.entry_binding; // the numbering of 2026.12 and 2026.14.1; for globals it is 0
     spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
     at.data_size = w->target->size(w->unit, held);
     if (w->rules->by_address) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
@@ -49,8 +51,8 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     spyi_sl_walk_input(w, element, path, at);
 }
 
-// Where rules->unsized_arrays: T[], whose elements lie in a uniform buffer of their own, as many as a call gives. Plain data
-// are a tensor's: they are given as a StructuredBuffer is, which is laid out so too.
+// With rules->unsized_arrays: adds a T[] and its uniform buffer, whose length a call decides. A T[] of plain
+// data is given by a tensor, like a StructuredBuffer, whose layout is the same.
 static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
                                 const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -75,7 +77,7 @@ static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char
     spyi_text_free(&text);
 }
 
-// A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+// Adds a texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
 static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
                                  const spyi_type *type, const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -101,7 +103,7 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at one = *at;
-        one.offset += 16 * i; // where rules->by_address: an address and a count
+        one.offset += 16 * i; // rules->by_address: a buffer is an address and a count
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
         spyi_sl_binding *binding =
             spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
@@ -118,14 +120,14 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
     spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
     if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT)
-        return; // all globals together have no type
+        return; // the struct of all globals has no type
     if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0)
-        return; // fixed in the code
+        return; // specialization constants are fixed in the code
     at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
     at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
-    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
+    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // it has a descriptor set of its own
         at.set += at.entry_set;
         at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_REGISTER_SPACE);
         at.binding = 0;
@@ -146,14 +148,14 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
     if (w->rules->unsized_arrays && spyi_sl_is_unsized(w->unit, slang)) {
         spyi_sl_add_unsized(w, slang, path, type, &at);
-    } else if (resource && w->rules->by_address) { // as a parameter of the kernel it lies in its block
+    } else if (resource && w->rules->by_address) { // a kernel's own parameter lies in its block
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
     } else if (w->rules->by_address && kind == SPYI_SL_KIND_ARRAY &&
-               type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
+               type->kind == SPYI_TYPE_OTHER) { // an array of something unsupported
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
-        // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
-        // none is the entry point's, and in push constants.
+        // A uniform buffer's layout is that of device memory, so fields are found through the type. Data
+        // outside of uniform buffers belongs to the entry point and lies in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
         if (at.data_size > 0 && type->kind == SPYI_TYPE_OTHER && kind == SPYI_SL_KIND_STRUCT)
             spyi_sl_walk_fields(w, layout, path, &at);

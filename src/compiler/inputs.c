@@ -1,5 +1,5 @@
-// Lists of shader parameters: of a linked program, with their bindings as Slang numbers them, and of a unit, before there is a
-// kernel. input_walk.c finds them.
+// Lists the shader parameters of a linked program, with their bindings as Slang numbers them, or of a unit
+// before there is a kernel. input_walk.c finds them.
 #include "compiler/inputs.h"
 
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
@@ -86,7 +86,7 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
         spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
         const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        if (p) // what reflection says is added to that again
+        if (p) // spyi_sl_walk_input() adds reflection's offset again
             at.offset = w.target->param(unit, p, &params) -
                         lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
         if (name) spyi_sl_walk_input(&w, p, name, at);
@@ -101,7 +101,8 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     return !w.failed;
 }
 
-// A program of the unit's module and those that it links, which brings what they import with it.
+// Lists the inputs of a program that links the unit's module and the modules that the unit links; their
+// imports come with them.
 static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs *inputs) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -126,7 +127,7 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     return good;
 }
 
-// Estimate of what that leaves in its session, in KiB: a kernel's is 700.
+// Estimate of the memory in KiB that this leaves in the session; a kernel leaves 700.
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
 static void spyi_sl_ask_inputs(spyi_unit *unit, spyi_sl_live *live, void *context) {

@@ -1,4 +1,4 @@
-// What the files that list shader parameters share: a walk through Slang's layout, and the list that it fills.
+// Shared by the files that list shader parameters: a walk through Slang's layout, and the list that it fills.
 #ifndef SPYI_COMPILER_INPUTS_H
 #define SPYI_COMPILER_INPUTS_H
 
@@ -6,13 +6,13 @@
 
 enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
-// Where a walk stands.
+// The position of a walk in Slang's layout.
 typedef struct spyi_sl_at {
     size_t set, binding;           // of the next descriptor
-    size_t offset;                 // bytes in the uniform buffer
+    size_t offset;                 // byte offset in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
-    size_t data_size;              // its bytes
-    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_parameter_place has it
+    size_t data_size;              // bytes of the uniform buffer
+    uint32_t holder; // with rules->by_address: number of the uniform buffer, as in spyi_parameter_place
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -30,12 +30,12 @@ typedef struct spyi_sl_walk {
     bool failed; // out of memory
 } spyi_sl_walk;
 
-// inputs.c: one more input, and its binding; NULL: out of memory.
+// inputs.c: appends an input and its binding, and returns the binding. NULL: out of memory.
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at);
-// Where rules->by_address: one more uniform buffer, whose address lies where `at` stands.
+// With rules->by_address: appends a uniform buffer whose address lies at `at`, and moves `at` into it.
 SPYI_FN void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size);
-// input_walk.c: the inputs of a variable. Path "": all globals.
+// input_walk.c: appends the inputs of a variable. Path "": the variable that holds all globals.
 SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
                                 spyi_sl_at at);
 

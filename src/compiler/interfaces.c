@@ -1,15 +1,18 @@
-// Differentiable functions with a parameter of an interface type, [Differentiable] float f(IDiffTensor<float, 1> t): libslang
-// 2026.14 does not come to an end over the derivative of one that has a loop or a branch. It differentiates the function while
-// the parameter's type is still unknown, and then again and again. A function that is inlined early is differentiated as a
-// part of its caller, our kernel, where the type is known: such a call costs what one of the concrete type does.
+// Adds an attribute to differentiable functions with a parameter of an interface type, such as
+// [Differentiable] float f(IDiffTensor<float, 1> t). libslang 2026.14 never finishes the derivative of such a
+// function when it has a loop or a branch: it differentiates the function while the parameter's type is
+// unknown, again and again. A function that is inlined early is differentiated as a part of its caller, our
+// kernel, where the type is known. Such a call costs as much as one of a function that takes the concrete
+// type.
 //
-// Attributes cannot be added through libslang's interface, so that they are put into the text which it reads: on the line where
-// the declaration before ends, so that every line keeps its number. Functions that call themselves stay as they are.
+// libslang's interface cannot add attributes, so they are written into the text that it reads: on the line
+// where the declaration before ends, so that every line keeps its number. Functions that call themselves are
+// not changed.
 #include "compiler/internal.h"
 
 static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
 
-// The end of what is no code at `p`: white space, comments, a text in quotes. `p` itself: code begins there.
+// Returns where the next code begins at or behind `p`: skips white space, comments and quoted text.
 static const char *spyi_skip_blank(const char *p) {
     for (;;) {
         const char *begin = p;
@@ -28,13 +31,13 @@ static const char *spyi_skip_blank(const char *p) {
     }
 }
 
-// The end of a preprocessor's line, with the lines that it goes on in.
+// Returns the line after a preprocessor directive and its continuation lines.
 static const char *spyi_skip_directive(const char *p) {
     while (*p && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
     return *p ? p + 1 : p;
 }
 
-// Behind the bracket that closes the one at `p`; NULL: none does.
+// Returns what follows the bracket that closes the one at `p`; NULL when none does.
 static const char *spyi_skip_brackets(const char *p, char open, char close) {
     int depth = 0;
     while (*(p = spyi_skip_blank(p))) {
@@ -45,7 +48,7 @@ static const char *spyi_skip_brackets(const char *p, char open, char close) {
     return NULL;
 }
 
-// Whether `word` stands in the code of `text` before `end`.
+// Returns whether `word` occurs in the code of `text` before `end`.
 static bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
     for (const char *p = spyi_skip_blank(text); p < end && *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
@@ -56,13 +59,14 @@ static bool spyi_has_word(const char *text, const char *end, const char *word, s
     return false;
 }
 
-// An interface's name: one that this text declares, or one that is spelled as they are, "IShape".
+// Returns whether a word is an interface's name: the text declares such an interface, or it is spelled as in
+// "IShape".
 static bool spyi_is_interface_name(const char *word, size_t length, const spyi_text *declared) {
     if (length > 1 && word[0] == 'I' && word[1] >= 'A' && word[1] <= 'Z') return true;
     return declared->size && spyi_has_word(declared->data, declared->data + declared->size, word, length);
 }
 
-// Whether a list of parameters, from "(" to behind ")", has an interface for a type.
+// Returns whether a parameter list, from its "(" to behind its ")", has a parameter of an interface type.
 static bool spyi_takes_interface(const char *list, const char *end, const spyi_text *declared) {
     int angles = 0;
     for (const char *p = spyi_skip_blank(list); p < end && *p; p = spyi_skip_blank(p)) {
@@ -94,7 +98,7 @@ static void spyi_find_interfaces(const char *text, spyi_text *declared) {
     }
 }
 
-// Whether a function is declared whose head begins at `head` and whose name ends at `p`, and is to be inlined.
+// Returns whether a function shall be inlined whose declaration begins at `head` and whose name ends at `p`.
 static bool spyi_is_to_inline(const char *head, const char *name, const char *p, const spyi_text *declared) {
     static const char *const attributes[] = { "Differentiable", "BackwardDifferentiable" };
     size_t length = (size_t)(p - name);
@@ -119,7 +123,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
     int depth = 0;
     if (strlen(text) != source->size || (!strstr(text, "Differentiable") && !strstr(text, "BackwardDiff")))
         return false;
-    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) head += 3; // the mark of UTF-8
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) head += 3; // the byte order mark of UTF-8
     spyi_find_interfaces(text, &declared);
     for (const char *p = spyi_skip_blank(head); *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
@@ -129,7 +133,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
             spyi_text_add_n(out, copied, (size_t)(head - copied));
             spyi_text_add(out, "%s", spyi_inline_mark);
             copied = head;
-            head = p; // once is enough
+            head = p; // one attribute for each function
             changed = true;
             continue;
         }

@@ -1,4 +1,4 @@
-// Finding and opening libslang, once a process. Order of the search: design.md, "Finding the compiler".
+// Finds and opens libslang, once in a process. Order of the search: design.md, "Finding the compiler".
 #include "compiler/internal.h"
 
 #if defined(_WIN32)
@@ -12,10 +12,11 @@
     { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
 #endif
 
-// With the thread's last error, the only mutable global of this part of the library: under the global lock.
+// The opened library: a mutable global like the worker (worker.c), and guarded by the global lock as well.
 static spyi_sl_library spyi_sl_the_library;
 
-// Open `path` and fill the table. On failure one line about it goes to `tried`, and the table is as before.
+// Opens `path` and fills the table. On failure appends one line about it to `tried` and leaves the table as
+// it was.
 static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *tried) {
     void *handle = spyi_library_open(path);
     if (!handle) {
@@ -55,7 +56,7 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
 static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text *tried) {
     static const char *const names[] = SPYI_SL_FILE_NAMES;
     size_t count = sizeof names / sizeof names[0];
-    // A path that somebody named is the one they get: no silent fallback.
+    // A path that the user gave is the only one tried: no silent fallback.
     if (path) {
         spyi_text_add(tried, "  (the device's slang_library)\n");
         return spyi_sl_open(path, library, tried);
@@ -87,13 +88,14 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
     spyi_text tried = { NULL, 0, 0 };
     spyi_fork_watch();
     spyi_global_lock();
-    if (library->fork_count != spyi_fork_count()) { // what the parent process had is not here
+    // This is a forked child, in which the parent's users and worker do not exist.
+    if (library->fork_count != spyi_fork_count()) {
         library->fork_count = spyi_fork_count();
         library->users = 0;
         spyi_sl_worker_forget();
     }
     if (library->users > 0 && path && strcmp(path, library->path) != 0) {
-        void *other = spyi_library_open(path); // a second name of the same file gives the same handle
+        void *other = spyi_library_open(path); // another name of the same file gives the same handle
         if (other) spyi_library_close(other);
         if (other != library->handle) {
             spyi_text_add(error,
@@ -131,9 +133,10 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
 
 void spyi_sl_release(void) {
     spyi_sl_library *library = &spyi_sl_the_library;
-    if (library->fork_count != spyi_fork_count()) return; // the parent process's
+    if (library->fork_count != spyi_fork_count()) return; // the users belong to the parent process
     spyi_global_lock();
-    // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new device.
+    // slang_shutdown is never called: slang.h forbids new sessions after it, and a program may create another
+    // device.
     if (library->users > 0 && --library->users == 0) spyi_sl_worker_dismiss();
     spyi_global_unlock();
 }

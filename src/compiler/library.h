@@ -1,5 +1,5 @@
-// What calls libslang: the opened library, the thread that calls it, and its messages. What takes a spyi_sl_live runs on the
-// worker's thread, within spyi_sl_run() or spyi_sl_ask().
+// The opened library, the worker thread that calls it, and its messages. A function that takes a spyi_sl_live
+// runs on the worker's thread, inside a task of spyi_sl_run() or spyi_sl_ask().
 #ifndef SPYI_COMPILER_LIBRARY_H
 #define SPYI_COMPILER_LIBRARY_H
 
@@ -10,16 +10,16 @@
 
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
-    void *handle;       // stays open until the process ends: its statics own memory
-    char *path;         // as it was opened
+    void *handle;       // open until the process ends: the library's statics own memory
+    char *path;         // path that it was opened by
     char *version;      // "2026.14.1"
-    int32_t fork_count; // of the process that opened it
-    uint32_t users;     // compilers that hold it
+    int32_t fork_count; // spyi_fork_count() of the process that opened it
+    uint32_t users;     // number of compilers that use it
     SPYI_SL_FUNCTIONS(SPYI_SL_POINTER)
 } spyi_sl_library;
 #undef SPYI_SL_POINTER
 
-// Open the library and make its worker, or count one more user. The result is the same for all.
+// Opens the library and starts its worker, or counts one more user of the library, which all devices share.
 SPYI_FN spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **library, spyi_text *error);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
@@ -28,55 +28,58 @@ SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker a
 typedef struct spyi_sl_worker spyi_sl_worker;
 typedef struct spyi_sl_live spyi_sl_live;
 
-// Under the global lock: has a worker with a global session, which is made if need be; false: it cannot be made.
+// Starts a worker unless there is one. Returns false when that fails. The caller holds the global lock.
 SPYI_FN bool spyi_sl_worker_hire(const spyi_sl_library *library);
-SPYI_FN void spyi_sl_worker_dismiss(void); // under the global lock, when no session is in use
-SPYI_FN void spyi_sl_worker_forget(void);  // in a forked child, which has not its thread
+// Ends the worker. The caller holds the global lock, and no session is in use.
+SPYI_FN void spyi_sl_worker_dismiss(void);
+SPYI_FN void spyi_sl_worker_forget(void); // for a forked child, where the parent's thread does not exist
 
-// Runs func(context) on the worker's thread and waits for it; tasks of several threads take turns. `what` begins messages:
-// "compile f". SPY_ERROR_INTERRUPTED and SPY_ERROR_TIMEOUT (see spy_device_desc), SPY_ERROR_NO_COMPILER, or SPY_ERROR_COMPILE
-// for an exception of libslang's: the task did not end, and what it was to write is as it was or half written.
-// error NULL: desc.interrupt is not asked, and a failure goes to the log.
-// Cost: about 10 us beyond the task. On the worker's thread: func(context), at once.
+// Runs func(context) on the worker's thread and waits for it; tasks of several threads take turns. `what`
+// begins the messages: "compile f". Returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT (see spy_device_desc),
+// SPY_ERROR_NO_COMPILER, or SPY_ERROR_COMPILE when libslang threw an exception. After an error the task's
+// results may be missing or incomplete. With error NULL, desc.interrupt is not asked, and a failure goes to
+// the log. On the worker's own thread func(context) runs at once. Cost: about 10 us beyond the task.
 SPYI_FN spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context),
                                void *context, spyi_text *error);
-// The same with the unit's session, see spyi_sl_live_of().
+// Like spyi_sl_run(), and passes the unit's session to `func`; for `kib` see spyi_sl_live_of().
 SPYI_FN spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
                                void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
                                void *context, spyi_text *error);
 
-// For tasks. Between these two the caller may leave: libslang must find all that it reads in memory that stays as it is. When
-// it has left, spyi_sl_end_long() does not return.
+// A task calls these two around a libslang call that may last. In between, its caller may leave, so libslang
+// must only read memory that the task owns. When the caller has left, spyi_sl_end_long() does not return.
 SPYI_FN void spyi_sl_begin_long(void);
 SPYI_FN void spyi_sl_end_long(void);
-// For functions that libslang calls. false: the caller has left, and nothing of its memory may be touched.
+// For callbacks from libslang: between these two the caller cannot leave. come_back() returns false when the
+// caller has left already; then the callback must not touch the caller's memory.
 SPYI_FN bool spyi_sl_come_back(bool *away);
 SPYI_FN void spyi_sl_go_back(bool away);
-// Runs func(context) on the thread that waits for the task, and waits for it. Elsewhere: func(context), at once.
+// Runs func(context) on the thread that waits for the task, and waits for it. Outside of a task: at once.
 SPYI_FN void spyi_sl_on_caller(void (*func)(void *context), void *context);
-SPYI_FN spyi_sl_global *spyi_sl_global_session(void); // the worker's
-// A session belongs to the worker that opened it, which alone may close it.
+SPYI_FN spyi_sl_global *spyi_sl_global_session(void); // on the worker's thread only
+// The worker counts its open sessions by these. Only the worker that opened a session may close it.
 SPYI_FN void spyi_sl_live_opened(spyi_sl_live *live);
-SPYI_FN void spyi_sl_live_ready(void); // its owner has it
+SPYI_FN void spyi_sl_live_ready(void); // the session being opened now has an owner, who closes it
 SPYI_FN void spyi_sl_live_closed(spyi_sl_live *live);
-SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // it is another worker's
-// Any thread; never waits. NULL: nothing.
+SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // whether another worker opened it
+// Closes a session, or has its worker do so later. Accepts NULL. Threads: any; never waits.
 SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 
 #define SPYI_SL_EMBEDDED_FOLDER                                                                              \
-    "slangpy-embedded" // of the library's own modules, in which no file of the disk is
+    "slangpy-embedded" // the search path of the embedded modules; no folder of the disk
 
 // >>diagnostics.c
 
-SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
-// Where the lines that diagnostics are about can be read: `content` is the text at `path`, other files are read again.
+SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // releases *blob, which may be NULL, and sets it to NULL
+// Where diagnostics find source lines: `content` is the text of the file `path`; other files are read again.
 typedef struct spyi_sl_sources {
     spyi_compiler *compiler;
     const char *path;
     const spyi_text *content;
 } spyi_sl_sources;
-// The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are
-// left out. `sources`: below each error and warning stand its line of source and a mark; NULL: they do not.
+// Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden`: the path of a
+// generated file, whose locations are left out, or NULL. `sources`: each error and warning is followed by its
+// source line and a mark at the column; NULL: no source lines.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
                                  spyi_text *out);
 

@@ -1,9 +1,10 @@
-// The names in a module, for "did you mean".
+// Finds names in a module that are similar to a wrong one, for "did you mean".
 #include "compiler/internal.h"
 
 enum { SPYI_SL_DEEPEST = 8 };
 
-// Slang adds declarations of its own: constructors, and a derivative beside each differentiable function.
+// Slang adds declarations of its own to a module: constructors, and derivatives beside each differentiable
+// function.
 bool spyi_sl_is_synthesised(const char *name) {
     static const char *const names[] = { "fwd_diff", "bwd_diff", "apply_bwd", "remat" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)

@@ -1,14 +1,15 @@
-// Derivatives of nested calls: whether all functions that a derivative would go through have one in the call's mode. libslang
-// asks that only where a result is returned, in functions of a type without generics. Backward through a function that is
-// differentiable forward only it crashes, also where the call is marked no_diff; forward through one with a backward derivative
-// only it takes 0. So the modules' text in Slang's IR (slang_ir.c) is read before code is made of them.
+// Checks that all functions that a kernel's derivative goes through have a derivative in the call's mode.
+// libslang checks this only where a result is returned, in functions whose types are not generic. It crashes
+// on a backward derivative through a function that has only a forward one, even where the call is marked
+// no_diff, and it takes 0 for a forward derivative through a function that has only a backward one. So the
+// modules' text in Slang's IR (slang_ir.c) is checked before code is made.
 #include "compiler/slang_ir.h"
 
 typedef struct spyi_ir_search {
-    const spyi_sl_nested *parts[2]; // the kernel's, the unit's
+    const spyi_sl_nested *parts[2]; // of the kernel's module and of the unit's modules
     bool backward;
     spyi_ir_map visited;
-    const char *caller, *callee; // found; names
+    const char *caller, *callee; // names of the call without a derivative; NULL: none found
 } spyi_ir_search;
 
 static const char *spyi_ir_name_of(const spyi_ir_search *s, uint64_t link) {
@@ -28,8 +29,8 @@ static void spyi_ir_visit_bodies(spyi_ir_search *s, uint64_t link, int depth) {
     }
 }
 
-// Looks at the calls in a function's body. If Slang makes the derivative of a called function out of that function's body, it looks
-// there, too.
+// Searches the calls in a function's body for one without a derivative, and also the bodies of called
+// functions from which Slang makes derivatives.
 static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth) {
     if (depth > 1000 || s->callee || spyi_ir_map_get(&s->visited, link)) return;
     spyi_ir_map_put(&s->visited, link, 0);
@@ -44,7 +45,7 @@ static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth) {
             }
             if (!c->has[s->backward]) continue;
             spyi_ir_visit_bodies(s, c->callee, depth + 1);
-            for (int q = 0; q < 2; ++q) // all that may be behind an interface's method
+            for (int q = 0; q < 2; ++q) // all implementations of an interface's method
                 for (uint32_t e = 0; e < s->parts[q]->entry_count; ++e)
                     if (s->parts[q]->entries[e].key == c->callee)
                         spyi_ir_visit_bodies(s, s->parts[q]->entries[e].function, depth + 1);
@@ -73,7 +74,7 @@ bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_mod
             if (m && !(path && strstr(path, SPYI_SL_EMBEDDED_FOLDER))) spyi_ir_read_module(unit->nested, m);
         }
     }
-    if (spyi_failed_allocations() != failed) { // part of it is no answer
+    if (spyi_failed_allocations() != failed) { // an incomplete list cannot be used
         spyi_sl_nested_free(unit->nested);
         unit->nested = NULL;
     }

@@ -1,4 +1,5 @@
-// Compile options of a unit: what is asked of every session that has it, and what cannot be had.
+// Turns a unit's compile options into Slang's options, and rejects those that the target or the library
+// lacks.
 #include "compiler/target.h"
 
 spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {

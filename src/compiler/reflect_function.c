@@ -1,4 +1,4 @@
-// Slang's functions as signatures: what a name stands for, its overloads, their parameters and results.
+// Converts Slang's functions to signatures: finds the overloads of a name, their parameters and results.
 #include "compiler/internal.h"
 
 uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
@@ -6,7 +6,7 @@ uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
     return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(function);
 }
 
-// Slang lists overloads last declared first; people count the other way.
+// Slang lists the overloads in reverse order of declaration; `index` counts in the order of declaration.
 spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index) {
     uint32_t count = spyi_sl_overload_count(unit, function);
     if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return function;
@@ -30,7 +30,7 @@ bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_functio
            !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(function, SPYI_SL_MODIFIER_STATIC);
 }
 
-// Whether the name is that of a struct's constructors: "Foo", "Foo.__init" or "Foo.$init"; then the struct.
+// Returns the struct whose constructors `name` means, as "Foo", "Foo.__init" or "Foo.$init"; else NULL.
 static spyi_sl_type *spyi_sl_constructed(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix);
@@ -57,12 +57,12 @@ spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, con
     if (!f) return NULL;
     bool set = SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f);
     if (set && SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(f) == 0) return NULL;
-    // A property is found as a function that is none.
+    // Slang finds a property as a function without a result type.
     if (!set && !SPYI_SL_FUNCTION(unit, spReflectionFunction_GetResultType)(f)) return NULL;
     return f;
 }
 
-// A parameter of the signature's text and list.
+// Appends a parameter to the signature's list and to its text.
 static void spyi_sl_add_param(spyi_signature *out, const spyi_param *p, spyi_text *text) {
     spyi_text_add(text, "%s%s%s%s %s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
                   p->out ? (p->in ? "inout " : "out ") : "", p->type->display, p->name,
@@ -76,8 +76,8 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
     memset(out, 0, sizeof *out);
-    // Open: a generic whose arguments were neither inferred nor written in the name. "GS<half,3>::f" is open
-    // only if it has parameters of its own.
+    // out->generic: the function is generic, and its arguments were neither inferred nor written in the name.
+    // "GS<half,3>::f" is generic only if f itself has generic parameters.
     spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
     const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
     bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
@@ -116,7 +116,7 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
         memset(&p, 0, sizeof p);
         if (!v) continue;
         p.type = spyi_sl_to_type(unit, live, type, out->generic);
-        // An empty pack is listed as one parameter of a type without a name: it takes no argument.
+        // Slang lists an empty parameter pack as one parameter whose type has no name. It takes no argument.
         if (p.type->kind == SPYI_TYPE_OTHER && strcmp(p.type->name, "?") == 0 && specialised) continue;
         p.name = spyi_strdup(param_name ? param_name : "");
         bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
@@ -132,7 +132,6 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_text_free(&text);
 }
 
-// Whether one of the session's modules declares the function; else it is of Slang's core module.
 bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_decl *root = lib->spReflectionFunction_asDecl(function);
@@ -145,7 +144,8 @@ bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *
     return false;
 }
 
-// Slang's own `step` and the user's are one set of overloads; where both are in it, Slang's are marked.
+// Slang's own `step` and a user's `step` are one set of overloads. If the set has both, Slang's are marked
+// built_in.
 static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *found,
                                   spyi_overloads *out) {
     bool any = false;

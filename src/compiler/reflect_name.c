@@ -1,11 +1,11 @@
-// Names of Slang's types and functions: which of them libslang can be asked for, and their parts.
+// Checks and splits names of Slang's types and functions.
 #include "compiler/internal.h"
 
-// libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also
-// takes the first of two words and drops the rest. Observed with 2026.12 and 2026.14.1.
+// libslang parses a name as an expression. It crashes on pointers, calls and unbalanced brackets, and of two
+// words it takes the first and drops the other. Observed with 2026.12 and 2026.14.1.
 bool spyi_sl_name_is_safe(const char *name) {
     int depth = 0;
-    char before = '\0'; // last character that was no space
+    char before = '\0'; // the last character that is no space
     bool space = false;
     if (!name || !((spyi_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
     if (strlen(name) > 1000) return false;
@@ -32,7 +32,7 @@ bool spyi_sl_name_is_safe(const char *name) {
             ++p;
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
-        } else if (c == '[') { // sizes only, and only inside <>: outside they are taken off before
+        } else if (c == '[') { // only an array size inside <>; spyi_unit_find_type() removes others
             if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;
@@ -48,7 +48,6 @@ bool spyi_sl_name_is_safe(const char *name) {
     return depth == 0 && before != '.' && before != ':';
 }
 
-// The last part of a qualified name: after "::" or "." outside <>.
 const char *spyi_sl_last_part(const char *name, size_t *prefix) {
     const char *last = name;
     int depth = 0;

@@ -1,4 +1,4 @@
-// Slang's types as ours and back.
+// Converts Slang's types to spyi_type and back.
 #include "compiler/internal.h"
 
 spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char *name) {
@@ -8,7 +8,8 @@ spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char
     if (!type) return NULL;
     spyi_text full = { NULL, 0, 0 };
     spyi_sl_full_name(unit, type, &full);
-    bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>"); // "Foo<float>" for Foo<let N:int>
+    // As for "Foo<float>", when it is Foo<let N : int>.
+    bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>");
     spyi_text_free(&full);
     return good ? type : NULL;
 }
@@ -38,7 +39,7 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
         spyi_sl_known *old = live->known;
         uint32_t old_capacity = live->known_capacity, capacity = old_capacity ? old_capacity * 2 : 64;
         spyi_sl_known *grown = (spyi_sl_known *)spyi_calloc(capacity, sizeof *grown);
-        if (!grown) return; // only a cache
+        if (!grown) return; // the map is only a cache
         live->known = grown;
         live->known_capacity = capacity;
         for (uint32_t i = 0; i < old_capacity; ++i)
@@ -71,7 +72,7 @@ static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl
     }
 }
 
-// libslang crashes when it is asked for the layout of an extern struct, or of a struct that has one as a field.
+// libslang crashes when it is asked for the layout of an extern struct, or of a struct with such a field.
 void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
     spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
     for (spyi_sl_int i = 0; i < count; ++i) {
@@ -81,7 +82,7 @@ void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
     }
 }
 
-static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
+static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: no spy_dtype (intptr_t, bfloat16, generic)
     switch (slang) {
     case SPYI_SL_SCALAR_BOOL: return SPY_DTYPE_BOOL;
     case SPYI_SL_SCALAR_INT8: return SPY_DTYPE_INT8;
@@ -99,8 +100,8 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
-// Whether libslang might not come back from laying out a field of that type: it holds an extern struct or another whose
-// fields we do not know, or points to a struct, which may point to ever new ones.
+// Returns whether libslang may crash or never return when it lays out a field of this type: the type contains
+// an extern struct or one with unknown fields, or points to a struct, which may point to ever new structs.
 static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
     const spyi_sl_library *lib = unit->compiler->library;
     unsigned kind = slang ? lib->spReflectionType_GetKind(slang) : 0;
@@ -120,7 +121,7 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// A struct that has no layout to be asked for: its fields are given one by one.
+// Makes the type of a struct whose layout libslang must not be asked for: it has fields, but no offsets.
 static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
@@ -146,9 +147,10 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
     const spyi_type *type = spyi_type_other(types, name);
-    if (spyi_type_is_pair(type)) return type; // Slang lays it out as a struct of no fields and no bytes
+    if (spyi_type_is_pair(type)) return type; // Slang's layout of it has no fields and no bytes
     type = NULL;
-    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
+    // Checked before libslang lays it out.
+    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
             return spyi_sl_to_opaque(unit, live, slang, name);
@@ -158,7 +160,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     if (!layout) return spyi_type_other(types, name);
     unsigned category = SPYI_SL_CATEGORY_UNIFORM, count = lib->spReflectionType_GetFieldCount(slang);
     size_t size = lib->spReflectionTypeLayout_GetSize(layout, category);
-    // Tuple and its like have a layout with fields that the type does not list.
+    // The layout of Tuple and similar types has fields that the type does not list.
     if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
         return spyi_type_other(types, name);
     spyi_field *fields = (spyi_field *)spyi_calloc(count + 1, sizeof *fields);
@@ -173,7 +175,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
         plain = plain && fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
-                fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
+                fields[i].device_offset >= end; // else members share memory or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
@@ -184,9 +186,9 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     return type ? type : spyi_type_other(types, name);
 }
 
-// The size of an array from its printed name, whose last bracket is the outermost: "float[3][2]"; 2026.12
-// prints a size that was inferred for a uint parameter as "float[int(4)]". 0: open or unsized ("T[N]",
-// "float[]"), where libslang's own function throws.
+// Returns the size of an array from its printed name, whose last bracket is the outermost: "float[3][2]".
+// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0: the size is generic
+// ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
 static int64_t spyi_sl_printed_count(const char *name) {
     const char *bracket = strrchr(name, '['), *digits;
     if (!bracket) return 0;
@@ -231,7 +233,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     spyi_sl_full_name(unit, slang, &text);
     const char *name = spyi_text_str(&text);
     unsigned kind = lib->spReflectionType_GetKind(slang);
-    // With open generics about, a type is known to be concrete when its name leads back to it.
+    // Where generic parameters may occur, a type is concrete only if looking up its name gives the same type.
     if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY &&
         spyi_sl_type_named(unit, live, name) != slang)
         kind = 0;
@@ -334,7 +336,8 @@ static void spyi_sl_ask_type(spyi_unit *unit, spyi_sl_live *live, void *context)
 const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
     const spyi_type *type = spyi_type_parse(unit->compiler->types, name);
     if (type || !name) return type;
-    // "Foo<3>[4][2]" in C's order: sizes are taken off here, because Slang reads them the other way round.
+    // Sizes are removed from the name here, as "Foo<3>[4][2]" has them in C's order and Slang reads them in
+    // the other.
     int64_t sizes[8];
     int count = 0;
     spyi_text base = { NULL, 0, 0 };

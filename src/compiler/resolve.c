@@ -1,12 +1,14 @@
-// Which overload takes arguments of given types, with which generic arguments: asked of Slang's own overload
-// checker through reflection, which says yes or no and nothing else.
+// Finds the overload that takes arguments of given types, and its generic arguments. It asks Slang's own
+// overload checker by reflection, which answers only yes or no.
 #include "compiler/internal.h"
 
-// Slang's types of all arguments; false when one is unknown there (a NULL type would be accepted by libslang).
+// Finds Slang's types of all arguments. Returns false when Slang does not know one, because libslang would
+// accept a NULL type.
 static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const spyi_type *const *types,
                                    uint32_t count, spyi_sl_type **out) {
     for (uint32_t i = 0; i < count; ++i) {
-        out[i] = spyi_sl_type_of(unit, live, types[i]); // NULL for void too, which a free T would accept
+        // NULL for void too, which libslang would accept for a generic T.
+        out[i] = spyi_sl_type_of(unit, live, types[i]);
         if (!out[i]) return false;
     }
     return true;
@@ -19,7 +21,8 @@ static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *f
     return f && !SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f) ? f : NULL;
 }
 
-// An interface-typed argument makes T = `.This`: no type that a kernel could use.
+// Returns whether a type in the signature contains ".This": an argument of an interface type makes
+// T = `.This`, which no kernel can use.
 static bool spyi_sl_mentions_this(const spyi_signature *s) {
     if (s->result->kind == SPYI_TYPE_OTHER && strstr(s->result->name, ".This")) return true;
     for (uint32_t i = 0; i < s->param_count; ++i)
@@ -28,9 +31,10 @@ static bool spyi_sl_mentions_this(const spyi_signature *s) {
     return false;
 }
 
-// libslang keeps what it is asked of a generic function of its own beyond the session, and later reads the types of that
-// session, which are gone (Slang::Val::resolve). So it is asked with types of its own only: numbers, vectors, matrices and
-// arrays of these.
+// Returns whether libslang may be asked to specialise the function. For generic functions of its core module
+// libslang keeps the answer beyond the session, and later reads types of that session, which are gone
+// (Slang::Val::resolve). So these functions are only asked with types of the core module: numbers, vectors,
+// matrices and arrays of them.
 static bool spyi_sl_may_ask(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                             const spyi_type *const *types, uint32_t count) {
     bool own = true;
@@ -62,7 +66,7 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
     if (set && (r->overload < 0 || (uint32_t)r->overload < overloads) &&
         spyi_sl_argument_types(unit, live, r->types, count, slang_types)) {
         spyi_sl_function *asked = r->overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)r->overload);
-        // Slang takes the arguments without the instance, which must be of the very type.
+        // Slang wants the arguments without the instance, whose type must be exactly the method's struct.
         uint32_t instance =
             r->overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, r->name) ? 1 : 0;
         bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, r->name));
@@ -77,7 +81,7 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
         }
         if (r->good && r->overload >= 0) r->chosen = r->overload;
         for (uint32_t i = 0; r->good && r->chosen < 0 && i < overloads;
-             ++i) { // equal specialisations are equal pointers
+             ++i) { // equal specialisations are the same pointer
             spyi_sl_function *o = spyi_sl_overload(unit, set, i);
             if (o == f || spyi_sl_specialise(unit, o, slang_types, count) == f) r->chosen = (int)i;
         }
@@ -125,9 +129,10 @@ bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *inte
     return c.conforms;
 }
 
-// >>queries: text that is compiled for its messages alone
+// >>queries: texts that are compiled only for Slang's messages
 
-// What a query module leaves behind in KiB when it compiles; a tenth of that when it does not.
+// Estimate in KiB of what a query's module leaves in its session when it compiles; one that does not leaves a
+// tenth.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
 typedef struct spyi_sl_query {
@@ -141,7 +146,7 @@ static void spyi_sl_load_query(spyi_unit *unit, spyi_sl_live *live, void *contex
     spyi_sl_blob *diagnostics = NULL;
     (void)unit;
     q->compiles = spyi_sl_load_source(live->session, q->name, q->path, q->source, &diagnostics) != NULL;
-    if (q->compiles) spyi_sl_blob_free(&diagnostics); // only warnings
+    if (q->compiles) spyi_sl_blob_free(&diagnostics); // a text that compiles has only warnings
     else spyi_sl_diagnostics(&diagnostics, q->path, NULL, q->out);
 }
 
@@ -150,7 +155,7 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     uint64_t id = spyi_hash(source->data, source->size, 0);
     spyi_text_add(&name, "spyi_%s_%016llx", what, (unsigned long long)id);
     spyi_text_add(&path, "slangpy-%s-%016llx.slang", what,
-                  (unsigned long long)id); // Slang asserts at a second use
+                  (unsigned long long)id); // Slang asserts when a path is used twice
     spyi_sl_query q;
     q.name = spyi_text_str(&name);
     q.path = spyi_text_str(&path);
@@ -163,7 +168,7 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     return q.compiles;
 }
 
-// Appends what Slang has to say against `text`, which stands below an import of the unit; nothing when it compiles.
+// Compiles `text` behind an import of the unit and appends Slang's messages; nothing when it compiles.
 static void spyi_unit_query(spyi_unit *unit, const spyi_text *text, spyi_text *out) {
     spyi_text source = { NULL, 0, 0 };
     spyi_text_add(&source, "import %s;\n%s\n", unit->name, spyi_text_str(text));
@@ -185,7 +190,7 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&text);
 }
 
-// Slang's "declaration not accessible" comes before it looks at arguments, so a call without any tells.
+// Slang reports "declaration not accessible" before it looks at arguments, so a call without any is enough.
 bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
     if (!unit->has_visibility || !spyi_sl_name_is_safe(name)) return false;
     spyi_text text = { NULL, 0, 0 }, answer = { NULL, 0, 0 };

@@ -1,8 +1,8 @@
-// Sessions: the modules that a unit loads, kept in serialized form, and a fresh session made of them before the old one grows
-// (libslang never frees a module).
+// Opens Slang sessions with a unit's modules, keeps these modules in serialized form, and replaces a session
+// by a fresh one before it grows too large (libslang never frees a module).
 #include "compiler/target.h"
 
-// The folder of a path, without its last slash; "." when it has none.
+// Appends the folder of a path, without its last slash; "." when the path has none.
 static void spyi_sl_folder(const char *path, spyi_text *out) {
     const char *end = NULL;
     for (const char *p = path; *p; ++p)
@@ -102,15 +102,16 @@ SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_
     return false;
 }
 
-// Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports
-// loaded before their importers, so what fails is tried again after the others.
+// Loads those modules of `stored` that the session does not have yet. Returns the module called `name`, or
+// NULL when one of them cannot be loaded. libslang wants imports loaded before their importers, so modules
+// that failed are tried again after the others.
 static spyi_sl_module *spyi_sl_load_stored(spyi_sl_live *live, const spyi_sl_stored *stored, size_t count,
                                            const char *name) {
     const spyi_sl_library *library = live->files.compiler->library;
     spyi_sl_session *session = live->session;
     spyi_sl_module *module = NULL;
     spyi_sl_loading *loading = live->files.loading;
-    live->files.loading = NULL; // the files may have changed since
+    live->files.loading = NULL; // files may have changed since, so none is read
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
         before = missing;
@@ -143,7 +144,7 @@ SPYI_FN void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
-// All of it, or nothing.
+// Fills `stored` with the module in serialized form. Returns false, with `stored` all zero, when that fails.
 static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     spyi_sl_blob *blob = NULL;
     if (module->v->serialize(module, &blob) < 0 || !blob) return false;
@@ -160,7 +161,7 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     return whole;
 }
 
-// The next sessions get the embedded modules that this one has compiled in serialized form.
+// Keeps the embedded modules that this session has compiled in serialized form, for the next sessions.
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
@@ -168,13 +169,13 @@ SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *ses
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
             continue;
         const char *path = module->v->getFilePath(module);
-        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // not a user's file of that name
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // else it is a user's file of the same name
             spyi_sl_serialize(module, &compiler->embedded_stored[i]);
     }
 }
 
-// Keep the modules that came with the unit, not what kernels have added since. Done at once, because a session may be lost
-// without warning. Serializing takes a twentieth of the time of loading.
+// Serializes the modules that the unit was loaded with, but no kernels. This is done right after loading,
+// because a session may be lost without warning. It takes a twentieth of the time of loading.
 SPYI_FN bool spyi_sl_store(spyi_unit *unit) {
     if (unit->stored) return true;
     spyi_sl_session *session = unit->live->session;
@@ -200,7 +201,7 @@ static bool spyi_sl_imports(const spyi_unit *unit, const char *name) {
     return false;
 }
 
-// The unit's own module, from its text or its precompiled form.
+// Loads the unit's own module from its text or its precompiled form.
 static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *session, spyi_text *content,
                                             spyi_text *messages) {
     const spyi_sl_library *library = unit->compiler->library;
@@ -224,7 +225,7 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     return module;
 }
 
-// The unit's conformances as parts of programs. On failure `messages` says which one is none.
+// Makes the components of the unit's conformances. On failure `messages` says which one is wrong.
 static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
     live->conformances =
         (spyi_sl_component **)spyi_calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
@@ -250,7 +251,6 @@ spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, 
     return module;
 }
 
-// A session with the unit's modules: from `content`, or from what is stored when that is NULL.
 SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                         spyi_text *messages) {
     uint32_t failed = spyi_failed_allocations();
@@ -266,7 +266,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
         spyi_sl_live_close(live);
         return NULL;
     }
-    // Linked modules come first, unless they import this very module.
+    // Linked modules are loaded first, except for those that import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
             live->module = content ? spyi_sl_load_content(unit, live->session, content, messages)
@@ -295,7 +295,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
         return NULL;
     }
     spyi_sl_note_externs(unit, live);
-    // Without memory a folder or a macro may be missing.
+    // After a failed allocation the session may lack an include path or a macro.
     if (!spyi_sl_conform(unit, live, messages) || spyi_failed_allocations() != failed) {
         spyi_sl_live_close(live);
         return NULL;
@@ -305,7 +305,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
     return live;
 }
 
-// What a session may keep before it is replaced; see spyi_sl_live_of.
+// Memory in KiB that queries and kernels may leave in a session before it is replaced; see spyi_sl_live_of().
 enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
 
 spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
@@ -315,7 +315,7 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
         spyi_sl_live *fresh = unit->stored ? spyi_sl_live_open(unit, NULL, NULL, &ignored) : NULL;
         spyi_text_free(&ignored);
         if (!fresh && lost) return NULL;
-        if (fresh) { // if not, the old one still works, and grows
+        if (fresh) { // without a fresh session the old one is used further, and grows
             spyi_sl_live_close(unit->live);
             unit->live = fresh;
         }

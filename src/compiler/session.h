@@ -1,4 +1,5 @@
-// Compilers, units and their live sessions: what they are, and what the files that make and load them share.
+// The structs of compilers, units and their Slang sessions, and the functions that the files that load them
+// share.
 #ifndef SPYI_COMPILER_SESSION_H
 #define SPYI_COMPILER_SESSION_H
 
@@ -6,47 +7,49 @@
 
 // >>compilers, units and sessions
 
-typedef struct spyi_sl_known { // our type of a Slang type
+typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to ours.
     spyi_sl_type *slang;
     const spyi_type *type;
 } spyi_sl_known;
 
-// A unit that is being loaded. Files are read only then: what kernels and fresh sessions need is in memory.
+// The state of a unit's loading. Only then are files read: kernels and fresh sessions are made from what is
+// in memory.
 typedef struct spyi_sl_loading {
     spyi_unit *unit;
-    spyi_text notes; // about files that were there and could not be used
+    spyi_text notes; // about files that exist and could not be used
 } spyi_sl_loading;
 
-typedef struct spyi_sl_source_files { // the file system that a session sees; `object` is first
+// The file system that a session sees. `object` must stay the first member.
+typedef struct spyi_sl_source_files {
     spyi_sl_files object;
     spyi_compiler *compiler;
     spyi_sl_session *session;
-    spyi_sl_loading *loading; // NULL: no unit is
-    bool refused;             // a file was asked for while no unit was loaded
+    spyi_sl_loading *loading; // NULL: no unit is being loaded
+    bool refused;             // libslang asked for a file while no unit was being loaded
 } spyi_sl_source_files;
 
-// A session with a unit's modules. Pointers into it die with it.
+// A Slang session with a unit's modules. libslang's pointers into it are invalid once it is closed.
 struct spyi_sl_live {
     spyi_sl_worker *worker;
-    spyi_sl_live *next; // of those that the worker is to close
+    spyi_sl_live *next; // next in the worker's list of sessions to close
     spyi_sl_source_files files;
-    bool
-        failed; // a kernel's import failed: libslang remembers it as if it had not, and links NULL the next time
+    // A kernel's import failed: the session must be replaced, as libslang would link NULL the next time.
+    bool failed;
     spyi_sl_session *session;
-    spyi_sl_module *module;    // the unit's
-    spyi_sl_layout *layout;    // of the module: where names are looked up
-    spyi_sl_component **links; // modules of the linked units, borrowed
+    spyi_sl_module *module;    // the unit's own module
+    spyi_sl_layout *layout;    // the module's layout, in which names are looked up
+    spyi_sl_component **links; // modules of the linked units, owned by the session
     uint32_t link_count;
-    spyi_sl_component **conformances; // ours
+    spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
-    size_t kept_kib;      // estimate of what queries and kernels have left in it
-    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not asked yet
+    size_t kept_kib;      // estimate of the KiB that queries and kernels have left in it
+    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not looked up yet
     uint32_t by_id_count;
-    spyi_sl_known *known; // open addressing
+    spyi_sl_known *known; // a hash table with open addressing
     uint32_t known_count, known_capacity;
 };
 
-// What a module was serialized to, so that a fresh session has it without its text.
+// One module in serialized form, from which a fresh session loads it without its text.
 typedef struct spyi_sl_stored {
     char *name, *path;
     void *data;
@@ -58,7 +61,7 @@ typedef struct spyi_code_target spyi_code_target; // target.h
 struct spyi_compiler {
     spyi_context *ctx;
     spyi_types *types;
-    const spyi_rules *rules; // the target's
+    const spyi_rules *rules; // the target's layout rules
     const spyi_code_target *target;
     char *library_path;
     char **include_paths;
@@ -66,31 +69,34 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
-    char bounds_record[24];        // a literal; "": tensors do not check their indices
-    spyi_sl_stored
-        *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    spyi_atomic told_optimization; // 1: the log has said already that spirv-opt is missing
+    char bounds_record[24];        // address as a Slang literal; "": tensors do not check their indices
+    // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
+    // 100 ms.
+    spyi_sl_stored *embedded_stored;
     const spyi_sl_library *library; // NULL until the first unit
-    spyi_atomic unit_count;         // ever made
+    spyi_atomic unit_count;         // units ever made; gives each its serial
     spy_file_hook hook;
     spyi_atomic loads;
 };
 
-typedef struct spyi_sl_watched { // a file that a unit was made of, or would have been
+// A file that a unit read or looked for. A changed stamp means that the unit has changed.
+typedef struct spyi_sl_watched {
     char *path;
-    uint64_t stamp; // before it was read; 0: it was not there
+    uint64_t stamp; // the file's stamp before it was read; 0: no such file
 } spyi_sl_watched;
 
 struct spyi_unit {
     spyi_compiler *compiler;
     uint32_t serial;        // unique in the compiler
-    spyi_atomic references; // its owner and the units that link it
+    spyi_atomic references; // count of its owner and of the units that link it
     char *name, *path;
-    char *given_name, *given_path; // as in the desc; NULL: not given
-    spyi_text given;               // text or precompiled bytes of the desc
+    char *given_name, *given_path; // copies from the desc; NULL: not given
+    spyi_text given;               // copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
-    bool trusted;        // precompiled modules need no seal
-    bool has_visibility; // its text may say what is public; then the rest is not
+    bool trusted; // precompiled modules are accepted without a seal
+    // Its text may use visibility words; then declarations without `public` are not callable.
+    bool has_visibility;
     char **conformances;
     size_t conformance_count;
     spy_compile_options options;
@@ -102,17 +108,17 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_inputs inputs;       // of spyi_unit_inputs(), once that was asked
-    spyi_atomic inputs_asked; // 1: inputs and inputs_known stay as they are
+    spyi_inputs inputs;       // answer of spyi_unit_inputs()
+    spyi_atomic inputs_asked; // 1: inputs and inputs_known are filled and no longer change
     bool inputs_known;
-    spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
+    spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, when cuda_kernels_asked
     bool cuda_kernels_asked;
-    uint64_t *derivatives; // hashes of the queries after derivatives that there are
+    uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
     uint32_t derivative_count;
-    struct spyi_sl_nested *nested; // what nested.c has read of its modules; NULL: nothing yet
-    char **imports;                // names of the modules below
-    size_t module_count;           // modules that the session had when the unit was loaded
-    spyi_sl_stored *stored;        // those: a fresh session is made of them
+    struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL: nothing yet
+    char **imports;                // names of the module_count modules
+    size_t module_count;           // number of modules in the session just after loading the unit
+    spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
     size_t stored_count;
     spyi_sl_live *live; // never NULL after a successful load
 };
@@ -122,24 +128,26 @@ struct spyi_unit {
 // >>compiler.c
 
 SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c,
-                                       spyi_text *error); // opens the library, if it is not yet
+                                       spyi_text *error); // Opens the library unless it is open.
 SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count);
 SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 
 // >>session.c
 
-// The unit's session, replaced by a fresh one when it has grown, has failed or is a lost worker's. `kib`: what the coming query
-// will leave in it. NULL: there is none.
+// Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
+// a lost worker. `kib`: KiB that the coming query will leave in it. NULL: lost, and no fresh one can be made.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
-SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // on its worker's thread
-// loadModuleFromSourceString(), which the caller of the task may leave. NULL: it does not compile.
+SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // only on its worker's thread
+// Calls loadModuleFromSourceString() so that the task's caller may leave. NULL: the text does not compile.
 SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
                                             const char *source, spyi_sl_blob **diagnostics);
-// A session with the unit's modules: from `content`, or from what is stored when that is NULL.
+// Opens a session with the unit's modules: from `content`, or with content NULL from their serialized form.
+// NULL: `messages` says why.
 SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                         spyi_text *messages);
 SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);
-// Keeps what the unit's session has loaded; of the embedded modules what the compiler has not yet.
+// The first keeps the modules of the unit's session in serialized form, the second those embedded modules
+// that the compiler does not have yet.
 SPYI_FN bool spyi_sl_store(spyi_unit *unit);
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session);
 SPYI_FN void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count);
@@ -151,35 +159,38 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 
 // >>source.c: where text comes from
 
-// The contents of `path` from the hook or the disk; the unit being loaded (NULL: none is) remembers it. false: there is none.
-// Threads: any; hooks are asked on the thread that waits for the task.
+// Reads the file `path` by the file hook or from the disk. The unit being loaded (loading NULL: none)
+// remembers the file and its stamp. Returns false when there is no such file. Threads: any; the hook is
+// called on the thread that waits for the task.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
                               spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
-// interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
-// differentiate it; false: it has no such function, and `out` stays as it is.
+// interfaces.c: writes to `out` the text with an attribute at each differentiable function that takes an
+// interface, which libslang needs to differentiate it. Returns false and leaves `out` alone without any.
 SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
-// The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
+// Finds the unit's file `path`, also in the include paths: reads it into `out` and sets unit.path to where it
+// was found.
 SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out,
                                     spyi_text *error);
-SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
-// Takes our seal off a precompiled module and checks it. false: damaged, without a seal and not `trusted`, or of another
-// Slang; `error` says which.
+SPYI_FN bool spyi_source_is_precompiled(const char *path); // whether the path ends in .slang-module
+// Checks a precompiled module and removes its seal. Returns false when it is damaged, has no seal and is not
+// `trusted`, or was written by another Slang version; `error` says which.
 SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, bool trusted,
                                 spyi_text *bytes, spyi_text *error);
 SPYI_FN void spyi_source_seal(spyi_text *bytes);
-SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all files
-// Has the unit count as unchanged, and remember the files of an attempt that failed, or NULL.
+SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all watched files
+// Takes the unit's files as unchanged from now on, and also watches those of `failed` (NULL: none), a unit
+// whose reload failed.
 SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 
 // >>options.c
 
 enum { SPYI_SL_MOST_OPTIONS = 10 };
-// Fills `out` with what every session has and what the unit asks for; gives their number.
+// Fills `out` with the options of every session and of this unit, and returns their number.
 SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
 SPYI_FN spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value);
-SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // for linkWithOptions()
-// Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
+SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // an option for linkWithOptions()
+// Checks that target and library support the unit's options. `notes` gets the options that have no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
 
 #endif // SPYI_COMPILER_SESSION_H

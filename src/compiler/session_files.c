@@ -1,12 +1,12 @@
-// The file system that a session sees: files of the disk or of the program's hook, and the library's own modules in a folder
-// of their own.
+// The file system that a Slang session sees: files of the disk or of the program's hook, and the embedded
+// modules in a folder of their own.
 #include "compiler/internal.h"
 
 static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
     static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
         if (memcmp(uuid, &ours[i], sizeof *uuid) == 0) return self;
-    return NULL; // Slang asks for private interfaces first
+    return NULL; // Slang asks for interfaces of its own first
 }
 
 static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uuid *uuid, void **out) {
@@ -14,14 +14,16 @@ static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uui
     return *out ? SPYI_SL_OK : SPYI_SL_NO_INTERFACE;
 }
 
-// The object is a part of a spyi_sl_live, which outlives its session: nothing to count.
+// addRef and release: the object is a part of a spyi_sl_live, which outlives its session, so nothing is
+// counted.
 static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
     (void)self;
     return 1;
 }
 
-// libslang reads the stored form of a module in one of two states. After an error it refuses each module that this one imports,
-// and then throws where nothing can catch it (`import typo; import slangpy_diff;`). So what it imports is loaded first.
+// Loads the embedded modules that an embedded module imports. After an error in a user's module libslang
+// refuses to load the imports of a serialized module and throws where nothing can catch it (`import typo;
+// import slangpy_diff;`). So the imports are loaded first.
 static void spyi_sl_load_embedded_imports(spyi_sl_source_files *files, const spyi_embedded *embedded) {
     spyi_compiler *c = files->compiler;
     for (const char *const *line = embedded->lines; *line; ++line) {
@@ -54,7 +56,8 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
     if (!embedded) {
         if (!loading) files->refused = true;
         found = loading && spyi_source_read(compiler, loading, path, text);
-        if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
+        // When it cannot be used, Slang asks for its source file next.
+        if (found && spyi_source_is_precompiled(path)) {
             spyi_text why = { NULL, 0, 0 };
             found = spyi_source_unseal(compiler->library, files->session, loading->unit->trusted, text, &why);
             if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
@@ -94,7 +97,7 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
     *out = NULL;
     if (!spyi_sl_come_back(&away)) return SPYI_SL_NOT_FOUND;
     if (spyi_sl_find_file(files, path, &text)) {
-        if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
+        if (text.size == 0) spyi_text_add(&text, "\n"); // Slang takes an empty blob for a missing file
         *out = files->compiler->library->slang_createBlob(text.data, text.size);
     }
     spyi_text_free(&text);

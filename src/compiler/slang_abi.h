@@ -1,7 +1,7 @@
-// libslang's binary interface as C sees it: COM objects as structs with a table of functions, descs, flat
-// functions. slang.h cannot be included (it is C++). Slots that nobody calls are there by name, so that
-// tools/check_abi can compare every slot, offset and size with the real slang.h. Source: slang.h of 2026.12;
-// 2026.14.1 has the same interface.
+// libslang's binary interface in C: COM objects as structs with a table of functions, descs, and flat
+// functions. slang.h cannot be included, because it is C++. Functions that we never call have a slot too, so
+// that tools/check_abi can compare every slot, offset and size with the real slang.h. Source: slang.h of
+// 2026.12; 2026.14.1 has the same interface.
 #ifndef SPYI_COMPILER_SLANG_ABI_H
 #define SPYI_COMPILER_SLANG_ABI_H
 
@@ -64,9 +64,9 @@ enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPAT
 enum {
     SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
-    SPYI_SL_CATEGORY_CONSTANT = 10, // specialization
+    SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,
-    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // a parameter block's
+    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // of a parameter block
 };
 enum { SPYI_SL_COLOR_NEVER = 2 };
 enum {
@@ -131,9 +131,9 @@ enum {
     SPYI_SL_MODIFIER_INOUT = 10
 };
 
-// >>reflection: pointers that die with their session, never counted
+// >>reflection: pointers without a reference count, invalid after their session is released
 
-typedef struct spyi_sl_layout spyi_sl_layout; // of a program
+typedef struct spyi_sl_layout spyi_sl_layout; // layout of a program
 typedef struct spyi_sl_type spyi_sl_type;
 typedef struct spyi_sl_type_layout spyi_sl_type_layout;
 typedef struct spyi_sl_variable spyi_sl_variable;
@@ -143,7 +143,8 @@ typedef struct spyi_sl_decl spyi_sl_decl;
 typedef struct spyi_sl_generic spyi_sl_generic;
 typedef struct spyi_sl_modifier spyi_sl_modifier;
 typedef struct spyi_sl_attribute spyi_sl_attribute;
-typedef struct spyi_sl_entry_layout spyi_sl_entry_layout; // spReflectionEntryPoint's
+// Argument of the functions spReflectionEntryPoint_...
+typedef struct spyi_sl_entry_layout spyi_sl_entry_layout;
 
 // >>objects: obj->v->function(obj, ...)
 
@@ -226,7 +227,7 @@ typedef struct spyi_sl_global_desc {
 } spyi_sl_global_desc;
 
 typedef struct spyi_sl_source_location {
-    const char *filePath; // lives as long as its session
+    const char *filePath; // valid as long as its session
     spyi_sl_int line, column;
 } spyi_sl_source_location;
 
@@ -257,12 +258,12 @@ struct spyi_sl_session_table {
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
         getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
-    // The conformance is a component too.
+    // The fourth argument receives the conformance, which is a component.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
                                                          spyi_sl_type *interface_type, spyi_sl_component **,
-                                                         spyi_sl_int id, // -1: chosen
+                                                         spyi_sl_int id, // -1: Slang chooses the id
                                                          spyi_sl_blob **diagnostics);
-    // Modules are borrowed from their session: never released.
+    // Modules belong to their session and are never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
                                             spyi_sl_blob *, spyi_sl_blob **diagnostics);
     spyi_sl_int (*getLoadedModuleCount)(spyi_sl_session *);
@@ -289,7 +290,7 @@ struct spyi_sl_session_table {
     spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob * *diagnostics);                       \
     spyi_sl_slot getEntryPointHostCallable, renameEntryPoint;                                                \
     spyi_sl_result (*linkWithOptions)(self *, spyi_sl_component **, uint32_t count, const spyi_sl_option *,  \
-                                      spyi_sl_blob * *diagnostics);                                          \
+                                      spyi_sl_blob **diagnostics);                                           \
     spyi_sl_slot getTargetCode, getTargetMetadata, getEntryPointMetadata;
 
 struct spyi_sl_component_table {

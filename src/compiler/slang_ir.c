@@ -1,13 +1,14 @@
-// The text of modules in Slang's IR, read for their functions' calls and derivatives. What is of interest there:
+// Reads from the text of modules in Slang's IR which functions call which, and which have derivatives. It
+// looks for these lines:
 //
-//     Annotation(%g, 1 : UInt, %h)             forward derivative of %g; 4, 5, 7 and 9: parts of the backward one
-//     let %h : ... = ForwardDifferentiate(%g)  it is made of the body of %g; a derivative that the user wrote is a func
-//     Annotation(%g, 7 : UInt, BackwardDiffIntermediateContextType(%g))   the same backward
-//     [export("_S1a1gp1pi_ff")], [import(...)] stand above a func, generic or key and tell which is which in all modules
+//     Annotation(%g, 1 : UInt, %h)             %h: forward derivative of %g; 4, 5, 7, 9: backward
+//     let %h : ... = ForwardDifferentiate(%g)  made from %g's body; the user's own is a func
+//     Annotation(%g, 7 : UInt, BackwardDiffIntermediateContextType(%g))   the same, backward
+//     [export("_S1a1gp1pi_ff")], [import(...)] name the func, generic or key below, in all modules alike
 //     call %g(%x, %y), call specialize(%g, Float, %1)(%x)
 //     let %f : ... = lookupWitness(%table, %key), witness_table_entry(%key,%function)
 //
-// A function that is called where derivatives are taken is annotated beside the call, with the same words.
+// A function that is called where derivatives are taken has such an annotation beside the call.
 #include "compiler/slang_ir.h"
 
 SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key) {
@@ -23,7 +24,7 @@ SPYI_FN void spyi_ir_map_free(spyi_ir_map *map) {
     memset(map, 0, sizeof *map);
 }
 
-// The key must be new. Without memory it is not kept.
+// When memory runs out, the key is not added.
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     if (map->count * 2 >= map->capacity) {
         spyi_ir_map grown;
@@ -47,9 +48,9 @@ SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     map->count++;
 }
 
-// The next element of a growing array, all zero; NULL: out of memory.
+// Appends an element, all zero, to a growing array. NULL: out of memory.
 static void *spyi_ir_next(void **items, uint32_t *count, size_t size) {
-    if ((*count & (*count - 1)) == 0) { // a power of two, or 0: full
+    if ((*count & (*count - 1)) == 0) { // the count is a power of two or 0: the array is full
         void *grown = spyi_realloc(*items, (*count ? *count * (size_t)2 : 1) * size);
         if (!grown) return NULL;
         *items = grown;
@@ -91,8 +92,10 @@ typedef struct spyi_ir_slice {
     size_t size;
 } spyi_ir_slice;
 
-typedef struct spyi_ir_local { // what an id stands for
-    spyi_ir_slice value;       // of a let that is looked through; empty: it stands for itself
+typedef struct spyi_ir_local { // what an id such as %1 means
+    // The expression that the id was set to, when spyi_ir_reduce() follows it; empty: the id stands for
+    // itself.
+    spyi_ir_slice value;
     spyi_ir_slice derivative_of;
     uint64_t link;
 } spyi_ir_local;
@@ -101,7 +104,7 @@ typedef struct spyi_ir_text {
     spyi_sl_nested *nested;
     const char *text;
     spyi_ir_local *locals;
-    spyi_ir_map by_id, annotated; // annotated: bit 0 forward, bit 1 backward
+    spyi_ir_map by_id, annotated; // annotated: the derivatives of an id, bit 0 forward, bit 1 backward
     uint32_t local_count;
 } spyi_ir_text;
 
@@ -110,8 +113,8 @@ static bool spyi_ir_begins(spyi_ir_slice s, const char *word) {
     return s.size >= n && memcmp(s.at, word, n) == 0;
 }
 
-// Takes the part before the first `end` that stands outside of brackets off the front of `s`, with that `end`. Without such an `end` the
-// part is all of `s`.
+// Removes from the front of `s` the part before the first `end` outside of brackets, and that `end`. Returns
+// the part, which is all of `s` when there is no such `end`.
 static spyi_ir_slice spyi_ir_cut(spyi_ir_slice *s, char end) {
     spyi_ir_slice part = { s->at, 0 };
     int depth = 0;
@@ -129,7 +132,7 @@ static spyi_ir_slice spyi_ir_cut(spyi_ir_slice *s, char end) {
     return part;
 }
 
-// The part inside of the brackets of "word(part)".
+// Returns the part between the brackets of "word(part)".
 static spyi_ir_slice spyi_ir_inside(spyi_ir_slice s) {
     spyi_ir_slice rest = s;
     spyi_ir_cut(&rest, '(');
@@ -146,7 +149,7 @@ static spyi_ir_local *spyi_ir_local_of(const spyi_ir_text *t, spyi_ir_slice id) 
     return index ? &t->locals[*index] : NULL;
 }
 
-// The link of the function, generic or key that an expression comes to; 0: none of them.
+// Returns the link of the function, generic or key that an expression leads to; 0: it leads to none.
 static uint64_t spyi_ir_reduce(const spyi_ir_text *t, spyi_ir_slice s, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_begins(s, "specialize(")) {
@@ -167,7 +170,7 @@ static bool spyi_ir_is_made_of(spyi_ir_slice s) {
            spyi_ir_begins(s, "BackwardDiffIntermediateContextType(");
 }
 
-// The function whose body a derivative is made of; 0: it is the user's own.
+// Returns the link of the function whose body a derivative is made from; 0: the user wrote the derivative.
 static uint64_t spyi_ir_body(const spyi_ir_text *t, spyi_ir_slice derivative, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_is_made_of(derivative)) return spyi_ir_reduce(t, spyi_ir_inside(derivative), 0);
@@ -191,7 +194,7 @@ static spyi_ir_local *spyi_ir_define(spyi_ir_text *t, spyi_ir_slice id, spyi_ir_
     return local;
 }
 
-// The next line without the spaces before it; false: that was the last.
+// Gets the next line without the spaces before it. Returns false behind the last line.
 static bool spyi_ir_line(const char **at, spyi_ir_slice *line) {
     if (!**at) return false;
     while (**at == ' ' || **at == '\t') ++*at;
@@ -203,7 +206,7 @@ static bool spyi_ir_line(const char **at, spyi_ir_slice *line) {
     return true;
 }
 
-// "let  %1 : type = value": the id and the value. false: the line is no let.
+// Splits "let  %1 : type = value" into the id and the value. Returns false when the line is no let.
 static bool spyi_ir_let(spyi_ir_slice line, spyi_ir_slice *id, spyi_ir_slice *value) {
     if (!spyi_ir_begins(line, "let ")) return false;
     const char *end = line.at + line.size, *c = line.at + 4;
@@ -219,7 +222,8 @@ static bool spyi_ir_let(spyi_ir_slice line, spyi_ir_slice *id, spyi_ir_slice *va
     return true;
 }
 
-static spyi_ir_slice spyi_ir_quoted(spyi_ir_slice line, const char *word) { // [word("...")]
+// The text in quotes behind `word`, of a line such as [export("...")].
+static spyi_ir_slice spyi_ir_quoted(spyi_ir_slice line, const char *word) {
     spyi_ir_slice text = { NULL, 0 };
     if (!spyi_ir_begins(line, word)) return text;
     text.at = line.at + strlen(word);
@@ -233,15 +237,15 @@ static spyi_ir_slice spyi_ir_id_after(spyi_ir_slice line, const char *word) {
     return id;
 }
 
-typedef struct spyi_ir_walk { // over a text's lines
+typedef struct spyi_ir_walk { // A walk over the lines of a module's text.
     const char *at;
-    spyi_ir_slice line, link, name; // link, name: of the decorations before the line
-    spyi_ir_slice outer;            // id of the func or generic at the top level that the line stands in
+    spyi_ir_slice line, link, name; // link, name: from the decorations before the line
+    spyi_ir_slice outer;            // id of the top-level func or generic around the line
     int depth;
     bool no_diff;
 } spyi_ir_walk;
 
-// Steps to the next line that is no decoration and no bracket.
+// Steps to the next line that is no decoration and no brace. Returns false at the end.
 static bool spyi_ir_step(spyi_ir_walk *w) {
     spyi_ir_slice none = { NULL, 0 };
     w->link = w->name = none;
@@ -276,7 +280,8 @@ static void spyi_ir_read_ids(spyi_ir_text *t) {
     w.at = t->text;
     while (spyi_ir_step(&w)) {
         spyi_ir_slice id, value;
-        if (w.depth == 0 && w.outer.size) { // its own line; a generic's name is that of the function in it
+        // The line of the func or generic itself; a generic is called by the name of the function in it.
+        if (w.depth == 0 && w.outer.size) {
             spyi_ir_define(t, w.outer, w.link);
         } else if (spyi_ir_let(w.line, &id, &value)) {
             bool looked_through =
@@ -310,7 +315,8 @@ static void spyi_ir_read_annotation(spyi_ir_text *t, spyi_ir_slice line) {
     if (f) f->bodies[mode] = body;
 }
 
-// "let %f : ... = ForwardDifferentiate(%g)": of a method behind an interface that is all there is.
+// Reads "let %f : ... = ForwardDifferentiate(%g)". For a method behind an interface this line is the only
+// sign of its derivative.
 static void spyi_ir_read_derivative(spyi_ir_text *t, spyi_ir_slice value) {
     bool forward = spyi_ir_begins(value, "ForwardDifferentiate(");
     if (!forward && !spyi_ir_begins(value, "BackwardDifferentiatePropagate(")) return;
@@ -325,8 +331,8 @@ static void spyi_ir_read_call(spyi_ir_text *t, const spyi_ir_walk *w) {
     if (!spyi_ir_begins(call, "call ")) return;
     call.at += 5;
     call.size -= 5;
-    spyi_ir_slice callee = { call.at,
-                             0 }; // up to the arguments' bracket; "specialize(...)" has one of its own
+    // The callee ends at the bracket of the arguments; "specialize(...)" has a bracket of its own.
+    spyi_ir_slice callee = { call.at, 0 };
     if (spyi_ir_begins(call, "%")) {
         callee = spyi_ir_cut(&call, '(');
     } else {
@@ -356,7 +362,7 @@ static void spyi_ir_name(spyi_sl_nested *nested, uint64_t link, spyi_ir_slice na
     spyi_text_free(&text);
 }
 
-// Adds what a module's text says.
+// Reads the functions, calls and witness tables of a module's text into `nested`.
 static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
     spyi_ir_text t;
     spyi_ir_walk w;
@@ -364,7 +370,7 @@ static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
     t.nested = nested;
     t.text = text;
     spyi_ir_read_ids(&t);
-    for (int pass = 0; pass < 2; ++pass) { // calls after all annotations
+    for (int pass = 0; pass < 2; ++pass) { // pass 1 reads the calls, which need all annotations
         memset(&w, 0, sizeof w);
         w.at = text;
         while (spyi_ir_step(&w)) {
@@ -400,7 +406,7 @@ static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
 SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module) {
     spyi_sl_blob *blob = NULL;
     if (module->v->disassemble(module, &blob) >= 0 && blob) {
-        spyi_text text = { NULL, 0, 0 }; // the blob need not end with a NUL
+        spyi_text text = { NULL, 0, 0 }; // the blob may lack a final NUL
         spyi_text_add_n(&text, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
         spyi_ir_read(nested, spyi_text_str(&text));
         spyi_text_free(&text);

@@ -1,16 +1,16 @@
-// Where a unit's text comes from: the file hook, the disk, the search paths. What was asked for is remembered with a
-// stamp of each file, so that a change is noticed; what precompiled modules hold is checked before Slang sees it.
+// Reads a unit's text: by the file hook, from the disk, in the include paths. Remembers each file with a
+// stamp, so that a change is noticed, and checks precompiled modules before Slang reads them.
 #include "compiler/internal.h"
 
 // >>files that a unit depends on
 
-typedef struct spyi_source_ask { // a question to a file hook
+typedef struct spyi_source_ask { // a call of the file hook, made on the thread that waits
     const spyi_compiler *compiler;
     const char *path;
     spyi_text *out;
     uint64_t stamp;
     bool opened, good;
-    size_t bad_size; // not good: the bytes that were given at NULL
+    size_t bad_size; // when not good: the size that the hook gave with data NULL
 } spyi_source_ask;
 
 static void spyi_source_ask_stamp(void *context) {
@@ -34,7 +34,7 @@ static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
     if (unit->watched_count % 16 == 0) {
         spyi_sl_watched *grown =
             (spyi_sl_watched *)spyi_realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
-        if (!grown) return; // one file less to notice
+        if (!grown) return; // without memory, changes of this file go unnoticed
         unit->watched = grown;
     }
     unit->watched[unit->watched_count].path = spyi_strdup(path);
@@ -71,14 +71,14 @@ bool spyi_unit_changed(const spyi_unit *unit) {
     return false;
 }
 
-// "a/./b/../c.slang" and "a\c.slang" become "a/c.slang": a path is compared as it is meant.
+// Appends the path in plain form, for comparing paths: "a/./b/../c.slang" and "a\c.slang" become "a/c.slang".
 static void spyi_source_plain_path(const char *path, spyi_text *out) {
     if (*path == '/' || *path == '\\') spyi_text_add(out, "/");
-    size_t root = out->size, climbs = root; // up to `climbs` there are only ".."
+    size_t root = out->size, climbs = root; // up to `climbs` the path has only ".."
     while (*path) {
         size_t n = strcspn(path, "/\\");
         bool up = n == 2 && path[0] == '.' && path[1] == '.';
-        if (up && out->size > climbs) { // takes the last part off
+        if (up && out->size > climbs) { // removes the last part
             while (out->size > root && out->data[out->size - 1] != '/') --out->size;
             if (out->size > root) --out->size;
             out->data[out->size] = '\0';
@@ -92,7 +92,7 @@ static void spyi_source_plain_path(const char *path, spyi_text *out) {
 }
 
 bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
-    if (other->has_given && !other->given_path) return false; // its path is made up
+    if (other->has_given && !other->given_path) return false; // its path is no file's
     spyi_text wanted = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     bool found = false;
     spyi_source_plain_path(other->path, &wanted);
@@ -108,8 +108,8 @@ bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
 
 // >>reading
 
-// Whether a word of Slang's that makes declarations private stands in the text. In a comment it does no harm: then one
-// look more is taken at each function.
+// Returns whether the text contains a word that makes Slang treat declarations as private. A word inside a
+// comment does no harm: each function is then checked once more than needed.
 bool spyi_source_has_visibility(const spyi_text *text) {
     static const char *const words[] = { "public", "internal", "private", "module" };
     for (size_t i = 0; text->data && i < sizeof words / sizeof words[0]; ++i)
@@ -132,7 +132,7 @@ static void spyi_source_ask_text(void *context) {
 }
 
 bool spyi_source_read(spyi_compiler *c, spyi_sl_loading *loading, const char *path, spyi_text *out) {
-    // Stamped before it is read: what is written meanwhile counts as a change.
+    // The stamp is taken before reading, so a write during reading counts as a change.
     if (loading) spyi_unit_watch(loading->unit, path, spyi_source_stamp(c, path));
     spyi_source_ask ask;
     memset(&ask, 0, sizeof ask);
@@ -178,10 +178,11 @@ spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_tex
 
 // >>precompiled modules
 
-// libslang crashes on a damaged module (in 15 of 40 tries with one byte to twenty changed) and on one that another
-// version wrote. So a file that we write ends with a seal, which Slang's own readers skip: a word and a hash of what
-// stands before it. Of a file without one (slangc's) only the frame and the version can be checked: of 160 damaged files 48
-// crashed libslang all the same, so it takes the user's word that the file is trusted.
+// libslang crashes on a damaged module (in 15 of 40 tries with one to twenty changed bytes) and on a module
+// of another Slang version. So each file that we write ends with a seal, a word and a hash of everything
+// before it; Slang's own readers skip the seal. A file without one, as slangc writes, is only checked for its
+// frame and version; of 160 such damaged files 48 still crashed libslang. It is therefore only loaded when
+// the user says that it is trusted.
 static const char spyi_source_seal_word[8] = { 'S', 'P', 'Y', 'S', 'E', 'A', 'L', '1' };
 enum { SPYI_SOURCE_SEAL_SIZE = 16, SPYI_SOURCE_FRAME_SIZE = 12 };
 

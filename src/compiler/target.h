@@ -1,48 +1,51 @@
-// Code that Slang has made, read and mended before a driver gets it: SPIR-V words in target_spirv*.c, CUDA text in
-// target_cuda*.c. Nothing else of the library reads a target's own text, or knows what Slang does for one target alone; the
-// others ask the target's table.
+// What depends on the target of the code that Slang makes: SPIR-V words (target_spirv*.c) or CUDA text
+// (target_cuda*.c). These files read such code and repair it before a driver gets it. All other files use the
+// target's table (spyi_code_target).
 #ifndef SPYI_COMPILER_TARGET_H
 #define SPYI_COMPILER_TARGET_H
 
 #include "compiler/internal.h"
 
-// >>names that Slang gives in both: those of the derivatives begin with the first. Structs with the second in their names hold
-// values that do not depend on gradients. Functions with the third give a zero.
+// >>names in Slang's code, the same for both targets
+// A backward derivative's name begins with s_bwdProp_. A struct with s_bwdCallableCtx_ in its name holds
+// values that do not depend on gradients. A function with dzero in its name makes a zero.
 #define SPYI_ADDITION_BACKWARD "s_bwdProp_"
 #define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
 #define SPYI_ADDITION_ZERO "dzero"
 
 // >>the table of a target
 
-// Where an entry point's parameters lie, asked for one after another; all zero before the first.
+// The state of a walk over an entry point's parameters, in order; all zero before the first one.
 typedef struct spyi_sl_params {
     size_t end;
-    bool moved; // an unsized array came before
+    bool moved; // an earlier parameter was an unsized array: reflection's offsets are wrong from here on
 } spyi_sl_params;
 
-// What mending could not put right.
+// The faults of Slang's code that mend() found and could not repair.
 typedef struct spyi_code_faults {
-    bool saved;     // what is saved of nested loops of different length
-    bool additions; // gradients of elements that are read at several indices
+    bool saved;     // values saved in nested loops of different length
+    bool additions; // gradients of array elements that are read at several indices
 } spyi_code_faults;
 
 struct spyi_code_target {
-    int32_t format;      // of Slang's session
-    const char *profile; // what Slang may use of the target; NULL: the target has no such names
-    // Compile options: what a session is asked for beside what all targets are, and whether a module's can be had.
+    int32_t format;      // code format of Slang's session, SPYI_SL_TARGET_*
+    const char *profile; // Slang's profile of the target; NULL: the target has none
+    // Adds the target's compile options to a session's.
     void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
     spy_status (*check_options)(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
-    // Whether spirv-opt goes over the unit's code, which mend() could then not read where it has derivatives. Within a task.
+    // Returns whether spirv-opt changes the unit's code; then mend() cannot repair its derivatives. Call it
+    // inside a task.
     bool (*optimizes)(const spyi_unit *unit);
     bool (*has_derivative)(const void *code, size_t size);
-    // Whether libslang can make code of the program; false: `messages` says why not.
+    // Returns whether libslang can make code of the program; on false `messages` says why not.
     bool (*prepare)(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_text *messages);
-    // The code as it came from Slang, with SPYI_CODE_ROOM words of space behind its end, to what a backend takes.
+    // Repairs the code as it came from Slang. Behind its end there is space for SPYI_CODE_ROOM words.
     void (*mend)(spyi_code *code, spyi_code_faults *faults);
-    // What the code uses of its shader parameters, and their bindings as backends want them.
+    // Finds out which shader parameters the code uses, and gives them the bindings that backends expect.
     bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
-    // Where variables lie: bytes of one; whether a struct's fields lie elsewhere than reflection says, and then where field
-    // number `index` does (`last`: unsized arrays come last); where an entry point's next parameter does.
+    // Where variables lie in memory. size: bytes of a variable. is_moved: whether a struct's fields have
+    // other offsets than reflection says; field: then the byte offset of field `index` (`last`: unsized
+    // arrays come last). param: byte offset of the entry point's next parameter.
     size_t (*size)(spyi_unit *unit, spyi_sl_type_layout *layout);
     bool (*is_moved)(spyi_unit *unit, spyi_sl_type_layout *layout);
     size_t (*field)(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
@@ -53,12 +56,12 @@ struct spyi_code_target {
 SPYI_FN const spyi_code_target *spyi_code_spirv(void);
 SPYI_FN const spyi_code_target *spyi_code_cuda(void);
 
-// The code may grow by so many words when it is placed.
+// The number of words by which place() may lengthen the code.
 enum { SPYI_CODE_ROOM = 8 };
 
-enum { SPYI_MOST_INDICES = 24 }; // of a value that is saved of nested loops
+enum { SPYI_MOST_INDICES = 24 }; // most indices of a value that is saved in nested loops
 
-// >>SPIR-V: the operations that the files know
+// >>SPIR-V: numbers of the operations that target_spirv*.c read
 enum {
     SPYI_OP_SOURCE = 3,
     SPYI_OP_NAME = 5,
@@ -103,7 +106,8 @@ enum {
     SPYI_OP_COPY_LOGICAL = 400
 };
 
-// Whether words are SPIR-V whose ids, all below words[3], can be kept in a table.
+// Returns whether the words begin as SPIR-V does and its bound of ids, words[3], is small enough for a table
+// of all ids.
 static inline bool spyi_spirv_is_known(const uint32_t *words, size_t count) {
     return count >= 5 && words[0] == 0x07230203u && words[3] <= count * 4;
 }
@@ -115,11 +119,11 @@ static inline bool spyi_spirv_is_chain(uint32_t op) {
 // One instruction after another:
 //     for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);)
 typedef struct spyi_spirv_at {
-    const uint32_t *words, *w; // w: the instruction
-    size_t count, at;          // at: word number of the instruction
-    size_t length;             // its words
+    const uint32_t *words, *w; // w: the first word of the instruction
+    size_t count, at;          // at: number of that word
+    size_t length;             // words of the instruction
     uint32_t op;
-    bool broken; // the code is not whole: the loop has ended early
+    bool broken; // the code is cut off or damaged: the loop ended early
 } spyi_spirv_at;
 
 // The instructions from word `begin` to word `end`.
@@ -146,7 +150,8 @@ static inline bool spyi_spirv_next(spyi_spirv_at *i) {
     return !i->broken;
 }
 
-// The operation of the instruction at word `at`, and its word number `n`; `at` 0 is no instruction.
+// The first returns the operation of the instruction at word `at`, or 0 when `at` is 0. The second returns
+// word `n` of that instruction, or 0 when it is shorter.
 static inline uint32_t spyi_spirv_op(const uint32_t *words, uint32_t at) {
     return at ? words[at] & 0xffffu : 0;
 }
@@ -156,59 +161,64 @@ static inline uint32_t spyi_spirv_word(const uint32_t *words, uint32_t at, uint3
 
 // >>target_spirv_names.c
 
-// SPIR-V's OpSource says "Slang" as number 11, which older validators and drivers do not know: 0 is "unknown".
+// Sets the source language in OpSource to 0, "unknown": older validators and drivers do not know Slang's
+// number, 11.
 SPYI_FN void spyi_code_patch_source(uint32_t *words, size_t count);
-// Takes the names of structs away, in place; the new number of words.
+// Removes the names of structs, in place. Returns the new number of words.
 SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count);
 
 // >>target_spirv_bindings.c
 
-// Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
-// The code may grow by SPYI_CODE_ROOM words.
+// Gives the bindings new numbers, in the code and in `inputs`, and records which inputs the code uses. On
+// false `messages` says why not. The code may grow by SPYI_CODE_ROOM words.
 SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
 
 // >>target_spirv_saved.c
 
-// Puts the indices right by which the code finds what it saved of nested loops for the derivative. False: they may be wrong, and
-// the code is as it was. `words` may become another block, with space for `room` words behind its end.
+// Corrects the indices by which the code finds values that it saved in nested loops for the derivative.
+// Returns false when they may be wrong and the code is left as it was. `words` may be replaced by another
+// block, with space for `room` words behind its end.
 SPYI_FN bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room);
 
 // >>target_spirv_additions.c
 
-// Whether SPIR-V has functions that Slang made as backward derivatives, with their names.
+// Returns whether the code has a function that Slang made as a backward derivative, and its name.
 SPYI_FN bool spyi_code_is_derivative(const uint32_t *words, size_t count);
 
-// Makes additions of the stores by which a derivative gathers the gradients of an array's elements. False: they may be wrong, and the
-// code is as it was. `words` may become another block, with space for `room` words behind its end. The structs have their names.
+// Turns the stores by which a derivative collects the gradients of an array's elements into additions.
+// Returns false when such gradients may be wrong and the code is left as it was. `words` may be replaced by
+// another block, with space for `room` words behind its end. The structs must still have their names.
 SPYI_FN bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room);
 
 // >>target_spirv_sparse.c
 
-// Sums of arrays of which one has one element become sums of that element. In place, as it makes SPIR-V shorter.
+// Replaces sums of two arrays, one of which is zero but for one element, by the sum of that element. Works in
+// place: the SPIR-V only becomes shorter.
 SPYI_FN void spyi_code_sparse_sums(uint32_t *words, size_t *count);
 
 // >>target_cuda_bindings.c
 
-// As spyi_code_remap(), for CUDA text: nothing has to be numbered anew there.
+// Like spyi_code_remap() for CUDA text, where there are no bindings to number.
 SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                                  spyi_text *messages);
 
 // >>target_cuda_saved.c
 
-// As spyi_code_order_saved(), for CUDA text.
+// Like spyi_code_order_saved() for CUDA text, in place.
 SPYI_FN bool spyi_code_order_saved_text(char *body);
 
 // >>target_cuda_additions.c
 
-// As spyi_code_add_elements(), for CUDA text of `size` bytes with its NUL, which begins with `prelude` bytes that are no part of it.
+// Like spyi_code_add_elements() for CUDA text of `size` bytes with its NUL. Its first `prelude` bytes are
+// Slang's prelude and are not read.
 SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
 
 // >>target_cuda_layout.c
 
-// spyi_code_target's size, is_moved, field and param.
+// These functions are the members size, is_moved, field and param of CUDA's spyi_code_target.
 SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
-// Whether a variable of that layout is an unsized array, or a struct that holds one.
+// Returns whether the layout is that of an unsized array, or of a struct that contains one.
 SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout);
 SPYI_FN size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
 SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);

@@ -1,7 +1,7 @@
-// CUDA: its row of the table of targets, and what Slang's options do there.
+// CUDA's table of functions (spyi_code_target), and the effect of compile options on CUDA code.
 #include "compiler/target.h"
 
-// >>options: NVRTC's are in the profile
+// >>options: Slang needs none for CUDA; NVRTC's are in spyi_profile
 
 static void spyi_cuda_add_options(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count) {
     (void)options, (void)out, (void)count;
@@ -21,7 +21,8 @@ static spy_status spyi_cuda_check_options(const spyi_unit *unit, spyi_text *note
 
 // >>code
 
-// libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
+// Rejects a ConstantBuffer of a plain vector: libslang crashes (2026.12, 2026.14.1) when CUDA code uses
+// components of one.
 static bool spyi_cuda_prepare_code(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
                                    spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
@@ -51,7 +52,7 @@ static bool spyi_cuda_prepare_code(spyi_unit *unit, spyi_sl_live *live, spyi_sl_
     return good;
 }
 
-// How much of the text is Slang's prelude, which it begins with.
+// Returns the size in bytes of Slang's prelude at the beginning of the text; 0 when there is none.
 static size_t spyi_code_prelude(const spyi_code *code) {
     spyi_sl_global *global = spyi_sl_global_session();
     spyi_sl_blob *prelude = NULL;
@@ -84,7 +85,7 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
                                             spyi_cuda_add_options,
                                             spyi_cuda_check_options,
                                             spyi_cuda_optimizes,
-                                            NULL, // nothing goes over the code
+                                            NULL, // has_derivative: not called, as optimizes is always false
                                             spyi_cuda_prepare_code,
                                             spyi_cuda_mend,
                                             spyi_cuda_place_code,

@@ -1,29 +1,31 @@
-// Gradients of an array's elements that are read at indices known at run time only, in CUDA text: stores that overwrite one another
-// become additions. target_spirv_additions.c tells of the fault, and of what has to hold before a store is changed.
+// Repairs, in CUDA text, the gradients of array elements that are read at indices known only at run time:
+// turns stores that overwrite one another into additions. target_spirv_additions.c describes the fault, and
+// when a store may be changed.
 //
-// An element is stored as NAME[index] = ...; or, of vectors, as *_slang_vector_get_element_ptr(&NAME, index) = ...;
+// An element is stored as NAME[index] = ...; or, of a vector, as *_slang_vector_get_element_ptr(&NAME, index)
+// = ...;
 #include "compiler/target.h"
 
 typedef struct spyi_addition_name {
-    const char *at; // in the text; NULL: a free slot
+    const char *at; // in the text; NULL: a free slot of the hash table
     uint32_t size, assigned;
-    uint32_t block, loose, stores; // as spyi_addition_id has them
-    bool zero;                     // the value that it was assigned
+    uint32_t block, loose, stores; // as in spyi_addition_id
+    bool zero;                     // it was assigned a gradient's zero
     bool context, varies;
-    const char *type; // of its declaration, to the name
+    const char *type; // where its declaration begins, with the type
 } spyi_addition_name;
 
 typedef struct spyi_addition_text {
     spyi_addition_name *names; // a hash table
     uint32_t capacity, used;   // capacity: a power of two
-    const char **adds;         // statements that have to be additions
+    const char **adds;         // statements that must become additions
     uint32_t add_count, block;
     bool failed, unclear;
 } spyi_addition_text;
 
-// A statement, or the head of a block with its "{", or a "}".
+// One statement, or a block's head with its "{", or a "}".
 typedef struct spyi_addition_statement {
-    const char *begin, *end, *equals; // equals: the "=" of an assignment; else NULL
+    const char *begin, *end, *equals; // equals: the "=" of an assignment, or NULL
     bool is_block;
 } spyi_addition_statement;
 
@@ -31,7 +33,8 @@ static bool spyi_addition_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// The next identifier or number from `c` on, to `end`; false: none.
+// Gets the next identifier or number from `c` on and moves `c` behind it. Returns false when there is none
+// before `end`.
 static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
     const char *at = *c;
     for (; at < end && !spyi_is_word(*at); at++)
@@ -55,8 +58,7 @@ static bool spyi_addition_contains(const char *token, size_t size, const char *t
     return false;
 }
 
-// Finds the entry of a name. If the name has none, it gets one when `add` is true; otherwise the result is NULL, as it is when the
-// table is full.
+// Returns the entry of a name. A new name gets one when `add` is true. NULL: no entry, or the table is full.
 static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
                                               bool add) {
     uint32_t hash = (uint32_t)spyi_hash(name, size, 0);
@@ -72,7 +74,7 @@ static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char 
     }
 }
 
-// The statement at `c`; false: the text ends.
+// Gets the statement at `c`. Returns false at the end of the text.
 static bool spyi_addition_next(const char *c, const char *end, spyi_addition_statement *s) {
     int depth = 0;
     memset(s, 0, sizeof *s);
@@ -99,7 +101,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// What a statement assigns to. `whole`: all of it. `declared`: here, with the type in front.
+// Returns the variable that a statement assigns to or declares; NULL: none. *whole: it assigns to the
+// variable itself, not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
@@ -109,7 +112,7 @@ static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spy
     if (s->is_block || !spyi_addition_token(&c, end, &token, &size) ||
         spyi_addition_begins(token, size, "return"))
         return NULL;
-    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // TYPE NAME, or NAME
+    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // "TYPE NAME" or "NAME"
         last = end;
         while (last > s->begin && spyi_is_word(last[-1])) last--;
         last_size = (size_t)(end - last);
@@ -132,7 +135,7 @@ static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spy
     return spyi_addition_find(t, token, size, false);
 }
 
-// Whether the index of an element that is stored is known at run time only.
+// Returns whether a stored element has an index that is known only at run time.
 static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
     for (const char *c = s->begin; c < s->equals; c++) {
         if (*c != '[' && *c != ',') continue;
@@ -144,7 +147,7 @@ static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
     return false;
 }
 
-// `state`: for each name, a byte: does its value depend on gradients?
+// Returns whether an expression depends on gradients. `state`: a byte for each name, 1 when its value does.
 static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, const char *end,
                                         const uint8_t *state) {
     const char *token;
@@ -156,8 +159,8 @@ static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, co
     return false;
 }
 
-// Whether what is assigned is the zero of a gradient. That of an array comes from a function, into a variable that is copied:
-// "{ 0.0f, 0.0f }" is another array.
+// Returns whether an assigned value is a gradient's zero. An array's zero is made by a function and copied
+// from a variable; "{ 0.0f, 0.0f }" is some other array.
 static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const char *end) {
     static const char *const types[] = { "make",   "Matrix", "float", "double", "half",
                                          "__half", "int",    "uint",  "bool" };
@@ -181,8 +184,9 @@ static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const 
     return zeros > 0;
 }
 
-// The variables whose addresses a call hands over, each the first name behind a "&" that begins an argument. They depend on
-// gradients from then on; without a `state`, the call is counted as an assignment to them.
+// Handles the variables that a call gets by address, each the first name behind a "&" that begins an
+// argument: marks them in `state` as depending on gradients. With `state` NULL, counts the call as an
+// assignment to each of them.
 static void spyi_addition_arguments(spyi_addition_text *t, const spyi_addition_statement *s, uint8_t *state) {
     for (const char *c = s->begin; c < s->end; c++) {
         const char *token, *at = c + 1;
@@ -195,7 +199,7 @@ static void spyi_addition_arguments(spyi_addition_text *t, const spyi_addition_s
     }
 }
 
-// The variable of a statement Array_dzero_0(&NAME); else NULL.
+// Returns the variable that a statement Array_dzero_0(&NAME) sets to zero; NULL for other statements.
 static spyi_addition_name *spyi_addition_zeroed(spyi_addition_text *t, const spyi_addition_statement *s) {
     const char *c = (const char *)memchr(s->begin, '(', (size_t)(s->end - s->begin)), *token;
     size_t size;
@@ -206,7 +210,7 @@ static spyi_addition_name *spyi_addition_zeroed(spyi_addition_text *t, const spy
     return spyi_addition_find(t, token, size, false);
 }
 
-// Counts assignments, and notes which variables are zero.
+// Counts a statement's assignments to variables, and notes which variables it sets to zero.
 static void spyi_addition_text_count(spyi_addition_text *t, const spyi_addition_statement *s) {
     bool whole;
     spyi_addition_name *name = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
@@ -225,7 +229,8 @@ static void spyi_addition_begin_zero(spyi_addition_name *name, uint32_t block) {
     name->varies = false;
 }
 
-// One statement of a derivative: whether it has to be an addition, and what depends on gradients behind it.
+// Handles one statement of a derivative: updates `state`, and lists the statement in t->adds when it must
+// become an addition.
 static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition_statement *s,
                                       uint8_t *state) {
     bool whole, adds = false, gradient;
@@ -234,7 +239,7 @@ static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition
     size_t size;
     while (c && spyi_addition_token(&c, s->end, &token, &size)) {
         spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        if (name) name->block = 0; // it is read
+        if (name) name->block = 0; // the variable is read, or may be
     }
     if (zeroed) spyi_addition_begin_zero(zeroed, t->block);
     if (!s->equals) {
@@ -269,7 +274,7 @@ static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition
     t->adds[t->add_count++] = s->begin;
 }
 
-// Adds what one state has to another. True: that is new.
+// Marks in `to` all names that `from` marks. Returns whether one of them is new.
 static bool spyi_addition_join(const spyi_addition_text *t, uint8_t *to, const uint8_t *from) {
     bool fresh = false;
     for (uint32_t i = 0; i < t->capacity; i++) {
@@ -284,8 +289,9 @@ static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *
     return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
 }
 
-// The statements from `c` to the "}" of their block. `state`: before, then behind them; `breaks`, `continues`: where control leaves
-// the loop around them, or goes on with it. Gives where the text goes on behind the "}".
+// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state`:
+// before the block, and afterwards behind it. `breaks` and `continues` collect the states where control
+// leaves the loop around the block, or goes on with it.
 static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
                                             uint8_t *state, uint8_t *breaks, uint8_t *continues,
                                             uint32_t level) {
@@ -337,7 +343,7 @@ static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c
             if (spyi_addition_next(s.end, end, &other) && other.is_block &&
                 spyi_addition_is_head(&other, "else")) {
                 bool last = !spyi_addition_contains(other.begin, (size_t)(other.end - other.begin), "if");
-                if (!last) memcpy(left, state, t->capacity); // neither of them
+                if (!last) memcpy(left, state, t->capacity); // the state when neither branch is taken
                 s.end = spyi_addition_text_block(t, other.end, end, state, breaks, continues, level - 1);
                 if (!last) spyi_addition_join(t, state, left);
             }
@@ -360,12 +366,12 @@ static const char spyi_addition_helpers[] =
 
 typedef struct spyi_addition_output {
     const char *body;
-    spyi_text text, structs; // structs: " NAME " of each that has its function
-    const char *copied;      // the body is in `text` up to here
+    spyi_text text, structs; // structs: names with an addition function, each as " NAME "
+    const char *copied;      // `text` contains the body up to here
     bool any;
 } spyi_addition_output;
 
-// Writes functions that add the structs of a type. False: one of them cannot be found.
+// Writes functions that add the structs in a type. Returns false when a struct's declaration is not found.
 static bool spyi_addition_put_structs(spyi_addition_output *o, const char *type, const char *end,
                                       uint32_t level) {
     static const char *const known[] = { "FixedArray", "Matrix", "float", "double", "half", "__half" };
@@ -408,7 +414,7 @@ static bool spyi_addition_is_add(const spyi_addition_text *t, const spyi_additio
     return false;
 }
 
-// Writes the derivative with its additions, behind the functions that they need.
+// Writes the derivative with its additions, after the functions that these call.
 static void spyi_addition_put_additions(spyi_addition_output *o, spyi_addition_text *t, const char *head,
                                         const char *from, const char *to) {
     spyi_addition_statement s;
@@ -431,7 +437,8 @@ static void spyi_addition_put_additions(spyi_addition_output *o, spyi_addition_t
     }
 }
 
-// A derivative: its head from `head` on, what is between its braces from `from` to `to`. False: something is not clear.
+// Repairs one derivative, whose head begins at `head` and whose statements lie from `from` to `to`. Returns
+// false when its gradients may be wrong and it cannot be repaired.
 static bool spyi_addition_put_function(spyi_addition_output *o, const char *head, const char *from,
                                        const char *to) {
     spyi_addition_text t;
@@ -440,14 +447,15 @@ static bool spyi_addition_put_function(spyi_addition_output *o, const char *head
     memset(&t, 0, sizeof t);
     for (t.capacity = 64; t.capacity < (size_t)(to - head) / 8; t.capacity *= 2) continue;
     t.names = (spyi_addition_name *)spyi_calloc(t.capacity, sizeof *t.names);
-    states = (uint8_t *)spyi_calloc(t.capacity, 3); // the function's, and two that a valid text never needs
+    // The function's state, and two for breaks and continues, which a valid text never uses.
+    states = (uint8_t *)spyi_calloc(t.capacity, 3);
     t.failed = !t.names || !states;
     const char *parameter = strchr(head, '(') + 1;
     for (const char *c = parameter; !t.failed && c < from; c++) {
         if (*c != ',' && *c != ')') continue;
         const char *name = c;
         while (spyi_is_word(name[-1])) name--;
-        if (name == c || spyi_addition_digit(*name)) continue; // the "," of a template
+        if (name == c || spyi_addition_digit(*name)) continue; // a "," between template arguments
         spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
         if (!n) break;
         n->context = spyi_addition_contains(parameter, (size_t)(c - parameter), SPYI_ADDITION_CONTEXT);

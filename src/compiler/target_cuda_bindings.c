@@ -1,9 +1,10 @@
-// What a kernel's CUDA text uses of the shader parameters. Slang declares all of the program's in SLANG_globalParams, used or
-// not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0; or it copies the whole.
+// Finds out which shader parameters a kernel's CUDA text uses. Slang declares all of the program's parameters
+// in SLANG_globalParams, used or not. The text reads one as globalParams_0->NAME_0 and its parts as ->NAME_0
+// or .NAME_0, or it copies the struct of all globals.
 #include "compiler/target.h"
 
-// Whether the identifier at `at` is `name`, whose first `size` characters count, as Slang spells it: with a number behind it,
-// and without doubled underscores.
+// Returns whether the identifier at `at` is Slang's spelling of the first `size` bytes of `name`: doubled
+// underscores become one, and an underscore and a number follow.
 static bool spyi_text_is(const char *at, const char *name, size_t size) {
     size_t i = 0;
     char before = 0;
@@ -18,7 +19,8 @@ static bool spyi_text_is(const char *at, const char *name, size_t size) {
     return !spyi_is_word(*at);
 }
 
-// Whether the text has `before`, a number if `counted`, `then`, and that name.
+// Returns whether the text contains `before`, `then` and Slang's spelling of `name`. When `then` is not
+// empty, a number may stand before it.
 static bool spyi_text_has(const char *body, const char *before, const char *then, const char *name,
                           size_t size) {
     for (const char *c = strstr(body, before); c; c = strstr(c + 1, before)) {
@@ -29,7 +31,8 @@ static bool spyi_text_has(const char *body, const char *before, const char *then
     return false;
 }
 
-// Whether all globals are read at once, as derivatives do, whose text then has _S5.NAME_0.
+// Returns whether the text copies the struct of all globals, as derivatives do, and then reads members as
+// _S5.NAME_0.
 static bool spyi_text_copies(const char *body) {
     static const char name[] = "globalParams_";
     for (const char *c = strstr(body, name); c; c = strstr(c + 1, name)) {
@@ -44,7 +47,7 @@ static bool spyi_text_uses(const char *body, const spyi_input *input) {
     size_t root = strcspn(input->path, ".[");
     const char *last = strrchr(input->path, '.');
     bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
-    if (input->parameter && !holder) return true; // an argument is there whether it is used or not
+    if (input->parameter && !holder) return true; // the emitter passes every argument, used or not
     if (!spyi_text_has(body, "globalParams_", "->", input->path, root) &&
         !(spyi_text_copies(body) && spyi_text_has(body, ".", "", input->path, root)))
         return false;
@@ -72,7 +75,7 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
         p->used = true;
         p->slot = (int32_t)uniform;
         for (uint32_t at = uniform;
-             at < inputs->uniform_count && !used[at];) { // with all that hold its address
+             at < inputs->uniform_count && !used[at];) { // and the uniform buffers that hold its address
             used[at] = true;
             at = inputs->uniform_place[at].holder;
         }
@@ -80,7 +83,7 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
     for (uint32_t i = 0; i < inputs->uniform_count; i++)
         if (!used[i]) inputs->uniform_size[i] = 0;
     while (inputs->uniform_count && !used[inputs->uniform_count - 1]) inputs->uniform_count--;
-    // Data that lies beside what is used travels with it, and is checked as everywhere else.
+    // Unused data in a used uniform buffer is uploaded and checked as well.
     for (uint32_t i = 0; i < inputs->count; i++) {
         spyi_input *p = &inputs->items[i];
         uint32_t uniform = bindings[i].binding;

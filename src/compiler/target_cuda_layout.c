@@ -1,6 +1,7 @@
-// Where variables lie in CUDA code. Slang's reflection says it, but for unsized arrays: T[] is Array<T> in CUDA code, an address
-// and a count, 16 bytes. Slang's reflection takes it for 8 (2026.12, 2026.14.1), and its code has unsized arrays behind all other
-// globals, so that what lies beside one is found by C's rules.
+// Computes where variables lie in CUDA code. Slang's reflection says it, except for unsized arrays: in CUDA
+// code T[] is Array<T>, an address and a count, 16 bytes, which reflection takes for 8 bytes (2026.12,
+// 2026.14.1). Slang's code also puts unsized arrays behind all other globals. So the offsets of variables
+// beside an unsized array are computed here by C's rules.
 #include "compiler/target.h"
 
 SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout) {
@@ -16,7 +17,7 @@ SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout) {
     return false;
 }
 
-// Behind `end`, which goes on behind it.
+// Returns the offset of a variable at or behind `end`, and moves `end` behind the variable.
 static size_t spyi_sl_cuda_place(spyi_unit *unit, spyi_sl_type_layout *layout, size_t *end) {
     int32_t align =
         unit->compiler->library->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
@@ -43,7 +44,7 @@ SPYI_FN size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, 
     return end;
 }
 
-// All globals together are a struct without a type.
+// The struct of all globals has no type; its unsized arrays come last.
 static size_t spyi_sl_cuda_struct_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
     const spyi_sl_library *lib = unit->compiler->library;
     bool last = lib->spReflectionTypeLayout_GetType(layout) == NULL;

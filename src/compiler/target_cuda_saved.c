@@ -1,15 +1,16 @@
-// Values of nested loops that a backward derivative needs, in CUDA text: their indices are turned round where Slang has them in
-// the wrong order. target_spirv_saved.c tells of the fault.
+// Repairs, in CUDA text, the indices of values that a backward derivative saves in nested loops: reverses
+// them where Slang has them in the wrong order. target_spirv_saved.c describes the fault.
 //
-// What is saved is stored as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 count loops; NAME has a number of its own.
+// A value is saved as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 are loop counters. Each NAME ends in a
+// number of its own.
 #include "compiler/target.h"
 
 typedef struct spyi_saved_group {
     char *from;  // "["
-    size_t size; // to behind the "]"
+    size_t size; // bytes of the index with both brackets
 } spyi_saved_group;
 
-// The indices behind a name: [..][..]. Gives their number.
+// Finds the indices at `at`, "[..][..]", and returns their number.
 static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDICES]) {
     uint32_t count = 0;
     while (*at == '[' && count < SPYI_MOST_INDICES) {
@@ -27,8 +28,8 @@ static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDIC
     return count;
 }
 
-// Where the text in front of `at` last sets the counter in a "[_pc_1]" to 0; NULL: it is no counter. Slang may put a counter into a
-// variable that it used for something else before, with the name of that.
+// Returns where the text before `at` last sets the counter of an index such as "[_pc_1]" to 0; NULL when the
+// index is no counter. Slang may reuse a variable as counter that had another purpose, with its old name.
 static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group, const char *at) {
     char begin[80];
     const char *last = NULL;
@@ -51,7 +52,8 @@ static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth)
     free(copy);
 }
 
-// Turns round all indices of what is called so, wherever the text has it. False: somewhere it has fewer.
+// Reverses the first `depth` indices behind a name, everywhere in the text; with `turn` false it only checks.
+// Returns false when the name has fewer indices somewhere.
 static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint32_t depth, bool turn) {
     spyi_saved_group groups[SPYI_MOST_INDICES];
     char text[64];
@@ -66,14 +68,14 @@ static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint
 
 bool spyi_code_order_saved_text(char *body) {
     static const char counter[] = "[_pc_";
-    spyi_text done = { NULL, 0, 0 }; // " NAME " of each
+    spyi_text done = { NULL, 0, 0 }; // names that are done, each as " NAME "
     bool clear = true;
     for (char *c = strstr(body, counter); c && clear; c = strstr(c + 1, counter)) {
         spyi_saved_group groups[SPYI_MOST_INDICES];
         uint32_t depth = 0, wrong = 0, right = 0, count;
         const char *before = NULL;
         char *name = c, mark[64];
-        char *first = c; // of the indices
+        char *first = c; // the first index
         for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
             open += (first[-1] == ']') - (first[-1] == '[');
         name = first;

@@ -1,16 +1,17 @@
-// SPIR-V: its row of the table of targets, and what Slang's options do there.
+// SPIR-V's table of functions (spyi_code_target), and the effect of compile options on SPIR-V.
 #include "compiler/target.h"
 
 // >>options
 
-// Whether spirv-opt, which is in the library slang-glslang, is at hand. Within a task.
+// Returns whether spirv-opt is available, which is in the library slang-glslang. Call it inside a task.
 static bool spyi_sl_can_optimize(void) {
     spyi_sl_global *global = spyi_sl_global_session();
     return global->v->checkPassThroughSupport(global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
 }
 
-// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
-// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+// Returns Slang's optimisation level. Slang's level 0 leaves out spirv-opt, and the driver's own compiler
+// makes up for it. The slangtorch wheel lacks spirv-opt's library (slang-glslang); at level 0 both wheels
+// give the same code. Slang's own passes run at every level.
 static int32_t spyi_sl_optimization(spy_optimization o) {
     switch (o) {
     case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
@@ -31,7 +32,8 @@ static bool spyi_spirv_optimizes(const spyi_unit *unit) {
     return unit->options.optimization > SPY_OPTIMIZATION_NONE && spyi_sl_can_optimize();
 }
 
-// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
+// Returns whether this version supports SPY_FLOAT_MODE_PRECISE: 2026.12 ignores it, 2026.14.1 decorates each
+// operation with NoContraction.
 static bool spyi_sl_knows_precise(const char *version) {
     char *end = NULL;
     unsigned long year = strtoul(version, &end, 10);
@@ -74,7 +76,7 @@ static bool spyi_spirv_has_derivative(const void *code, size_t size) {
     return spyi_code_is_derivative((const uint32_t *)code, size / sizeof(uint32_t));
 }
 
-// The structs keep their names until what reads them is done.
+// The other steps read the structs' names, so these are removed last.
 static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
     uint32_t *words = (uint32_t *)code->data;
     size_t count = code->size / sizeof *words;
@@ -94,7 +96,7 @@ static bool spyi_spirv_place(spyi_code *code, const spyi_sl_binding *bindings, s
     return good;
 }
 
-// >>layout: as reflection says
+// >>layout: for SPIR-V reflection's sizes and offsets are right
 
 static size_t spyi_spirv_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
     return SPYI_SL_FUNCTION(unit, spReflectionTypeLayout_GetSize)(layout, SPYI_SL_CATEGORY_UNIFORM);
@@ -122,7 +124,7 @@ SPYI_FN const spyi_code_target *spyi_code_spirv(void) {
                                             spyi_spirv_place,
                                             spyi_spirv_size,
                                             spyi_spirv_is_moved,
-                                            NULL, // no field is moved
+                                            NULL, // field: not called, as is_moved is always false
                                             spyi_spirv_param };
     return &table;
 }

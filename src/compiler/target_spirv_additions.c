@@ -1,31 +1,35 @@
-// Gradients of an array's elements that are read at indices known at run time only. The backward derivative of code that reads a[i]
-// and a[j] makes an array of zeros, then stores one gradient at [i] and the other at [j]. Slang (2026.12, 2026.14.1) takes two
-// indices for different elements when they are computed by different instructions. Where i equals j at run time, the second
-// store overwrites the first, and the gradient of a is wrong without a word. The same holds for vectors and matrices.
+// Repairs the gradients of array elements that are read at indices known only at run time. The backward
+// derivative of code that reads a[i] and a[j] makes an array of zeros, then stores one gradient at [i] and
+// the other at [j]. Slang (2026.12, 2026.14.1) takes two indices for different elements when different
+// instructions compute them. Where i equals j at run time, the second store overwrites the first, and the
+// gradient of a is silently wrong. The same holds for vectors and matrices.
 //
-// This file makes additions of these stores, in the code that Slang made. It changes a store only if all of this holds:
+// This file turns such stores into additions, in the code that Slang made. It changes a store only if all of
+// this holds:
 // - The function is a derivative that Slang made: its name begins with s_bwdProp_.
-// - The stored value depends on the gradients that the function is given. The function also computes values of the original
-//   function again. Those must stay plain stores, and they do not depend on gradients.
-// - In the same block the whole array was set to zero before, another element was stored since, and nothing read the array.
-// Everything else is left alone. What looks like the fault and does not hold to this is reported, and changes nothing.
+// - The stored value depends on the gradients that the function is given. The function also repeats
+//   computations of the original function; their stores must stay. Their values do not depend on gradients.
+// - In the same block the array was set to zero before, another element was stored since, and nothing read
+//   the array.
+// Other stores are not changed. Stores that look like the fault but fail a condition are reported, and the
+// code stays as it was.
 #include "compiler/target.h"
 
-enum { SPYI_ADDITION_MOST_PARTS = 64 }; // members of a struct or an array that is added
+enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements of an array, that is added
 
 typedef struct spyi_addition_id {
-    uint32_t at;   // word of the instruction that defines it; 0: none that matters here
-    uint32_t root; // of pointers: the variable or parameter that it points into; else itself
-    uint32_t
-        slot; // of variables and parameters of the function at hand that are pointers: a number from 1 on
-    uint32_t label; // of blocks of the function at hand: a number from 1 on
-    uint32_t
-        block; // of variables: the block in which it was set to zero and has only had elements stored since; 0: none
-    uint32_t loose;               // the block of the last store to an element outside of such a block
-    uint32_t stores;              // elements stored in `block`
-    bool backward, zero, context; // what its name says it is
+    uint32_t at;    // word of the instruction that defines it; 0: no instruction that matters here
+    uint32_t root;  // of a pointer: the variable or parameter that it points into; else the id itself
+    uint32_t slot;  // Of a variable or pointer parameter of the current function: its number, from 1 on.
+    uint32_t label; // of a block of the current function: its number, from 1 on
+    // Of a variable: the block that set it to zero and since then only stored elements; 0: none.
+    uint32_t block;
+    uint32_t loose;               // the block of the last store to an element that is outside of `block`
+    uint32_t stores;              // number of elements stored in `block`
+    bool backward, zero, context; // what SPYI_ADDITION_... in its name says
     bool gradient;                // the value depends on the gradients that the function is given
-    bool varies; // access chains: an index is no constant. Variables: so is one of the stores in `block`
+    // Of an access chain: an index is not constant. Of a variable: the same for a store in `block`.
+    bool varies;
 } spyi_addition_id;
 
 typedef struct spyi_addition_code {
@@ -33,9 +37,10 @@ typedef struct spyi_addition_code {
     size_t count;
     spyi_addition_id *ids;
     uint32_t bound, next_id;
-    uint8_t *
-        states; // for each block of the function at hand, a byte for each slot: does what lies there depend on gradients?
-    uint32_t slots; // bytes of a block
+    // For each block of the current function a byte for each slot: 1 when its value may depend on gradients
+    // there.
+    uint8_t *states;
+    uint32_t slots; // bytes of `states` for each block
     uint32_t *out;  // the new code
     size_t out_count, out_capacity;
     bool failed, unclear;
@@ -54,7 +59,7 @@ static uint32_t spyi_addition_word(const spyi_addition_code *c, uint32_t id, uin
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// Instructions whose second word is a type and whose third is the id of the result.
+// Returns whether an operation's second word is a type and its third the id of the result.
 static bool spyi_addition_has_result(uint32_t op) {
     return op == 1 || op == SPYI_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) || op == SPYI_OP_CALL ||
            op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_spirv_is_chain(op) ||
@@ -62,7 +67,7 @@ static bool spyi_addition_has_result(uint32_t op) {
            op == SPYI_OP_COPY_LOGICAL;
 }
 
-// Whether a value is the zero of a gradient. Those of arrays and structs come from a function.
+// Returns whether a value is a gradient's zero. The zeros of arrays and structs are results of functions.
 static bool spyi_addition_is_zero(const spyi_addition_code *c, uint32_t id, uint32_t level) {
     uint32_t op = spyi_addition_op(c, id), type = op ? spyi_addition_op(c, spyi_addition_word(c, id, 1)) : 0;
     if (op != SPYI_OP_CALL && (type == SPYI_OP_TYPE_ARRAY || type == SPYI_OP_TYPE_STRUCT)) return false;
@@ -88,19 +93,20 @@ static bool spyi_addition_is_context(const spyi_addition_code *c, uint32_t id) {
     return type < c->bound && c->ids[type].context;
 }
 
-// The slot of what a pointer points into; NULL: it is no memory of the function at hand, or never depends on gradients.
+// Returns the byte in `state` of what a pointer points into; NULL: it is not memory of the current function,
+// or never depends on gradients.
 static uint8_t *spyi_addition_slot(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
     uint32_t root = id < c->bound ? c->ids[id].root : 0;
     return c->ids[root].slot && !spyi_addition_is_context(c, root) ? state + c->ids[root].slot : NULL;
 }
 
-// Whether a value, or what a pointer points into, depends on gradients.
+// Returns whether a value, or what a pointer points into, depends on gradients.
 static bool spyi_addition_has_gradient(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
     const uint8_t *slot = spyi_addition_slot(c, id, state);
     return slot ? *slot != 0 : id < c->bound && c->ids[id].gradient;
 }
 
-// What each id is. False: the code is not as this file knows it, or has no derivative in it.
+// Fills c->ids. Returns false when the code is damaged or contains no derivative.
 static bool spyi_addition_read(spyi_addition_code *c) {
     bool any = false;
     spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
@@ -136,7 +142,8 @@ static bool spyi_addition_read(spyi_addition_code *c) {
     return any && !i.broken;
 }
 
-// One instruction of a derivative. `state`: of its block, as it is before the instruction and then behind it.
+// Updates `state`, which its block has at this instruction, and the result's `gradient`. Returns whether the
+// latter is new.
 static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8_t *state) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16, from = 3, to = length;
     bool any = false;
@@ -154,12 +161,12 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
     if (op == SPYI_OP_LOAD || op == SPYI_OP_EXTRACT) to = 4;
     if (op == SPYI_OP_SHUFFLE || op == SPYI_OP_INSERT) to = 5;
     if (op == SPYI_OP_CALL && length > 3 && w[3] < c->bound)
-        any = c->ids[w[3]].backward; // it may read a tensor's gradient
+        any = c->ids[w[3]].backward; // the called derivative may read a tensor's gradient
     for (uint32_t i = from; i < to && i < length; i++)
         any = any || spyi_addition_has_gradient(c, w[i], state);
     if (!any) return false;
     for (uint32_t i = from; op == SPYI_OP_CALL && i < length;
-         i++) { // what is handed over by pointer may come back changed
+         i++) { // the callee may change what its pointers point into
         uint8_t *slot = spyi_addition_slot(c, w[i], state);
         if (slot) *slot = 1;
     }
@@ -167,12 +174,13 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
     return c->ids[w[2]].gradient = true;
 }
 
-// Where control may go from the end of a block: adds the state to theirs. True: one of them had less.
+// At the end of a block, adds its state to those of the blocks where control may go. Returns whether one of
+// them changed.
 static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const uint8_t *state) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
     bool fresh = false;
     if (op < SPYI_OP_BRANCH || op > SPYI_OP_SWITCH) return false;
-    for (uint32_t i = 1; i < length; i++) { // a literal of a switch that looks like a label does no harm
+    for (uint32_t i = 1; i < length; i++) { // a switch's literal that equals a label's id does no harm
         uint32_t label = w[i] < c->bound ? c->ids[w[i]].label : 0;
         for (uint32_t k = 0; label && k < c->slots; k++) {
             uint8_t *there = &c->states[(size_t)(label - 1) * c->slots + k];
@@ -183,7 +191,7 @@ static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const 
     return fresh;
 }
 
-// Finds out which values of a function depend on gradients; its instructions lie from word `begin` to `end`.
+// Finds the values of a function that depend on gradients. Its instructions lie from word `begin` to `end`.
 static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, size_t end) {
     uint32_t labels = 0;
     c->slots = 1;
@@ -199,7 +207,7 @@ static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, s
     c->states = (uint8_t *)spyi_calloc((size_t)(labels + 1) * c->slots, 1);
     c->failed = c->failed || !c->states;
     uint8_t *state =
-        c->states ? c->states + (size_t)labels * c->slots : NULL; // at the function's begin: parameters
+        c->states ? c->states + (size_t)labels * c->slots : NULL; // a spare state behind those of all blocks
     for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); c->states && spyi_spirv_next(&k);) {
         if (k.op != SPYI_OP_PARAMETER || !c->ids[k.w[2]].slot) continue;
         c->states[c->ids[k.w[2]].slot] = c->ids[k.w[2]].gradient;
@@ -232,7 +240,7 @@ static void spyi_addition_put(spyi_addition_code *c, const uint32_t *words, size
     c->out_count += count;
 }
 
-// Writes the sum of two values. Gives its id; 0: values of this type cannot be added.
+// Writes instructions that add two values, and returns the sum's id; 0: values of this type cannot be added.
 static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t a, uint32_t b) {
     uint32_t op = spyi_addition_op(c, type), parts = 0, sums[3 + SPYI_ADDITION_MOST_PARTS];
     bool is_vector = op == SPYI_OP_TYPE_VECTOR &&
@@ -266,7 +274,7 @@ static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t
     return sums[2];
 }
 
-// A store to an element, as an addition.
+// Writes a store to an element as an addition to it.
 static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) {
     uint32_t type = spyi_addition_word(c, spyi_addition_word(c, store[1], 1), 3);
     uint32_t load[4] = { 4u << 16 | SPYI_OP_LOAD, type, c->next_id++, store[1] };
@@ -283,7 +291,8 @@ static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) 
     c->changed++;
 }
 
-// Writes one instruction of a derivative, as it is or as an addition. `block`: a number of its block.
+// Writes one instruction of a derivative, unchanged or as an addition. `block`: the number of its block in
+// the code.
 static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32_t block) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
     spyi_addition_id *variable = op == SPYI_OP_STORE && length > 2 ? &c->ids[c->ids[w[1]].root] : NULL;
@@ -293,7 +302,8 @@ static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32
                         : op == SPYI_OP_CALL      ? 4
                         : op == SPYI_OP_LOAD      ? 3
                                                   : length;
-        for (uint32_t i = from; i < (op == SPYI_OP_LOAD ? 4 : length); i++) // reads it, or may
+        // Reads the variable, or may do so.
+        for (uint32_t i = from; i < (op == SPYI_OP_LOAD ? 4 : length); i++)
             if (w[i] < c->bound) c->ids[c->ids[w[i]].root].block = 0;
     } else if (whole) {
         variable->block = spyi_addition_is_zero(c, w[2], SPYI_ADDITION_MOST_PARTS) ? block : 0;

@@ -1,9 +1,10 @@
-// Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
-// without gaps: buffers, then uniform buffers. Arrays take as many numbers as they have elements. Formats of typed buffers
-// that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
+// Finds which shader parameters a kernel's SPIR-V uses, and gives their bindings new numbers. Backends expect
+// descriptor set 0 with numbers without gaps: first buffers, then uniform buffers. An array takes one number
+// for each element. Formats of typed buffers that Slang leaves open are filled in. Source: SPIR-V 1.6,
+// sections 3 and 2.16.
 #include "compiler/target.h"
 
-enum { // of the SPIR-V enumerants; operations: target.h
+enum { // SPIR-V's numbers; those of operations are in target.h
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
@@ -21,18 +22,18 @@ enum { // of the SPIR-V enumerants; operations: target.h
 };
 
 typedef struct spyi_code_id {
-    uint32_t set, binding;       // UINT32_MAX: not decorated so
-    uint32_t storage;            // class, of variables; UINT32_MAX: is none
-    uint32_t type;               // of variables and pointers: what they lead to; of arrays: the element
-    uint32_t value;              // of constants
-    uint32_t number;             // new binding
-    uint32_t image;              // of image types: where in the code
-    uint32_t function, position; // of parameters
+    uint32_t set, binding; // UINT32_MAX: it has no such decoration
+    uint32_t storage;      // of a variable: its storage class; UINT32_MAX: the id is no variable
+    uint32_t type;         // of a variable or pointer: the type it points to; of an array: the element type
+    uint32_t value;        // of a constant
+    uint32_t number;       // the new binding
+    uint32_t image;        // of an image type: the word of its instruction
+    uint32_t function, position; // of a parameter: its function, and its index in that
 } spyi_code_id;
 
-// A variable is read as a whole, or one member of it.
+// One use of a uniform buffer's variable or of one of its members.
 typedef struct spyi_code_use {
-    uint32_t variable, member; // UINT32_MAX: all
+    uint32_t variable, member; // member UINT32_MAX: the use is of the variable itself
 } spyi_code_use;
 
 typedef struct spyi_code_scan {
@@ -42,12 +43,12 @@ typedef struct spyi_code_scan {
     uint32_t id_count;
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
-    uint32_t function, parameters; // the one that is being read, and its parameters so far
+    uint32_t function, parameters; // the function that is being read, and the number of its parameters so far
     bool failed;                   // out of memory
 } spyi_code_scan;
 
 static spyi_code_id *spyi_code_at(spyi_code_scan *s, uint32_t id) {
-    return &s->ids[id < s->id_count ? id : 0]; // 0 is no id
+    return &s->ids[id < s->id_count ? id : 0]; // 0 is not a valid id
 }
 
 static void spyi_code_add_use(spyi_code_scan *s, uint32_t variable, uint32_t member) {
@@ -67,7 +68,7 @@ static void spyi_code_add_use(spyi_code_scan *s, uint32_t variable, uint32_t mem
     s->uses[s->use_count++].member = member;
 }
 
-// One instruction: what it says about ids.
+// Records what one instruction says about ids.
 static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length) {
     switch (w[0] & 0xffffu) {
     case SPYI_OP_DECORATE:
@@ -119,7 +120,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
     }
 }
 
-// false: not SPIR-V as we know it, or out of memory.
+// Reads all instructions. Returns false when the code is damaged or memory ran out.
 static bool spyi_code_scan_words(spyi_code_scan *s) {
     if (!spyi_spirv_is_known(s->words, s->count)) return false;
     s->id_count = s->words[3] + 1;
@@ -131,7 +132,7 @@ static bool spyi_code_scan_words(spyi_code_scan *s) {
     return !s->failed && !i.broken;
 }
 
-// First byte of a struct's member; 0 when it is no struct.
+// Returns the byte offset of a struct's member; 0 when `type` is no struct.
 static uint32_t spyi_code_member_offset(const spyi_code_scan *s, uint32_t type, uint32_t member) {
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
         const uint32_t *w = i.w;
@@ -150,7 +151,7 @@ static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi
         if (s->uses[i].variable != variable) continue;
         if (s->uses[i].member == UINT32_MAX) return true;
         uint32_t begin = spyi_code_member_offset(s, type, s->uses[i].member), next = UINT32_MAX;
-        // A member reaches up to the next one.
+        // A member ends where the next one begins.
         for (spyi_spirv_at k = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&k);) {
             const uint32_t *w = k.w;
             if (k.op == SPYI_OP_FUNCTION) break;
@@ -163,7 +164,7 @@ static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi
     return false;
 }
 
-// The variable of a binding in the code; 0: the code does not use it.
+// Returns the variable that the code has for a binding; 0: the code does not use it.
 static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b, uint32_t storage) {
     for (uint32_t id = 1; id < s->id_count && b->set != UINT32_MAX; ++id)
         if (s->ids[id].storage == storage && s->ids[id].set == b->set && s->ids[id].binding == b->binding)
@@ -173,20 +174,20 @@ static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b
 
 // >>typed buffers
 
-// Where the code has the image type of a variable, or of an array's elements; NULL: it is none.
+// Returns the instruction of the image type of a variable or of an array's elements; NULL: it has none.
 static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
     const spyi_code_id *type = spyi_code_at(s, spyi_code_at(s, variable)->type);
     if (type->image == UINT32_MAX) type = spyi_code_at(s, type->type);
     return type->image == UINT32_MAX ? NULL : s->words + type->image;
 }
 
-// Operands of OpTypeImage.
+// Word numbers in OpTypeImage, and the value of SAMPLED for a storage image.
 enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
 
-// SPIR-V's image format for texels of that type; 0: it has none.
+// Returns SPIR-V's image format for texels of a type; 0: there is none.
 static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
-        uint8_t scalar, formats[3]; // of one, two and four
+        uint8_t scalar, formats[3]; // for one, two and four columns
     } list[] = {
         { SPY_DTYPE_FLOAT32, { 3, 6, 1 } },  { SPY_DTYPE_FLOAT16, { 9, 7, 2 } },
         { SPY_DTYPE_INT32, { 24, 25, 21 } }, { SPY_DTYPE_UINT32, { 33, 35, 30 } },
@@ -207,15 +208,16 @@ static void spyi_code_add_capability(spyi_code_scan *s, uint32_t capability) {
     s->count += 2;
 }
 
-// Slang leaves the format of RWBuffer<float> and its vectors open, which not every device can read. All of them share one
-// type in the code, so it gets a format when they have the same one.
+// Sets the format of an image type that Slang left open, as for RWBuffer<float> and its vectors: not every
+// device can read such a buffer without a format. All these buffers share one type in the code, so it only
+// gets a format if all of them have the same.
 static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
                                  const spyi_sl_binding *bindings, uint32_t *image, uint32_t format) {
     for (uint32_t i = 0; i < inputs->count; ++i) {
         uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
         if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
     }
-    for (uint32_t id = 1; id < s->id_count; ++id) { // two equal types are not allowed
+    for (uint32_t id = 1; id < s->id_count; ++id) { // SPIR-V forbids two equal types
         const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
         if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
             return;
@@ -223,7 +225,7 @@ static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
     image[SPYI_IMAGE_FORMAT] = format;
 }
 
-// Once formats were filled in, the code may need other capabilities.
+// Corrects the code's capabilities after formats were filled in.
 static void spyi_code_format_capabilities(spyi_code_scan *s) {
     bool open = false, extended = false;
     for (uint32_t id = 1; id < s->id_count; ++id) {
@@ -235,11 +237,11 @@ static void spyi_code_format_capabilities(spyi_code_scan *s) {
     for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
         if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
             s->words[i + 1] == SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT)
-            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed
+            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed; SHADER is declared anyway
     if (extended) spyi_code_add_capability(s, SPYI_CAPABILITY_EXTENDED_FORMATS);
 }
 
-// false: a format that is not the memory's.
+// Fills in open formats. Returns false when a format differs from that of the buffer's elements.
 static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
                               spyi_text *messages) {
     bool filled = false;
@@ -261,7 +263,8 @@ static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, cons
     return true;
 }
 
-// Atomic operations are for single integers: others are no valid code, or need features of images that are not enabled.
+// Rejects atomic operations on texels other than single 32-bit integers: they are invalid, or need image
+// features that are not enabled.
 static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs,
                                     const spyi_sl_binding *bindings, spyi_text *messages) {
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
@@ -283,7 +286,7 @@ static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs
     return true;
 }
 
-// One more parameter, with its first binding's new number.
+// Appends a buffer or array of buffers to inputs->parameters, with its first binding's new number.
 static void spyi_code_add_parameter(spyi_code_scan *s, spyi_inputs *inputs, uint32_t number, uint32_t id,
                                     const spyi_sl_binding *b) {
     const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
@@ -306,7 +309,8 @@ static const spyi_parameter *spyi_code_parameter(const spyi_inputs *inputs, uint
     return p < end ? p : NULL;
 }
 
-// Whether a parameter is a constant wherever its function is called: accessors of buffers get their indices so.
+// Returns whether an id is a constant, or a parameter that is constant in all calls of its function: the
+// functions that access buffers get indices this way.
 static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
     const spyi_code_id *p = spyi_code_at(s, id);
     if (p->value != UINT32_MAX || p->function == UINT32_MAX || depth == 0) return p->value != UINT32_MAX;
@@ -318,7 +322,8 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
     return true;
 }
 
-// Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
+// Adds the capabilities for arrays of buffers that are indexed by something other than a constant; Slang does
+// not declare them.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
     bool kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { false };
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
@@ -334,7 +339,8 @@ static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
 
 // >>numbers
 
-// A byte-address buffer is a variable for each width that it is read in, all of one binding.
+// Gives a new number to all variables of a binding: a byte-address buffer has one variable for each width
+// that it is read in.
 static void spyi_code_set_number(spyi_code_scan *s, uint32_t first, uint32_t number) {
     const spyi_code_id was = s->ids[first];
     for (uint32_t id = first; id < s->id_count; ++id)
@@ -347,12 +353,12 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
     for (int parameter = 1; parameter >= 0; --parameter) {
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
-            bool own = p->parameter && !strpbrk(p->path, ".["); // not a part of a parameter
+            bool own = p->parameter && !strpbrk(p->path, ".["); // not a member or element of a parameter
             if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
             uint32_t id = spyi_code_find(s, &bindings[i],
                                          bindings[i].texel ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
             p->used = id != 0;
-            if (!id && !own) continue; // the emitter counts its own, whether they are used or not
+            if (!id && !own) continue; // the emitter counts the kernel's own buffers, used or not
             p->slot = (int32_t)inputs->binding_count++;
             if (bindings[i].count && inputs->parameter_count < SPYI_MOST_PARAMETERS)
                 spyi_code_add_parameter(s, inputs, (uint32_t)p->slot, id, &bindings[i]);
@@ -374,7 +380,7 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
     }
 }
 
-// What the code uses and nobody can give.
+// Rejects code that uses unsupported shader parameters, or push constants of the module's own.
 static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
                             const spyi_sl_binding *bindings, spyi_text *messages) {
     uint32_t pushed = 0;

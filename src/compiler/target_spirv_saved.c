@@ -1,24 +1,26 @@
-// Values of nested loops that a backward derivative needs. Slang (2026.12, 2026.14.1; shader-slang/slang#13000) saves each in an
-// array with one dimension for each loop, and indexes the dimensions in the opposite order to that of their sizes: the value of
-// iteration `i` of an inner loop of 8 and iteration `o` of an outer loop of 2 lies at [i][o] of float[2][8]. With loops of
-// different length elements of the array overlap or lie behind its end, and gradients are wrong without a word.
+// Repairs the indices of values that a backward derivative saves in nested loops. Slang (2026.12, 2026.14.1;
+// shader-slang/slang#13000) saves each value in an array with one dimension for each loop, and indexes the
+// dimensions in the opposite order to that of their sizes: the value of iteration `i` of an inner loop of 8
+// and iteration `o` of an outer loop of 2 lies at [i][o] of float[2][8]. With loops of different length the
+// elements overlap or lie behind the array's end, and gradients are silently wrong.
 //
-// This file turns the indices round, in the code that Slang made. It does so only where the code itself shows that the indices
-// are in the wrong order: the counter of an inner loop is set to 0 behind that of the loop around it. A Slang without the fault
-// is therefore left alone. What this file cannot read it reports, and changes nothing.
+// This file reverses the indices, in the code that Slang made, and only where the code itself shows that
+// their order is wrong: the counter of an inner loop is set to 0 behind that of the loop around it. So the
+// code of a Slang without the fault is not changed. Code that this file cannot interpret is reported, and not
+// changed.
 #include "compiler/target.h"
 
 // The counters of loops whose values are saved are variables called _pc.
 enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
-    uint32_t at;     // word of the instruction that defines it, of the operations that are listed; 0: none
-    uint32_t stored; // word of the last store to it, of those in front of the instruction at hand
-    uint32_t
-        depth;    // of array types: how many of their dimensions are loops, if these differ in length; else 0
-    bool counter; // called _pc
-    bool zeroed;  // what that store stores is 0
-    bool partial; // a pointer to a part of a saved array that holds several values
+    uint32_t at; // word of the instruction that defines it, for the operations in spyi_saved_read(); else 0
+    uint32_t stored; // of a variable: word of the last store to it before the current instruction
+    // Of an array type: number of its dimensions that are loops, if their lengths differ; else 0.
+    uint32_t depth;
+    bool counter; // its name is _pc
+    bool zeroed;  // that store sets it to 0
+    bool partial; // it points to a part of a saved array with several values
 } spyi_saved_id;
 
 typedef struct spyi_saved_code {
@@ -32,15 +34,15 @@ static uint32_t spyi_saved_op(const spyi_saved_code *c, uint32_t id) {
     return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
 
-// Word `n` of the instruction that defines `id`.
+// Returns word `n` of the instruction that defines `id`.
 static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t n) {
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// An access chain may start at the result of another one. This is such a row of chains as a single one: the variable at its start, and
-// the indices of all of them.
+// A sequence of access chains, each starting at the result of the one before, as a single one: the variable
+// at its start and all indices.
 typedef struct spyi_saved_chain {
-    uint32_t root, count, own; // `own`: the first index that is of the last instruction
+    uint32_t root, count, own; // own: number of the first index of the last instruction
     uint32_t indices[SPYI_MOST_INDICES];
 } spyi_saved_chain;
 
@@ -60,7 +62,7 @@ static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t l
     return true;
 }
 
-// The type of what lies at index `index` of `type`; 0: not known.
+// Returns the type of the part of `type` at `index`; 0: not known.
 static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_t index) {
     uint32_t op = spyi_saved_op(c, type);
     if (op == SPYI_OP_TYPE_STRUCT)
@@ -70,7 +72,7 @@ static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_
     return op >= SPYI_OP_TYPE_VECTOR && op < SPYI_OP_TYPE_STRUCT ? spyi_saved_word(c, type, 2) : 0;
 }
 
-// Where the counter of a loop begins: the word that sets it first. 0: not known.
+// Returns the word of the instruction that first sets a loop's counter; 0: not known.
 static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
     uint32_t op = spyi_saved_op(c, index);
     if (op == SPYI_OP_PHI) return c->ids[index].at;
@@ -80,11 +82,11 @@ static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
 }
 
 typedef struct spyi_saved_found {
-    uint32_t wrong, right; // pairs of indices that stand in that order
-    bool unclear;          // something is done with a saved array that this file does not know
+    uint32_t wrong, right; // number of pairs of indices in the wrong and in the right order
+    bool unclear;          // the code uses a saved array in a way that this file does not know
 } spyi_saved_found;
 
-// The type that the chain starts in; 0: not known.
+// Returns the type of the variable at a chain's start; 0: not known.
 static uint32_t spyi_saved_root_type(const spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t pointer = spyi_saved_op(c, chain->root) ? spyi_saved_word(c, chain->root, 1) : 0;
     return spyi_saved_op(c, pointer) == SPYI_OP_TYPE_POINTER ? spyi_saved_word(c, pointer, 3) : 0;
@@ -95,21 +97,21 @@ static bool spyi_saved_is_counter(const spyi_saved_code *c, uint32_t index) {
     return variable < c->bound && c->ids[variable].counter;
 }
 
-// Slang may put a counter into a variable that it used for something else before, with the name of that. It is set to 0 in front of
-// the loop.
+// Returns whether an index may be a loop counter. Slang may reuse a variable as counter that had another
+// purpose, with its old name; it is set to 0 before the loop.
 static bool spyi_saved_may_count(const spyi_saved_code *c, uint32_t index) {
     uint32_t variable = spyi_saved_op(c, index) == SPYI_OP_LOAD ? spyi_saved_word(c, index, 3) : 0;
     return variable < c->bound && (c->ids[variable].counter || c->ids[variable].zeroed);
 }
 
-// A store, in the order of the code.
+// Notes a store; called in the order of the code.
 static void spyi_saved_note_store(spyi_saved_code *c, const uint32_t *w) {
     if ((w[0] & 0xffffu) != SPYI_OP_STORE || w[0] >> 16 < 3 || w[1] >= c->bound || w[2] >= c->bound) return;
     c->ids[w[1]].stored = (uint32_t)(w - c->words);
     c->ids[w[1]].zeroed = spyi_saved_op(c, w[2]) == SPYI_OP_CONSTANT && spyi_saved_word(c, w[2], 3) == 0;
 }
 
-// Notes each array type that the chain indexes by two counters or more.
+// Notes, for each array type that the chain indexes by two or more counters, how many.
 static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t type = spyi_saved_root_type(c, chain), depth;
     for (uint32_t at = 0; type && at < chain->count; at += depth) {
@@ -132,7 +134,8 @@ static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) 
     }
 }
 
-// Turns round the indices of each saved array in the chain. True: one of these arrays ends in the chain's last instruction.
+// Reverses the indices of each saved array in the chain, and counts pairs in the wrong and in the right
+// order. Returns whether the chain's last instruction completes such an array's indices.
 static bool spyi_saved_turn(spyi_saved_code *c, uint32_t id, spyi_saved_chain *chain,
                             spyi_saved_found *found) {
     bool turned = false;
@@ -165,15 +168,16 @@ static bool spyi_saved_turn(spyi_saved_code *c, uint32_t id, spyi_saved_chain *c
     return turned;
 }
 
-// An instruction that uses the pointers of its words `from` to `to` otherwise than for a further access chain.
+// Handles an instruction that uses the pointers in its words `from` to `to` otherwise than in an access
+// chain.
 static void spyi_saved_use(const spyi_saved_code *c, const uint32_t *words, uint32_t from, uint32_t to,
                            spyi_saved_found *found) {
     for (uint32_t i = from; i < to && i < words[0] >> 16; i++)
         if (words[i] < c->bound && c->ids[words[i]].partial) found->unclear = true;
 }
 
-// Writes one instruction to `out`, with its indices turned round where they have to be, and adds what it says about the order to
-// `found`. Returns the number of words that were written. With `out` NULL it only counts them.
+// Writes one instruction to `out`, with its indices reversed if they belong to a saved array, and counts
+// index pairs in `found`. Returns the number of words written. With `out` NULL it only counts them.
 static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_saved_found *found,
                                  uint32_t *out) {
     uint32_t op = from[0] & 0xffffu, length = from[0] >> 16;
@@ -198,7 +202,8 @@ static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_
     return length;
 }
 
-// Where each id is defined, and each variable first stored to. False: not SPIR-V as this file knows it, or without counters.
+// Fills in where each id is defined, and which ids are counters. Returns false when the code is damaged or
+// has no counters.
 static bool spyi_saved_read(spyi_saved_code *c) {
     bool any = false;
     spyi_spirv_at i = spyi_spirv_first(c->words, c->count);

@@ -1,25 +1,26 @@
-// Sums of arrays of which one has one element. Slang's derivative of an array's element is a whole array that is zero elsewhere,
-// and it adds whole arrays:
+// Simplifies sums of arrays of which one has a single element that is not zero. Slang's derivative of an
+// array's element is an array that is zero elsewhere, and Slang adds the arrays:
 //
 //     hot = zeros; hot[i] = d; sum = Array.dadd(sum, hot);
 //
-// In a loop over an array of 256 floats these are 65,536 additions. Here that becomes, in the SPIR-V that Slang has made,
+// In a loop over an array of 256 floats these are 65,536 additions. In the SPIR-V that Slang made, this file
+// replaces them by
 //
 //     sum[i] = sum[i] + d;
 //
-// where all of it stands in one block and nothing else uses its parts; what looks otherwise stays as it is. It makes
-// backward calls with loops over arrays several times faster, and does not change how long they compile (docs/measurements.md,
-// "Sums of sparse arrays"). (An element that is -0 stays so, where adding 0 made it 0.)
+// where all instructions stand in one block and nothing else uses their results; other code is not changed.
+// Backward calls with loops over arrays become several times faster, and take as long to compile as before
+// (docs/measurements.md, "Sums of sparse arrays"). An element that is -0 stays -0, where adding 0 made it 0.
 #include "compiler/target.h"
 
-// The storage class of variables in functions, and how many arrays may lie in each other.
+// The storage class of variables in functions, and the deepest nesting of arrays.
 enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
-    uint32_t at;     // word of its definition; 0: none
-    uint32_t uses;   // words in functions that equal it, but for the definition
-    bool zeros, sum; // a function: Slang's own dzero or dadd of an array type
-    bool escapes;    // used otherwise than to load or store all of it
+    uint32_t at;     // word of its definition; 0: no definition
+    uint32_t uses;   // number of words in functions that equal the id, without its definition
+    bool zeros, sum; // of a function: it is Slang's dzero or dadd of an array type
+    bool escapes;    // of a variable: used otherwise than to load or store all of it
 } spyi_sparse_id;
 
 typedef struct spyi_sparse_code {
@@ -27,16 +28,16 @@ typedef struct spyi_sparse_code {
     size_t count;
     spyi_sparse_id *ids;
     uint32_t bound;
-    uint32_t *starts; // words where the instructions in functions begin
+    uint32_t *starts; // first word of each instruction in functions
     uint32_t instructions;
-    uint8_t *edits; // of each instruction: 1: left out, 2: a sum to be replaced
+    uint8_t *edits; // for each instruction 1: removed, 2: the call of a sum, replaced; 0: unchanged
 } spyi_sparse_code;
 
-// An element that is added: sum[indices] += value.
+// One addition of an element: sum[indices] += value.
 typedef struct spyi_sparse_sum {
     uint32_t variable, pointer_type, depth, value;
     uint32_t indices[SPYI_SPARSE_DEPTH];
-    uint32_t scratch[3]; // ids that are free then
+    uint32_t scratch[3]; // ids of removed instructions, used by the new ones
 } spyi_sparse_sum;
 
 static const uint32_t *spyi_sparse_at(const spyi_sparse_code *c, uint32_t instruction) {
@@ -47,7 +48,7 @@ static uint32_t spyi_sparse_op(const spyi_sparse_code *c, uint32_t instruction) 
     return *spyi_sparse_at(c, instruction) & 0xffffu;
 }
 
-// The operation that defines `id`; 0: none.
+// Returns the operation that defines `id`; 0: unknown.
 static uint32_t spyi_sparse_defined(const spyi_sparse_code *c, uint32_t id) {
     return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
@@ -56,7 +57,8 @@ static uint32_t spyi_sparse_word(const spyi_sparse_code *c, uint32_t id, uint32_
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// Whether `id` is a load of a whole variable that only one instruction uses; gives the variable.
+// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable: that
+// variable.
 static bool spyi_sparse_loaded(const spyi_sparse_code *c, uint32_t id, uint32_t *variable) {
     if (spyi_sparse_defined(c, id) != SPYI_OP_LOAD || c->ids[id].uses != 1) return false;
     *variable = spyi_sparse_word(c, id, 3);
@@ -73,8 +75,8 @@ static bool spyi_sparse_is_chain(uint32_t op, const uint32_t *w) {
     return spyi_spirv_is_chain(op) && w[0] >> 16 == 5;
 }
 
-// Whether `id` is an array with one element, made in this block before instruction `end`; adds the element's index to `sum`, and
-// notes the instructions that make the array.
+// Returns whether `id` is an array with one element, made in this block before instruction `end`. Then
+// appends the element's index to `sum`, and the instructions that make the array to `gone`.
 static bool spyi_sparse_is_hot(const spyi_sparse_code *c, uint32_t id, uint32_t end, spyi_sparse_sum *sum,
                                uint32_t *gone, uint32_t *gone_count) {
     uint32_t hot, zero = 0, chain = 0, store = 0, load = 0;
@@ -106,7 +108,7 @@ static bool spyi_sparse_is_hot(const spyi_sparse_code *c, uint32_t id, uint32_t 
     return true;
 }
 
-// The type that is added: a float, or a vector of these. 0: something else.
+// Returns the type that is added: a float or a vector of floats; 0: another type.
 static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_type) {
     uint32_t type = spyi_sparse_defined(c, pointer_type) == SPYI_OP_TYPE_POINTER
                         ? spyi_sparse_word(c, pointer_type, 3)
@@ -116,8 +118,8 @@ static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_t
     return spyi_sparse_defined(c, scalar) == SPYI_OP_TYPE_FLOAT ? type : 0;
 }
 
-// Whether instruction `call`, result = dadd(a, b), is such a sum: a and b are variables that are filled by the two instructions
-// before it and used by nothing else.
+// Returns whether instruction `call`, result = dadd(a, b), is such a sum: a and b are variables that the two
+// instructions before it fill and nothing else uses.
 static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_sparse_sum *sum, uint32_t *gone,
                              uint32_t *gone_count) {
     const uint32_t *w = spyi_sparse_at(c, call), *fill[2];
@@ -142,7 +144,8 @@ static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_spar
         if (!spyi_sparse_scalar(c, sum->pointer_type) ||
             !spyi_sparse_loaded(c, value[!hot], &sum->variable) || c->ids[sum->variable].escapes)
             return false;
-        // The sum goes back to the variable that it came from, and nothing looks at that in between.
+        // The sum must be stored to the variable that it was loaded from, which nothing else accesses in
+        // between.
         for (uint32_t i = call; i-- > 0 && spyi_sparse_op(c, i) != SPYI_OP_LABEL && !load;) {
             const uint32_t *l = spyi_sparse_at(c, i);
             if ((l[0] & 0xffffu) == SPYI_OP_LOAD && l[2] == value[!hot]) load = i;
@@ -168,7 +171,8 @@ static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_spar
     return false;
 }
 
-// Whether Slang's own dzero and dadd of arrays have such an operation: zeros are put together, sums are added by element.
+// Returns whether an operation may occur in Slang's dzero and dadd of arrays, which make zeros and add by
+// element.
 static bool spyi_sparse_is_plain(uint32_t op) {
     switch (op) {
     case SPYI_OP_FUNCTION:
@@ -187,7 +191,7 @@ static bool spyi_sparse_is_plain(uint32_t op) {
     }
 }
 
-// Definitions, uses and instructions. False: not SPIR-V as this file knows it, or no sums of arrays.
+// Lists definitions, uses and instructions. Returns false when the code is damaged or has no sums of arrays.
 static bool spyi_sparse_read(spyi_sparse_code *c) {
     static const char names[2][12] = { "Array.dzero", "Array.dadd" };
     uint32_t function = 0;
@@ -211,7 +215,7 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
             if (length < (op == SPYI_OP_FUNCTION ? 5u : 4u)) return false;
             id = w[2];
             break;
-        case SPYI_OP_NAME: // "Array.dadd": no user's function is called so that has arrays
+        case SPYI_OP_NAME: // no user's function with arrays has the name "Array.dadd"
             for (int k = 0; k < 2 && length > 3 && w[1] < c->bound; k++) {
                 size_t size = strlen(names[k]);
                 if (strncmp((const char *)(w + 2), names[k], size)) continue;
@@ -294,7 +298,7 @@ void spyi_code_sparse_sums(uint32_t *words, size_t *count) {
         from = to = c.starts[0];
         for (uint32_t i = 0; i < c.instructions; i++) {
             size_t length = words[from] >> 16;
-            // A sum takes less room than what it replaces, most of which stands before it.
+            // The new instructions are shorter than those they replace, most of which stand before them.
             uint32_t put[16 + SPYI_SPARSE_DEPTH + 4];
             if (c.edits[i] == 2) {
                 size_t n = spyi_sparse_put(&c, &sums[next], put);

@@ -1,7 +1,8 @@
-// Units: a module's text or file, and what it was made with; loaded, made again and released.
+// Units: creates them from a module's text or file, and loads, reloads and releases them.
 #include "compiler/internal.h"
 
-// A name that `import` accepts: "my-shader.v2" becomes my_shader_v2.
+// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL: out of
+// memory.
 static char *spyi_sl_module_name(const char *name, const char *path) {
     spyi_text text = { NULL, 0, 0 };
     if (!name && path) {
@@ -24,12 +25,13 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
             (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
         if (!word) *p = '_';
     }
-    char *result = spyi_strdup(text.data); // NULL: out of memory
+    char *result = spyi_strdup(text.data);
     spyi_text_free(&text);
     return result;
 }
 
-// The names of the modules that came with the unit: later ones come with kernels, and are none of its own.
+// Notes the names of the modules that were loaded with the unit. Modules that the session loads later belong
+// to kernels.
 static void spyi_sl_note_imports(spyi_unit *unit) {
     spyi_sl_session *session = unit->live->session;
     unit->imports = (char **)spyi_calloc(unit->module_count + 1, sizeof *unit->imports);
@@ -111,8 +113,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-// The unit's text or precompiled bytes, from the desc or its file. `instead`: text to take this time instead of the
-// file's, or NULL.
+// Gets the unit's text or precompiled bytes, from the desc or its file. `instead`: text to use this time
+// instead of the file's, or NULL.
 static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instead, spyi_text *content,
                                     spyi_text *error) {
     spyi_unit *unit = loading->unit;
@@ -120,7 +122,7 @@ static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instea
     if (instead) {
         spyi_text ignored = { NULL, 0, 0 };
         (void)spyi_source_find(loading, unit->given_path, content,
-                               &ignored); // its next change is what counts
+                               &ignored); // reads the file only to watch it from now on
         spyi_text_free(&ignored);
         spyi_text_clear(content);
         spyi_text_add(content, "%s", instead);
@@ -166,7 +168,8 @@ static void spyi_unit_open_task(void *context) {
     }
 }
 
-// Loads what was made; on failure `unit` knows which files that took, and nothing else of it can be used.
+// Loads the unit's module. After a failure the unit knows which files it read, and nothing else of it is
+// usable.
 static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
     spyi_compiler *compiler = unit->compiler;
     spyi_text step = { NULL, 0, 0 };
@@ -176,7 +179,8 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
     if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
-    status = spyi_check_allocations(failed, status, error); // libslang must not see half a text
+    // After a failed allocation the text may be cut off.
+    status = spyi_check_allocations(failed, status, error);
     if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);

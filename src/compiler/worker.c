@@ -1,61 +1,65 @@
-// The thread that calls libslang, and how other threads have it do so.
+// The thread that calls libslang, and how other threads hand it their calls.
 //
-// libslang keeps its syntax-tree builder in a thread-local that only making a global session sets for good: on any other thread
-// spReflection_isSubType() and its sisters read through NULL (2026.12, 2026.14.1). And a call may last for ever, which nobody
-// can stop. So one thread of ours, the worker, makes the global session and all calls; others hand it tasks and wait. A caller
-// whose time is over leaves a call that lasts: the worker is lost to it, with its global session and all sessions in that, and
-// the next task gets a new worker, whose sessions are opened out of what units have stored. A lost worker that comes back
-// from libslang closes what is its own and ends.
+// libslang keeps its syntax-tree builder in a thread-local that only the creation of a global session sets
+// for good: on any other thread functions such as spReflection_isSubType() read through NULL (2026.12,
+// 2026.14.1). And a call of libslang may last for ever, which nobody can stop. So one thread of ours, the
+// worker, creates the global session and makes all calls; other threads hand it tasks and wait. A caller
+// whose time is over leaves the call behind. The worker is then lost, with its global session and all
+// sessions in it. The next task gets a new worker, which opens sessions from the modules that units have
+// stored. When libslang returns to a lost worker, that worker closes its sessions and ends.
 //
-// A task runs while its caller waits, so it may use the caller's memory. The caller leaves only between spyi_sl_begin_long()
-// and spyi_sl_end_long(), which stand around the calls that may last and find everything they need in memory of the worker's;
-// spyi_sl_end_long() does not return to a task whose caller has left.
+// A task runs while its caller waits, so it may use the caller's memory. The caller may leave only between
+// spyi_sl_begin_long() and spyi_sl_end_long(). They stand around libslang calls that may last, and such a
+// call only uses memory of the worker. When the caller has left, spyi_sl_end_long() does not return to the
+// task.
 #include "compiler/internal.h"
 
 #include <setjmp.h>
 
-// A deep expression recurses in libslang: a nest of 10,000 brackets takes about 30 MiB. Only what is used takes memory.
+// libslang recurses for deep expressions: 10,000 nested brackets take about 30 MiB. Unused stack takes no
+// memory.
 #define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
 
-typedef struct spyi_sl_task { // on its caller's stack
+typedef struct spyi_sl_task { // A task lies on its caller's stack.
     void (*func)(void *context);
     void *context;
     bool done;
-    uint32_t failed; // allocations on the worker's thread
+    uint32_t failed; // number of allocations that failed on the worker's thread
 } spyi_sl_task;
 
 struct spyi_sl_worker {
-    spyi_mutex lock;        // guards what follows, but `global`
-    spyi_signal wake, told; // to the worker, to those that wait for it
+    spyi_mutex lock;        // guards all members below except `global`
+    spyi_signal wake, told; // wake: signals the worker; told: signals the threads that wait for it
     spyi_thread thread;
-    spyi_atomic references; // its thread's, its callers', its sessions', the library's
+    spyi_atomic references; // count of its thread, its callers, its sessions and the library
     int32_t fork_count;
     const spyi_sl_library *library;
-    spyi_sl_global *global; // the worker's thread alone
-    spyi_sl_task *task;     // NULL: none
+    spyi_sl_global *global; // used on the worker's thread only
+    spyi_sl_task *task;     // NULL: no task
     bool started, ending, ended;
-    bool away;                  // in a call that may last: the caller may leave
-    bool lost;                  // the caller has left, or libslang threw: no more tasks
-    bool threw;                 // ... and the thread does not come back
-    void (*ask)(void *context); // what the caller's thread is to do for the worker; NULL: nothing
+    bool away;                  // in a libslang call that may last: the caller may leave
+    bool lost;                  // the caller has left or libslang threw: takes no more tasks
+    bool threw;                 // libslang threw: the thread never returns
+    void (*ask)(void *context); // what the caller's thread shall run for the worker; NULL: nothing
     void *asked;
-    uint32_t ask_failed; // allocations meanwhile
-    spyi_sl_live *closing; // sessions to be closed
+    uint32_t ask_failed;   // number of allocations that failed in `ask`
+    spyi_sl_live *closing; // list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
-    uint32_t lives;        // sessions that are open
-    jmp_buf back;          // of the task
+    uint32_t lives;        // number of open sessions
+    jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 
-// NULL, or the worker that takes tasks. Under the global lock.
+// The worker that takes tasks, or NULL. The global lock guards it.
 static spyi_sl_worker *spyi_sl_the_worker;
-// Set on the workers' threads.
+// On a worker's thread, that worker; elsewhere NULL.
 static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
 
-// >>what libslang throws
+// >>exceptions of libslang
 
-// libslang throws through its own interface, which a C program cannot catch (`import typo; import slangpy_diff;` did). The C++
-// library then calls the terminate handler, on the thread that threw and with its stack as it was: ours takes the worker out
-// of service instead of ending the program. On all other threads it calls the handler that was there before.
+// libslang throws exceptions through its own interface, which a C program cannot catch (as for `import typo;
+// import slangpy_diff;`). The C++ library then calls the terminate handler on the thread that threw. Our
+// handler takes the worker out of service instead of ending the program. On all other threads it calls the
+// handler that was set before.
 typedef void (*spyi_sl_terminate)(void);
 typedef spyi_sl_terminate (*spyi_sl_set_terminate)(spyi_sl_terminate);
 static spyi_sl_terminate spyi_sl_other_terminate;
@@ -67,7 +71,7 @@ static void spyi_sl_on_terminate(void) {
     spyi_mutex_lock(&w->lock);
     w->lost = w->threw = true;
     spyi_signal_all(&w->told);
-    for (;;) spyi_signal_wait(&w->wake, &w->lock); // there is nowhere to return to
+    for (;;) spyi_signal_wait(&w->wake, &w->lock); // a terminate handler must not return
 }
 
 static void spyi_sl_catch(const spyi_sl_library *library, bool begin) {
@@ -77,7 +81,8 @@ static void spyi_sl_catch(const spyi_sl_library *library, bool begin) {
     memcpy(&set, &symbol, sizeof set);
     spyi_sl_terminate before = set(begin ? spyi_sl_on_terminate : spyi_sl_other_terminate);
     if (begin && before != spyi_sl_on_terminate) spyi_sl_other_terminate = before;
-    if (!begin && before != spyi_sl_on_terminate) { // somebody else's, who may call ours
+    // Another library set its handler since, which may call ours.
+    if (!begin && before != spyi_sl_on_terminate) {
         set(before);
         spyi_library_stay();
     }
@@ -96,12 +101,12 @@ static void spyi_sl_worker_drop(spyi_sl_worker *w) {
 static void spyi_sl_perform(spyi_sl_worker *w, spyi_sl_task *task) {
     if (setjmp(w->back) == 0) {
         task->func(task->context);
-    } else if (w->opening) { // nobody has that one
+    } else if (w->opening) { // no unit owns this session
         spyi_sl_live_free(w->opening);
     }
 }
 
-// With the lock held: closes the sessions that nobody has any more.
+// Closes the sessions that units have given back. The caller holds the lock.
 static void spyi_sl_close_all(spyi_sl_worker *w) {
     while (w->closing) {
         spyi_sl_live *live = w->closing;
@@ -124,14 +129,14 @@ static void spyi_sl_work(void *arg) {
     w->started = true;
     spyi_signal_all(&w->told);
     while (w->global && !w->lost) {
-        spyi_sl_close_all(w); // gives the lock away meanwhile
+        spyi_sl_close_all(w); // releases the lock while it closes a session
         spyi_sl_task *task = w->task;
         if (task && !task->done) {
             spyi_mutex_unlock(&w->lock);
             uint32_t failed = spyi_failed_allocations();
             spyi_sl_perform(w, task);
             spyi_mutex_lock(&w->lock);
-            if (w->lost) break; // the task is gone
+            if (w->lost) break; // the caller has left, and the task's memory with it
             task->failed = spyi_failed_allocations() - failed;
             task->done = true;
             spyi_signal_all(&w->told);
@@ -141,7 +146,8 @@ static void spyi_sl_work(void *arg) {
             spyi_signal_wait(&w->wake, &w->lock);
         }
     }
-    // The last sessions of a lost worker are closed when their units are used or released.
+    // A lost worker waits here until its last sessions are given back, when their units are used again or
+    // released.
     for (spyi_sl_close_all(w); w->lives; spyi_sl_close_all(w)) spyi_signal_wait(&w->wake, &w->lock);
     spyi_mutex_unlock(&w->lock);
     if (w->global) w->global->v->release(w->global);
@@ -165,7 +171,7 @@ void spyi_sl_end_long(void) {
     w->away = false;
     bool lost = w->lost;
     spyi_mutex_unlock(&w->lock);
-    if (lost) longjmp(w->back, 1); // past our own frames: what they hold stays allocated
+    if (lost) longjmp(w->back, 1); // skips our frames: memory that they own stays allocated
 }
 
 bool spyi_sl_come_back(bool *away) {
@@ -237,7 +243,7 @@ void spyi_sl_live_close(spyi_sl_live *live) {
     spyi_sl_worker *w = live->worker;
     if (w == spyi_sl_this_worker) {
         spyi_sl_live_free(live);
-    } else if (w->fork_count == spyi_fork_count()) { // else it is the parent's, and so is its lock
+    } else if (w->fork_count == spyi_fork_count()) { // else worker and lock belong to the parent process
         spyi_mutex_lock(&w->lock);
         live->next = w->closing;
         w->closing = live;
@@ -248,7 +254,7 @@ void spyi_sl_live_close(spyi_sl_live *live) {
 
 // >>the callers' side
 
-// Until the thread has ended, or threw and never will.
+// Waits until the thread has ended, or has thrown and never will.
 static void spyi_sl_worker_end(spyi_sl_worker *w) {
     spyi_mutex_lock(&w->lock);
     while (!w->ended && !w->threw) spyi_signal_wait(&w->told, &w->lock);
@@ -305,7 +311,8 @@ void spyi_sl_worker_forget(void) {
     spyi_sl_the_worker = NULL;
 }
 
-// With the lock held: hands the task over and waits until it is done, or it is left, or the worker is lost.
+// Hands the task to the worker and waits until it is done, the caller leaves, or the worker is lost. The
+// caller holds the lock.
 static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_long_wait *wait) {
     w->task = task;
     spyi_signal_all(&w->wake);
@@ -325,7 +332,7 @@ static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_long_w
     }
     w->task = NULL;
     if (!task->done) w->lost = true;
-    spyi_signal_all(&w->told); // to those whose turn comes
+    spyi_signal_all(&w->told); // wakes the callers whose turn comes next
 }
 
 static spy_status spyi_sl_say_left(const spyi_long_wait *wait, bool threw, bool began, spyi_text *error) {
@@ -342,7 +349,7 @@ static spy_status spyi_sl_say_left(const spyi_long_wait *wait, bool threw, bool 
     return status;
 }
 
-// Takes the worker out of service. A thread that is still in libslang needs our code when it comes back.
+// Takes the worker out of service. This library must stay loaded, because the thread will return to its code.
 static void spyi_sl_worker_lose(spyi_sl_worker *w) {
     spyi_global_lock();
     bool mine = spyi_sl_the_worker == w;
