@@ -15849,22 +15849,25 @@ SPYI_FN void spyi_device_free(spy_device *device) {
 
 // >>compiler/compiler.h -------------------------------------------------------------------------------------
 
-// Everything that speaks to libslang, behind names and our own types: nothing above this room sees a Slang pointer.
+// The compiler room's interface: it loads modules, looks up types and functions, and compiles kernels with
+// libslang. Rooms below this one see the types of this header and never a Slang pointer.
 //
-// One thread a process calls libslang and has its global session (worker.c); per device one spyi_compiler with its target; per
-// user module one spyi_unit. Sessions are replaced by fresh ones before they grow: a unit keeps its modules in serialized
-// form and is loaded again out of that, so units, types and signatures outlive sessions.
-// Threads: any; a function that asks libslang waits its turn and for the answer, about 10 us beyond libslang's own time. Loading
-// and compiling end early with SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT (see spy_device_desc), and the device's blocking
-// callback is told of each wait above 2 ms. Questions without a status answer "no" then, and the log says why.
+// Each process has one thread that calls libslang and owns its global session (worker.c). Each device has one
+// spyi_compiler, and each user module one spyi_unit. A unit keeps its modules in serialized form. Before its
+// Slang session grows too large, a fresh one is loaded from that form, so units, types and signatures outlive
+// sessions.
+// Threads: any; a function that asks libslang waits for its turn and for the answer, about 10 us beyond
+// libslang's own time. Loading and compiling end early with SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT (see
+// spy_device_desc), and the device's blocking callback is called for each wait above 2 ms. When a function
+// that returns no status is interrupted, it answers as if nothing was found, and the log says why.
 
 typedef struct spyi_compiler spyi_compiler;
 typedef struct spyi_unit spyi_unit;
 
-// A module of ours, found by `import name;` wherever no file of that name is.
+// A Slang module that this library contains. `import name;` finds it where no file of that name exists.
 typedef struct spyi_embedded {
     const char *name;
-    const char *const *lines; // NULL at the end
+    const char *const *lines; // ends with NULL
 } spyi_embedded;
 
 typedef struct spyi_compiler_desc {
@@ -15872,31 +15875,34 @@ typedef struct spyi_compiler_desc {
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;
-    const spyi_embedded *embedded; // kept, not copied
+    const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
-    bool print;             // slangpy_print's print() records; else it is empty
-    uint64_t bounds_record; // tensors check their indices and note bad ones at this address; 0: they do not
+    bool print; // true: print() of the module slangpy_print records; false: it does nothing
+    // Tensors check their indices and record bad ones at this device address. 0: no check.
+    uint64_t bounds_record;
     spy_file_hook files;
 } spyi_compiler_desc;
 
-// Cheap: the library is opened by the first spyi_unit_load. Strings are copied.
+// Creates a compiler and copies the desc's strings. It is cheap: the first spyi_unit_load() opens the
+// library.
 SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types,
                                             const spyi_compiler_desc *desc);
-SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // units first
-SPYI_FN uint64_t
-spyi_compiler_loads(const spyi_compiler *compiler); // times this compiler opened the library: 0 or 1
+SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must be released before
+// Returns how often this compiler opened the library: 0 or 1.
+SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
 
-// What of the compiler's library kernels depend on: "Slang 2026.14.1". "": it has not been opened yet.
+// Appends the Slang version that kernels depend on, as "Slang 2026.14.1"; nothing when no library is open
+// yet.
 SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *out);
 
 // >>units
 typedef struct spyi_unit_desc {
-    const char *path;        // file, or NULL
-    const char *source;      // text, or NULL: read from path
-    size_t source_size;      // 0: to the NUL
-    const void *precompiled; // a .slang-module file's contents, or NULL
+    const char *path;        // path of the module's file, or NULL
+    const char *source;      // the module's text; NULL: it is read from `path`
+    size_t source_size;      // bytes of `source`; 0: `source` ends with a NUL
+    const void *precompiled; // contents of a .slang-module file, or NULL
     size_t precompiled_size;
-    const char *name; // module name to import; NULL: from path, else "module"
+    const char *name; // the name to import the module by; NULL: taken from `path`, else "module"
     const char *const *include_paths;
     size_t include_path_count;
     const spy_define *defines;
@@ -15905,110 +15911,124 @@ typedef struct spyi_unit_desc {
     size_t link_count;
     const char *const *conformances; // "Type : IInterface" or "Type : IInterface = id"
     size_t conformance_count;
-    bool trusted; // precompiled modules need no seal
+    bool trusted; // true: precompiled modules are accepted without a seal (source.c)
     spy_compile_options options;
 } spyi_unit_desc;
 
-// Load and check a module. On failure SPY_ERROR_COMPILE and the compiler's text with file and line, SPY_ERROR_IO for a
-// file that cannot be read, SPY_ERROR_NO_COMPILER with every place tried and the command that gets the library.
+// Loads and checks a module. Failures: SPY_ERROR_COMPILE, and `error` gets the compiler's messages with file
+// and line; SPY_ERROR_IO for a file that cannot be read; SPY_ERROR_NO_COMPILER, and `error` lists every path
+// tried and the command that gets the library.
 SPYI_FN spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, spyi_unit **unit,
                                   spyi_text *error);
 SPYI_FN void spyi_unit_release(spyi_unit *unit);
-SPYI_FN const char *spyi_unit_name(const spyi_unit *unit); // as generated code must import it
-SPYI_FN uint32_t
-spyi_unit_serial(const spyi_unit *unit); // tells a unit from one that was at its address before
+// Returns the name by which generated code imports the module.
+SPYI_FN const char *spyi_unit_name(const spyi_unit *unit);
+// Returns the unit's number, which is unique in its compiler, unlike its address.
+SPYI_FN uint32_t spyi_unit_serial(const spyi_unit *unit);
 SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
-// The unit made again, out of what its files hold now, with `link` instead of the units that it links. `source`: new
-// text, kept only by units that came from text, or NULL. A failure changes nothing, but that the unit no longer counts as changed until its files change again.
+// Loads the unit again from its files as they are now, linked to `link` instead of the units that it linked
+// before. `source`: new text, or NULL; only a unit that was made from text keeps it for later reloads. On
+// failure the old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
                                     spyi_unit **fresh, spyi_text *error);
-// Drops what a reload made (NULL: nothing), and has the unit count as unchanged until its files change again.
+// Releases `fresh`, the result of a reload (or NULL), and makes spyi_unit_changed() false until the unit's
+// files change again.
 SPYI_FN void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh);
-// Whether a file that the unit was made of, or one that was looked for in vain, is another one now.
+// Returns whether a file that the unit was made from has changed, or a file that it looked for in vain now
+// exists.
 SPYI_FN bool spyi_unit_changed(const spyi_unit *unit);
-// Whether the unit was made of `other`'s own file.
+// Returns whether the unit read the file that `other` was loaded from.
 SPYI_FN bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other);
-// The module in serialized form, as the contents of a .slang-module file. false: the compiler cannot.
+// Writes the module to `out` as the contents of a .slang-module file. Returns false when libslang cannot
+// serialize it.
 SPYI_FN bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out);
 
-// The type of an `extern static const` of the unit or of a module that it has; NULL: there is none of that name.
+// Returns the type of the `extern static const` called `name` in the unit or its imports; NULL when there is
+// none.
 SPYI_FN const spyi_type *spyi_unit_find_constant(spyi_unit *unit, const char *name);
-SPYI_FN bool spyi_unit_imports(const spyi_unit *unit, const char *name); // itself, or through what it imports
+// Returns whether the unit imports the module `name`, directly or through another module.
+SPYI_FN bool spyi_unit_imports(const spyi_unit *unit, const char *name);
 
-// >>types: built-in or the module's own; names are sanitised first. NULL: there is none.
+// >>types
 SPYI_FN const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name);
 
 // >>functions
 typedef struct spyi_param {
     const char *name;
-    const spyi_type
-        *type;    // concrete type; kind OTHER for interfaces, resources and types that depend on generics
-    bool in, out; // inout: both
+    // Kind OTHER for interfaces, resources and types that depend on generic parameters.
+    const spyi_type *type;
+    bool in, out; // an `inout` parameter has both
     bool no_diff;
     bool has_default;
 } spyi_param;
 
-// How a function is called.
+// How Slang code calls a function.
 typedef enum spyi_callee {
-    SPYI_CALLEE_FUNCTION,   // name(...): also static methods
-    SPYI_CALLEE_METHOD,     // params[0].name(...): the instance comes first, as parameter "this"
+    SPYI_CALLEE_FUNCTION,   // name(...); static methods too
+    SPYI_CALLEE_METHOD,     // params[0].name(...): the first parameter is the instance, called "this"
     SPYI_CALLEE_CONSTRUCTOR // Type(...)
 } spyi_callee;
 
-// One overload, or what resolution made of it. Owned by whoever got it: spyi_signature_free.
+// One overload of a function, or an overload specialised for argument types. The owner frees it by
+// spyi_signature_free().
 typedef struct spyi_signature {
     spyi_callee callee;
-    char *spelling; // what stands before the "(" in Slang code, after the instance of a method
-    char *display;  // "float saxpy(float a, float x, out float y)" for messages
+    char *spelling; // the text before the "(" of a call, without the instance
+    char *display;  // for messages: "float saxpy(float a, float x, out float y)"
     spyi_param *params;
     uint32_t param_count;
-    const spyi_type *result; // VOID, concrete, or OTHER
-    bool generic;            // parameters are still open
+    const spyi_type *result; // its kind may be VOID or OTHER
+    bool generic;            // generic parameters are not yet known
     bool differentiable;
-    bool built_in; // one of Slang's own beside the user's of the same name
+    bool built_in; // it is Slang's own function, found beside a user's function of the same name
 } spyi_signature;
 
 typedef struct spyi_overloads {
     spyi_signature *items;
     uint32_t count;
-    bool
-        takes_pairs; // some parameter is or holds a DifferentialPair<T>: calls look at the gradients of their tensors
+    // A parameter is or contains a DifferentialPair<T>: a call must look at its tensors' gradients.
+    bool takes_pairs;
 } spyi_overloads;
 
-// All overloads of "f", "ns::f", "Type.method", "f<float,4>", and the constructors of a struct as "Type", "Type.__init" or
-// "Type.$init". count 0 when there is none.
+// Finds all overloads of `name`: "f", "ns::f", "Type.method", "f<float,4>", or a struct's constructors as
+// "Type", "Type.__init" or "Type.$init". out->count is 0 when there is none.
 SPYI_FN spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out,
                                            spyi_text *error);
 SPYI_FN void spyi_overloads_free(spyi_overloads *overloads);
 SPYI_FN void spyi_signature_free(spyi_signature *signature);
-// Up to three names of the module nearest to `name`, as ", did you mean 'a', 'b'?"; nothing when none is near. When the
-// module declares that very name, which Slang does not find, it says that the name is a word of the language.
+// Appends up to three names in the module that are similar to `name`, as ", did you mean 'a', 'b'?"; nothing
+// when none is similar. When the module declares `name` and Slang still does not find it, the text says that
+// it is a word of the language.
 SPYI_FN void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out);
 
-// Does overload number `overload` of `name` accept lvalues of exactly these types? Fills `out` (to be freed) with the
-// specialised signature: concrete parameter types and result. false: no. Lossy conversions are accepted here, as Slang
-// accepts them; ranking is the caller's (bind/). overload -1: Slang chooses in the whole set; *chosen tells which.
+// Returns whether overload number `overload` of `name` accepts lvalues of exactly these types, and then fills
+// `out` (freed by the caller) with the specialised signature: concrete parameter types and result. Lossy
+// conversions are accepted, as by Slang; the caller ranks them (bind/). overload -1: Slang chooses among all
+// overloads, and *chosen is the number that it chose.
 SPYI_FN bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
                                uint32_t count, spyi_signature *out, int *chosen);
-// Whether the function or constructor exists, but may not be called from another module, as a kernel is one: the
-// module's text uses `public` or `module`, and this declaration is not `public`. Slow (3 ms) in such modules.
+// Returns whether the function or constructor exists but kernels cannot call it: the module's text uses
+// `public`, `module` or the like, and this declaration is not `public`. Cost: 3 ms in such a module.
 SPYI_FN bool spyi_unit_is_private(spyi_unit *unit, const char *name);
-// Why not: Slang's own candidate notes for a call with arguments of these types. Slow (3 ms), for error texts.
+// Appends Slang's own notes on why no overload takes arguments of these types. Cost: 3 ms; for error
+// messages.
 SPYI_FN void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const *types,
                                uint32_t count, spyi_text *out);
-// Whether bwd_diff, or fwd_diff, takes a function; else `why` gets Slang's reason. Slow (3 ms) at first; a yes is kept.
+// Returns whether bwd_diff (`backward`) or fwd_diff takes the function; else `why` gets Slang's reason. Cost:
+// 3 ms, only once for a function that has the derivative.
 SPYI_FN bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, bool backward,
                                       spyi_text *why);
-// Whether `type` implements interface `interface_name`.
+// Returns whether `type` implements the interface `interface_name`.
 SPYI_FN bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *interface_name);
 
 // >>declarations: the tree of api/reflect.h, in memory of its own; it outlives the unit
 typedef struct spyi_declarations spyi_declarations;
-// NULL: out of memory.
+// Lists all declarations of the unit's module. NULL: out of memory.
 SPYI_FN spyi_declarations *spyi_unit_declare(spyi_unit *unit);
 SPYI_FN void spyi_declarations_free(spyi_declarations *declarations);
 SPYI_FN const spy_decl *spyi_declarations_root(const spyi_declarations *declarations);
-// A type in the tree's memory; `unit` is the one that was declared. NULL: out of memory.
+// Returns a type's description, which lives as long as the tree. `unit` is the unit that was declared. NULL:
+// out of memory.
 SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spyi_unit *unit,
                                                     const spyi_type *type);
 
@@ -16016,89 +16036,100 @@ SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarati
 #define SPYI_MOST_ENTRY_PARAMS 64
 
 typedef struct spyi_entry {
-    uint32_t threads[3];                      // [numthreads]; 0: it has none, and is a plain function
-    bool cuda_kernel;                         // it is a [CudaKernel]: the caller says its threads
-    uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // by parameter: spyi_system
-    uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // by parameter, once compiled: byte of its block
+    uint32_t threads[3]; // [numthreads]; 0: the function has none and is no entry point
+    bool cuda_kernel;    // the function is a [CudaKernel]: the caller says how many threads run
+    uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // spyi_system of each parameter
+    uint32_t offsets[SPYI_MOST_ENTRY_PARAMS]; // byte of each parameter in the block, known after compiling
     uint32_t block_size;
-    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // offsets of those that lie in the block
+    uint32_t places[SPYI_MOST_ENTRY_PARAMS]; // offsets of the parameters that take space in the block
     uint32_t place_count;
 } spyi_entry;
 
-// Whether the module declares the function as an entry point, by [shader(...)].
+// Returns whether the module declares the function as an entry point, by [shader(...)].
 SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
-// Whether the module declares the function as a [CudaKernel]. Cost: the module's IR as text, once; about a millisecond.
+// Returns whether the module declares the function as a [CudaKernel]. Cost: about 1 ms once a unit, for the
+// module's IR as text.
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
-// The function of that name, seen as a compute shader.
+// Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
-// >>shader parameters: what a kernel reads beyond its own block, global ones and those of its entry point
+// >>shader parameters: what a kernel reads beyond its own block, both globals and parameters of its entry
+// point
 
-// ConstantBuffers that are parameters are globals of the kernel whose names begin so: as parameters of its entry point
-// Slang numbers the buffers in a ParameterBlock otherwise than it says (2026.12 and 2026.14.1).
+// A kernel declares its ConstantBuffer parameters as globals whose names begin with this prefix: as
+// parameters of an entry point Slang's numbers for the buffers in a ParameterBlock differ from those that it
+// reports (2026.12 and 2026.14.1).
 #define SPYI_HOLDER_PREFIX "spyi_h_"
 
 typedef enum spyi_input_kind {
-    SPYI_INPUT_GROUP,  // its parts follow: a struct with buffers in it, or an array of buffers
-    SPYI_INPUT_DATA,   // bytes of a uniform buffer: plain data, a pointer, a tensor of the library
-    SPYI_INPUT_BUFFER, // a binding: structured, byte-address and typed buffers, elements of arrays of them
-    SPYI_INPUT_FOREIGN // what cannot be given yet: textures, samplers
+    SPYI_INPUT_GROUP, // a struct with buffers in it or an array of buffers; its members follow
+    SPYI_INPUT_DATA,  // bytes in a uniform buffer: plain data, a pointer, or a tensor of this library
+    // A binding of its own: a structured, byte-address or typed buffer, or an array's element.
+    SPYI_INPUT_BUFFER,
+    SPYI_INPUT_FOREIGN // not supported yet: textures, samplers
 } spyi_input_kind;
 
 typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t slot;    // binding: buffers count from 0, uniform buffers too; -1: the kernel does not use it
-    uint32_t offset; // DATA: bytes in its uniform buffer
-    bool parameter;  // of the kernel, not of the user's modules
-    bool used;       // by the kernel, or something of it; DATA: the members of the uniform buffer tell
-    bool elements;   // stands for those of the unsized array before it, "open[]"
+    int32_t slot;    // Number among the buffers, or for DATA among the uniform buffers, from 0. -1: not used.
+    uint32_t offset; // DATA: byte offset in its uniform buffer
+    bool parameter;  // it belongs to the generated kernel, not to the user's modules
+    // The kernel uses it or a part of it. DATA: the kernel reads a member of the uniform buffer that overlaps
+    // it.
+    bool used;
+    bool elements; // it describes each element of the unsized array before it, "open[]"
 } spyi_input;
 
 #define SPYI_MOST_UNIFORMS 32
 
 typedef struct spyi_inputs {
-    spyi_input *items; // a group before its parts
+    spyi_input *items; // a group stands before its members
     uint32_t count;
-    uint32_t binding_count; // buffers; the entry point's come first, in its order, used or not
-    spyi_parameter parameters[SPYI_MOST_PARAMETERS]; // what they are, arrays as one
+    uint32_t binding_count; // Buffers. The entry point's come first in its order, used or not.
+    // The kernel's parameters as a backend needs them; an array is one.
+    spyi_parameter parameters[SPYI_MOST_PARAMETERS];
     uint32_t parameter_count;
     uint32_t uniform_count;
-    uint32_t uniform_size[SPYI_MOST_UNIFORMS];              // bytes
-    spyi_parameter_place uniform_place[SPYI_MOST_UNIFORMS]; // where buffers are found by address
+    uint32_t uniform_size[SPYI_MOST_UNIFORMS]; // bytes
+    // CUDA: where the kernel finds each uniform buffer's address.
+    spyi_parameter_place uniform_place[SPYI_MOST_UNIFORMS];
 } spyi_inputs;
 
 SPYI_FN void spyi_inputs_free(spyi_inputs *inputs);
-SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether one of them is T[]
-// The global shader parameters of the unit and all that it imports and links: paths and types, before there is a kernel to
-// say slots and uses. Lives as long as the unit. NULL: reflection cannot tell.
+SPYI_FN bool spyi_inputs_unsized(const spyi_inputs *inputs); // whether an input is an unsized array
+// Returns the global shader parameters of the unit and of all modules that it imports and links: paths and
+// types, without slots and uses, which depend on a kernel. The list lives as long as the unit. NULL:
+// reflection failed.
 SPYI_FN const spyi_inputs *spyi_unit_inputs(spyi_unit *unit);
 
 // >>code
 
 typedef struct spyi_code {
-    void *
-        data; // SPIR-V words, ready for the driver (OpSource language patched to 0); or CUDA text with its NUL
+    void *data; // SPIR-V words for the driver (the language in OpSource set to 0), or CUDA text with its NUL.
     size_t size;
-    size_t prelude_size;    // of the text: Slang's prelude, with which it begins
+    size_t prelude_size;    // bytes of Slang's prelude, with which CUDA text begins
     uint8_t hash[20];       // Slang's entry-point hash
-    spyi_inputs inputs;     // its bindings in the code: set 0, uniform buffers last
-    spyi_literals literals; // when the compiler's print is on
+    spyi_inputs inputs;     // Their bindings in the code are in set 0, the uniform buffers last.
+    spyi_literals literals; // strings of print(), when spyi_compiler_desc.print is set
 } spyi_code;
 
-// A type that values of an interface may have at run time: "Circle : IShape", or "Circle : IShape = 3" with its number.
+// Types that values of an interface may have at run time, as "Circle : IShape", or "Circle : IShape = 3" with
+// an id.
 typedef struct spyi_conformances {
     char *const *items;
     uint32_t count;
 } spyi_conformances;
 
-// Compile `source` (which imports the unit by its name; module name `kernel_name` is made unique inside) and give the code
-// of its entry point `entry`. Scalar layout, row-major matrices, entry point keeps its name.
+// Compiles `source`, which imports the unit by its name, to the code of its entry point `entry`. The module
+// is called `kernel_name` with a hash of the text. Layouts are scalar, matrices row-major, and the entry
+// point keeps its name.
 SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source,
                                      const char *entry, spyi_conformances conformances, spyi_code *code,
                                      spyi_text *error);
-// As spyi_unit_compile(), with the unit's own shader `entry` as entry point; fills own's places. `source` is linked to it.
+// Like spyi_unit_compile(), but `entry` is a shader in the unit's own module, and `source` is linked to it.
+// Fills the offsets in `own`.
 SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
@@ -16106,10 +16137,10 @@ SPYI_FN void spyi_code_free(spyi_code *code);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
 
-// libslang's binary interface as C sees it: COM objects as structs with a table of functions, descs, flat
-// functions. slang.h cannot be included (it is C++). Slots that nobody calls are there by name, so that
-// tools/check_abi can compare every slot, offset and size with the real slang.h. Source: slang.h of 2026.12;
-// 2026.14.1 has the same interface.
+// libslang's binary interface in C: COM objects as structs with a table of functions, descs, and flat
+// functions. slang.h cannot be included, because it is C++. Functions that we never call have a slot too, so
+// that tools/check_abi can compare every slot, offset and size with the real slang.h. Source: slang.h of
+// 2026.12; 2026.14.1 has the same interface.
 
 typedef int32_t spyi_sl_result; // < 0: failure
 typedef int64_t spyi_sl_int;
@@ -16166,9 +16197,9 @@ enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPAT
 enum {
     SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
-    SPYI_SL_CATEGORY_CONSTANT = 10, // specialization
+    SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,
-    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // a parameter block's
+    SPYI_SL_CATEGORY_REGISTER_SPACE = 20 // of a parameter block
 };
 enum { SPYI_SL_COLOR_NEVER = 2 };
 enum {
@@ -16233,9 +16264,9 @@ enum {
     SPYI_SL_MODIFIER_INOUT = 10
 };
 
-// >>reflection: pointers that die with their session, never counted
+// >>reflection: pointers without a reference count, invalid after their session is released
 
-typedef struct spyi_sl_layout spyi_sl_layout; // of a program
+typedef struct spyi_sl_layout spyi_sl_layout; // layout of a program
 typedef struct spyi_sl_type spyi_sl_type;
 typedef struct spyi_sl_type_layout spyi_sl_type_layout;
 typedef struct spyi_sl_variable spyi_sl_variable;
@@ -16245,7 +16276,8 @@ typedef struct spyi_sl_decl spyi_sl_decl;
 typedef struct spyi_sl_generic spyi_sl_generic;
 typedef struct spyi_sl_modifier spyi_sl_modifier;
 typedef struct spyi_sl_attribute spyi_sl_attribute;
-typedef struct spyi_sl_entry_layout spyi_sl_entry_layout; // spReflectionEntryPoint's
+// Argument of the functions spReflectionEntryPoint_...
+typedef struct spyi_sl_entry_layout spyi_sl_entry_layout;
 
 // >>objects: obj->v->function(obj, ...)
 
@@ -16328,7 +16360,7 @@ typedef struct spyi_sl_global_desc {
 } spyi_sl_global_desc;
 
 typedef struct spyi_sl_source_location {
-    const char *filePath; // lives as long as its session
+    const char *filePath; // valid as long as its session
     spyi_sl_int line, column;
 } spyi_sl_source_location;
 
@@ -16359,12 +16391,12 @@ struct spyi_sl_session_table {
                                           uint32_t rules, spyi_sl_blob **diagnostics);
     spyi_sl_slot getContainerType, getDynamicType, getTypeRTTIMangledName,
         getTypeConformanceWitnessMangledName, getTypeConformanceWitnessSequentialID, createCompileRequest;
-    // The conformance is a component too.
+    // The fourth argument receives the conformance, which is a component.
     spyi_sl_result (*createTypeConformanceComponentType)(spyi_sl_session *, spyi_sl_type *,
                                                          spyi_sl_type *interface_type, spyi_sl_component **,
-                                                         spyi_sl_int id, // -1: chosen
+                                                         spyi_sl_int id, // -1: Slang chooses the id
                                                          spyi_sl_blob **diagnostics);
-    // Modules are borrowed from their session: never released.
+    // Modules belong to their session and are never released.
     spyi_sl_module *(*loadModuleFromIRBlob)(spyi_sl_session *, const char *name, const char *path,
                                             spyi_sl_blob *, spyi_sl_blob **diagnostics);
     spyi_sl_int (*getLoadedModuleCount)(spyi_sl_session *);
@@ -16391,7 +16423,7 @@ struct spyi_sl_session_table {
     spyi_sl_result (*link)(self *, spyi_sl_component **, spyi_sl_blob * *diagnostics);                       \
     spyi_sl_slot getEntryPointHostCallable, renameEntryPoint;                                                \
     spyi_sl_result (*linkWithOptions)(self *, spyi_sl_component **, uint32_t count, const spyi_sl_option *,  \
-                                      spyi_sl_blob * *diagnostics);                                          \
+                                      spyi_sl_blob **diagnostics);                                           \
     spyi_sl_slot getTargetCode, getTargetMetadata, getEntryPointMetadata;
 
 struct spyi_sl_component_table {
@@ -16529,23 +16561,23 @@ struct spyi_sl_module_table {
 
 // >>compiler/library.h --------------------------------------------------------------------------------------
 
-// What calls libslang: the opened library, the thread that calls it, and its messages. What takes a spyi_sl_live runs on the
-// worker's thread, within spyi_sl_run() or spyi_sl_ask().
+// The opened library, the worker thread that calls it, and its messages. A function that takes a spyi_sl_live
+// runs on the worker's thread, inside a task of spyi_sl_run() or spyi_sl_ask().
 
 // >>library.c: one opened library a process
 
 #define SPYI_SL_POINTER(result, name, arguments) result(*name) arguments;
 typedef struct spyi_sl_library {
-    void *handle;       // stays open until the process ends: its statics own memory
-    char *path;         // as it was opened
+    void *handle;       // open until the process ends: the library's statics own memory
+    char *path;         // path that it was opened by
     char *version;      // "2026.14.1"
-    int32_t fork_count; // of the process that opened it
-    uint32_t users;     // compilers that hold it
+    int32_t fork_count; // spyi_fork_count() of the process that opened it
+    uint32_t users;     // number of compilers that use it
     SPYI_SL_FUNCTIONS(SPYI_SL_POINTER)
 } spyi_sl_library;
 #undef SPYI_SL_POINTER
 
-// Open the library and make its worker, or count one more user. The result is the same for all.
+// Opens the library and starts its worker, or counts one more user of the library, which all devices share.
 SPYI_FN spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **library, spyi_text *error);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
@@ -16554,105 +16586,111 @@ SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker a
 typedef struct spyi_sl_worker spyi_sl_worker;
 typedef struct spyi_sl_live spyi_sl_live;
 
-// Under the global lock: has a worker with a global session, which is made if need be; false: it cannot be made.
+// Starts a worker unless there is one. Returns false when that fails. The caller holds the global lock.
 SPYI_FN bool spyi_sl_worker_hire(const spyi_sl_library *library);
-SPYI_FN void spyi_sl_worker_dismiss(void); // under the global lock, when no session is in use
-SPYI_FN void spyi_sl_worker_forget(void);  // in a forked child, which has not its thread
+// Ends the worker. The caller holds the global lock, and no session is in use.
+SPYI_FN void spyi_sl_worker_dismiss(void);
+SPYI_FN void spyi_sl_worker_forget(void); // for a forked child, where the parent's thread does not exist
 
-// Runs func(context) on the worker's thread and waits for it; tasks of several threads take turns. `what` begins messages:
-// "compile f". SPY_ERROR_INTERRUPTED and SPY_ERROR_TIMEOUT (see spy_device_desc), SPY_ERROR_NO_COMPILER, or SPY_ERROR_COMPILE
-// for an exception of libslang's: the task did not end, and what it was to write is as it was or half written.
-// error NULL: desc.interrupt is not asked, and a failure goes to the log.
-// Cost: about 10 us beyond the task. On the worker's thread: func(context), at once.
+// Runs func(context) on the worker's thread and waits for it; tasks of several threads take turns. `what`
+// begins the messages: "compile f". Returns SPY_ERROR_INTERRUPTED or SPY_ERROR_TIMEOUT (see spy_device_desc),
+// SPY_ERROR_NO_COMPILER, or SPY_ERROR_COMPILE when libslang threw an exception. After an error the task's
+// results may be missing or incomplete. With error NULL, desc.interrupt is not asked, and a failure goes to
+// the log. On the worker's own thread func(context) runs at once. Cost: about 10 us beyond the task.
 SPYI_FN spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context),
                                void *context, spyi_text *error);
-// The same with the unit's session, see spyi_sl_live_of().
+// Like spyi_sl_run(), and passes the unit's session to `func`; for `kib` see spyi_sl_live_of().
 SPYI_FN spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
                                void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
                                void *context, spyi_text *error);
 
-// For tasks. Between these two the caller may leave: libslang must find all that it reads in memory that stays as it is. When
-// it has left, spyi_sl_end_long() does not return.
+// A task calls these two around a libslang call that may last. In between, its caller may leave, so libslang
+// must only read memory that the task owns. When the caller has left, spyi_sl_end_long() does not return.
 SPYI_FN void spyi_sl_begin_long(void);
 SPYI_FN void spyi_sl_end_long(void);
-// For functions that libslang calls. false: the caller has left, and nothing of its memory may be touched.
+// For callbacks from libslang: between these two the caller cannot leave. come_back() returns false when the
+// caller has left already; then the callback must not touch the caller's memory.
 SPYI_FN bool spyi_sl_come_back(bool *away);
 SPYI_FN void spyi_sl_go_back(bool away);
-// Runs func(context) on the thread that waits for the task, and waits for it. Elsewhere: func(context), at once.
+// Runs func(context) on the thread that waits for the task, and waits for it. Outside of a task: at once.
 SPYI_FN void spyi_sl_on_caller(void (*func)(void *context), void *context);
-SPYI_FN spyi_sl_global *spyi_sl_global_session(void); // the worker's
-// A session belongs to the worker that opened it, which alone may close it.
+SPYI_FN spyi_sl_global *spyi_sl_global_session(void); // on the worker's thread only
+// The worker counts its open sessions by these. Only the worker that opened a session may close it.
 SPYI_FN void spyi_sl_live_opened(spyi_sl_live *live);
-SPYI_FN void spyi_sl_live_ready(void); // its owner has it
+SPYI_FN void spyi_sl_live_ready(void); // the session being opened now has an owner, who closes it
 SPYI_FN void spyi_sl_live_closed(spyi_sl_live *live);
-SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // it is another worker's
-// Any thread; never waits. NULL: nothing.
+SPYI_FN bool spyi_sl_live_is_lost(const spyi_sl_live *live); // whether another worker opened it
+// Closes a session, or has its worker do so later. Accepts NULL. Threads: any; never waits.
 SPYI_FN void spyi_sl_live_close(spyi_sl_live *live);
 
 #define SPYI_SL_EMBEDDED_FOLDER                                                                              \
-    "slangpy-embedded" // of the library's own modules, in which no file of the disk is
+    "slangpy-embedded" // the search path of the embedded modules; no folder of the disk
 
 // >>diagnostics.c
 
-SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // and NULL
-// Where the lines that diagnostics are about can be read: `content` is the text at `path`, other files are read again.
+SPYI_FN void spyi_sl_blob_free(spyi_sl_blob **blob); // releases *blob, which may be NULL, and sets it to NULL
+// Where diagnostics find source lines: `content` is the text of the file `path`; other files are read again.
 typedef struct spyi_sl_sources {
     spyi_compiler *compiler;
     const char *path;
     const spyi_text *content;
 } spyi_sl_sources;
-// The readable form of a diagnostics blob, appended; the blob is freed. `hidden`: a path whose locations are
-// left out. `sources`: below each error and warning stand its line of source and a mark; NULL: they do not.
+// Appends the readable form of a diagnostics blob to `out` and frees the blob. `hidden`: the path of a
+// generated file, whose locations are left out, or NULL. `sources`: each error and warning is followed by its
+// source line and a mark at the column; NULL: no source lines.
 SPYI_FN void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_sources *sources,
                                  spyi_text *out);
 
 // >>compiler/session.h --------------------------------------------------------------------------------------
 
-// Compilers, units and their live sessions: what they are, and what the files that make and load them share.
+// The structs of compilers, units and their Slang sessions, and the functions that the files that load them
+// share.
 
 // >>compilers, units and sessions
 
-typedef struct spyi_sl_known { // our type of a Slang type
+typedef struct spyi_sl_known { // One entry of a session's map from Slang's types to ours.
     spyi_sl_type *slang;
     const spyi_type *type;
 } spyi_sl_known;
 
-// A unit that is being loaded. Files are read only then: what kernels and fresh sessions need is in memory.
+// The state of a unit's loading. Only then are files read: kernels and fresh sessions are made from what is
+// in memory.
 typedef struct spyi_sl_loading {
     spyi_unit *unit;
-    spyi_text notes; // about files that were there and could not be used
+    spyi_text notes; // about files that exist and could not be used
 } spyi_sl_loading;
 
-typedef struct spyi_sl_source_files { // the file system that a session sees; `object` is first
+// The file system that a session sees. `object` must stay the first member.
+typedef struct spyi_sl_source_files {
     spyi_sl_files object;
     spyi_compiler *compiler;
     spyi_sl_session *session;
-    spyi_sl_loading *loading; // NULL: no unit is
-    bool refused;             // a file was asked for while no unit was loaded
+    spyi_sl_loading *loading; // NULL: no unit is being loaded
+    bool refused;             // libslang asked for a file while no unit was being loaded
 } spyi_sl_source_files;
 
-// A session with a unit's modules. Pointers into it die with it.
+// A Slang session with a unit's modules. libslang's pointers into it are invalid once it is closed.
 struct spyi_sl_live {
     spyi_sl_worker *worker;
-    spyi_sl_live *next; // of those that the worker is to close
+    spyi_sl_live *next; // next in the worker's list of sessions to close
     spyi_sl_source_files files;
-    bool
-        failed; // a kernel's import failed: libslang remembers it as if it had not, and links NULL the next time
+    // A kernel's import failed: the session must be replaced, as libslang would link NULL the next time.
+    bool failed;
     spyi_sl_session *session;
-    spyi_sl_module *module;    // the unit's
-    spyi_sl_layout *layout;    // of the module: where names are looked up
-    spyi_sl_component **links; // modules of the linked units, borrowed
+    spyi_sl_module *module;    // the unit's own module
+    spyi_sl_layout *layout;    // the module's layout, in which names are looked up
+    spyi_sl_component **links; // modules of the linked units, owned by the session
     uint32_t link_count;
-    spyi_sl_component **conformances; // ours
+    spyi_sl_component **conformances; // the unit's conformances, released with the session
     uint32_t conformance_count;
-    size_t kept_kib;      // estimate of what queries and kernels have left in it
-    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not asked yet
+    size_t kept_kib;      // estimate of the KiB that queries and kernels have left in it
+    spyi_sl_type **by_id; // Slang's types by spyi_type.id; NULL: not looked up yet
     uint32_t by_id_count;
-    spyi_sl_known *known; // open addressing
+    spyi_sl_known *known; // a hash table with open addressing
     uint32_t known_count, known_capacity;
 };
 
-// What a module was serialized to, so that a fresh session has it without its text.
+// One module in serialized form, from which a fresh session loads it without its text.
 typedef struct spyi_sl_stored {
     char *name, *path;
     void *data;
@@ -16664,7 +16702,7 @@ typedef struct spyi_code_target spyi_code_target; // target.h
 struct spyi_compiler {
     spyi_context *ctx;
     spyi_types *types;
-    const spyi_rules *rules; // the target's
+    const spyi_rules *rules; // the target's layout rules
     const spyi_code_target *target;
     char *library_path;
     char **include_paths;
@@ -16672,31 +16710,34 @@ struct spyi_compiler {
     const spyi_embedded *embedded;
     size_t embedded_count;
     bool print;
-    spyi_atomic told_optimization; // that spirv-opt is missing: once is enough
-    char bounds_record[24];        // a literal; "": tensors do not check their indices
-    spyi_sl_stored
-        *embedded_stored; // one each, once a unit has imported it: compiling it again would take 100 ms
+    spyi_atomic told_optimization; // 1: the log has said already that spirv-opt is missing
+    char bounds_record[24];        // address as a Slang literal; "": tensors do not check their indices
+    // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
+    // 100 ms.
+    spyi_sl_stored *embedded_stored;
     const spyi_sl_library *library; // NULL until the first unit
-    spyi_atomic unit_count;         // ever made
+    spyi_atomic unit_count;         // units ever made; gives each its serial
     spy_file_hook hook;
     spyi_atomic loads;
 };
 
-typedef struct spyi_sl_watched { // a file that a unit was made of, or would have been
+// A file that a unit read or looked for. A changed stamp means that the unit has changed.
+typedef struct spyi_sl_watched {
     char *path;
-    uint64_t stamp; // before it was read; 0: it was not there
+    uint64_t stamp; // the file's stamp before it was read; 0: no such file
 } spyi_sl_watched;
 
 struct spyi_unit {
     spyi_compiler *compiler;
     uint32_t serial;        // unique in the compiler
-    spyi_atomic references; // its owner and the units that link it
+    spyi_atomic references; // count of its owner and of the units that link it
     char *name, *path;
-    char *given_name, *given_path; // as in the desc; NULL: not given
-    spyi_text given;               // text or precompiled bytes of the desc
+    char *given_name, *given_path; // copies from the desc; NULL: not given
+    spyi_text given;               // copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
-    bool trusted;        // precompiled modules need no seal
-    bool has_visibility; // its text may say what is public; then the rest is not
+    bool trusted; // precompiled modules are accepted without a seal
+    // Its text may use visibility words; then declarations without `public` are not callable.
+    bool has_visibility;
     char **conformances;
     size_t conformance_count;
     spy_compile_options options;
@@ -16708,17 +16749,17 @@ struct spyi_unit {
     size_t define_count;
     spyi_unit **links;
     size_t link_count;
-    spyi_inputs inputs;       // of spyi_unit_inputs(), once that was asked
-    spyi_atomic inputs_asked; // 1: inputs and inputs_known stay as they are
+    spyi_inputs inputs;       // answer of spyi_unit_inputs()
+    spyi_atomic inputs_asked; // 1: inputs and inputs_known are filled and no longer change
     bool inputs_known;
-    spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, once that was asked
+    spyi_text cuda_kernels; // names of its [CudaKernel] functions, a line each, when cuda_kernels_asked
     bool cuda_kernels_asked;
-    uint64_t *derivatives; // hashes of the queries after derivatives that there are
+    uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
     uint32_t derivative_count;
-    struct spyi_sl_nested *nested; // what nested.c has read of its modules; NULL: nothing yet
-    char **imports;                // names of the modules below
-    size_t module_count;           // modules that the session had when the unit was loaded
-    spyi_sl_stored *stored;        // those: a fresh session is made of them
+    struct spyi_sl_nested *nested; // what nested.c has read from its modules; NULL: nothing yet
+    char **imports;                // names of the module_count modules
+    size_t module_count;           // number of modules in the session just after loading the unit
+    spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
     size_t stored_count;
     spyi_sl_live *live; // never NULL after a successful load
 };
@@ -16728,24 +16769,26 @@ struct spyi_unit {
 // >>compiler.c
 
 SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c,
-                                       spyi_text *error); // opens the library, if it is not yet
+                                       spyi_text *error); // Opens the library unless it is open.
 SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count);
 SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 
 // >>session.c
 
-// The unit's session, replaced by a fresh one when it has grown, has failed or is a lost worker's. `kib`: what the coming query
-// will leave in it. NULL: there is none.
+// Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
+// a lost worker. `kib`: KiB that the coming query will leave in it. NULL: lost, and no fresh one can be made.
 SPYI_FN spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib);
-SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // on its worker's thread
-// loadModuleFromSourceString(), which the caller of the task may leave. NULL: it does not compile.
+SPYI_FN void spyi_sl_live_free(spyi_sl_live *live); // only on its worker's thread
+// Calls loadModuleFromSourceString() so that the task's caller may leave. NULL: the text does not compile.
 SPYI_FN spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, const char *path,
                                             const char *source, spyi_sl_blob **diagnostics);
-// A session with the unit's modules: from `content`, or from what is stored when that is NULL.
+// Opens a session with the unit's modules: from `content`, or with content NULL from their serialized form.
+// NULL: `messages` says why.
 SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                         spyi_text *messages);
 SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_sl_module **module);
-// Keeps what the unit's session has loaded; of the embedded modules what the compiler has not yet.
+// The first keeps the modules of the unit's session in serialized form, the second those embedded modules
+// that the compiler does not have yet.
 SPYI_FN bool spyi_sl_store(spyi_unit *unit);
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session);
 SPYI_FN void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count);
@@ -16757,75 +16800,81 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 
 // >>source.c: where text comes from
 
-// The contents of `path` from the hook or the disk; the unit being loaded (NULL: none is) remembers it. false: there is none.
-// Threads: any; hooks are asked on the thread that waits for the task.
+// Reads the file `path` by the file hook or from the disk. The unit being loaded (loading NULL: none)
+// remembers the file and its stamp. Returns false when there is no such file. Threads: any; the hook is
+// called on the thread that waits for the task.
 SPYI_FN bool spyi_source_read(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
                               spyi_text *out);
 SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
-// interfaces.c: the text with an attribute at each differentiable function that takes an interface, which libslang needs to
-// differentiate it; false: it has no such function, and `out` stays as it is.
+// interfaces.c: writes to `out` the text with an attribute at each differentiable function that takes an
+// interface, which libslang needs to differentiate it. Returns false and leaves `out` alone without any.
 SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
-// The file that `path` means to the unit, which may lie in a search path: its contents to `out`, its place to unit.path.
+// Finds the unit's file `path`, also in the include paths: reads it into `out` and sets unit.path to where it
+// was found.
 SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out,
                                     spyi_text *error);
-SPYI_FN bool spyi_source_is_precompiled(const char *path); // by its ending
-// Takes our seal off a precompiled module and checks it. false: damaged, without a seal and not `trusted`, or of another
-// Slang; `error` says which.
+SPYI_FN bool spyi_source_is_precompiled(const char *path); // whether the path ends in .slang-module
+// Checks a precompiled module and removes its seal. Returns false when it is damaged, has no seal and is not
+// `trusted`, or was written by another Slang version; `error` says which.
 SPYI_FN bool spyi_source_unseal(const spyi_sl_library *library, spyi_sl_session *session, bool trusted,
                                 spyi_text *bytes, spyi_text *error);
 SPYI_FN void spyi_source_seal(spyi_text *bytes);
-SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all files
-// Has the unit count as unchanged, and remember the files of an attempt that failed, or NULL.
+SPYI_FN void spyi_unit_unwatch(spyi_unit *unit); // forgets all watched files
+// Takes the unit's files as unchanged from now on, and also watches those of `failed` (NULL: none), a unit
+// whose reload failed.
 SPYI_FN void spyi_unit_watch_too(spyi_unit *unit, spyi_unit *failed);
 
 // >>options.c
 
 enum { SPYI_SL_MOST_OPTIONS = 10 };
-// Fills `out` with what every session has and what the unit asks for; gives their number.
+// Fills `out` with the options of every session and of this unit, and returns their number.
 SPYI_FN uint32_t spyi_sl_options(const spyi_unit *unit, spyi_sl_option out[SPYI_SL_MOST_OPTIONS]);
 SPYI_FN spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value);
-SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // for linkWithOptions()
-// Whether target and library can do what the unit's options ask for; `notes`: what has no effect.
+SPYI_FN spyi_sl_option spyi_sl_no_optimization(void); // an option for linkWithOptions()
+// Checks that target and library support the unit's options. `notes` gets the options that have no effect.
 SPYI_FN spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
 
 // >>compiler/internal.h -------------------------------------------------------------------------------------
 
-// What the files of this room share beyond sessions: Slang's types and functions as ours, shader parameters, entry points, and
-// questions that are asked by compiling a text.
+// What the files of this room share beyond sessions: conversion of Slang's types and functions to spyi_type
+// and spyi_signature, shader parameters, entry points, and queries by compiling a text.
 
 // >>code.c
 
-// "Type : IInterface" or "Type : IInterface = id" as a part of programs; NULL: `messages` says why.
+// Makes the component of a program for the conformance "Type : IInterface" or "Type : IInterface = id". On
+// failure returns NULL and appends the reason to `messages`.
 SPYI_FN spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, const char *text,
                                                spyi_text *messages);
 
 // >>reflect_name.c, reflect_type.c and reflect_function.c
 
-// Names that crash libslang's look-ups, or mean nothing, are stopped here.
+// Returns false for names that crash libslang's look-ups or mean nothing.
 SPYI_FN bool spyi_sl_name_is_safe(const char *name);
-// The part after the last "::" or "." outside of <>; *prefix: bytes of what stands before that, 0: nothing does.
+// Returns the part after the last "::" or "." outside of <>. *prefix: bytes before that separator, or 0.
 SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
-                                         const char *name); // NULL: there is none
+                                         const char *name); // NULL when there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
-                                      const spyi_type *type); // NULL: unknown there
-// Our type. `open`: it may depend on generic parameters, which have no layout.
+                                      const spyi_type *type); // NULL: the unit's modules do not know it
+// Returns the spyi_type of a Slang type. `open`: it may depend on generic parameters, which have no layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
-// Whether it is a structured, byte-address or typed buffer.
+// Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
-SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // T[]
-// Has types that only a link completes known as without layout, before libslang is asked for one.
+SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // whether it is T[]
+// Records the `extern` types, which only a link completes, as types without a layout, so that libslang is
+// never asked for their layout.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// The function or set of overloads of that name; NULL: there is none. *constructed: the struct whose constructors they are.
+// Finds the function or set of overloads called `name`; NULL when there is none. *constructed: the struct,
+// when they are its constructors.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
                                                 spyi_sl_type **constructed);
-// The type that stands before the last "::" or "."; NULL: none, or a namespace.
+// Returns the type before the last "::" or "." of `name`; NULL when nothing or a namespace stands there.
 SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Whether a function that was found by `name` is a method of an instance.
+// Returns whether a function that was found by `name` is a method that needs an instance.
 SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                     const char *name);
-// Whether one of the session's modules declares the function, or an overload; else it is of Slang's core module.
+// Returns whether a module of the session declares the function; else Slang's core module does.
 SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
@@ -16835,85 +16884,94 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // >>inputs.c and input_walk.c
 
-// A shader parameter with its binding as Slang numbers it.
+// The binding of one shader parameter, as Slang numbers it.
 typedef struct spyi_sl_binding {
-    uint32_t set, binding; // UINT32_MAX: none. by_address: 0, and the uniform buffer's number
-    uint32_t uniform_size; // of the uniform buffer that lies there, or holds it; 0: no such
-    uint32_t count;        // buffers: of the array whose first element it is; 1: no array; 0: a later element
-    const spyi_type *texel; // of typed buffers; else NULL
+    // UINT32_MAX: none. With rules->by_address: set 0, and `binding` is the uniform buffer's number.
+    uint32_t set, binding;
+    // Bytes of the uniform buffer at this binding; 0: the parameter is not in a uniform buffer.
+    uint32_t uniform_size;
+    // Of a buffer: length of the array whose first element it is; 1: no array; 0: a later element.
+    uint32_t count;
+    const spyi_type *texel; // element type of a typed buffer; else NULL
 } spyi_sl_binding;
 
-// All shader parameters of a linked program but the kernel's own block; false: out of memory. bindings[i] of inputs[i].
+// Lists all shader parameters of a linked program except the kernel's own block. bindings[i] belongs to
+// inputs->items[i]. Returns false when memory ran out; the caller frees *bindings in any case.
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
 // >>entry.c
-// As spyi_unit_is_cuda_kernel(), within a task.
+// Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Where the parameters of a linked program's entry point lie.
+// Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
 // >>resolve.c
-// Whether the text compiles; else `out` gets Slang's messages. `what` becomes a part of its name. About 3 ms.
+// Returns whether the text compiles; else `out` gets Slang's messages. `what` becomes a part of the module's
+// name. Cost: 3 ms.
 SPYI_FN bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out);
 
 // >>nested.c
 
 typedef struct spyi_sl_nested spyi_sl_nested;
-SPYI_FN void spyi_sl_nested_free(spyi_sl_nested *nested); // and NULL
-// Whether all functions that the derivative in a kernel goes through have one in its mode. The kernel's module is loaded;
-// `source` is its text. false: `why` names the function and what to write.
+SPYI_FN void spyi_sl_nested_free(spyi_sl_nested *nested); // accepts NULL
+// Returns whether all functions that a kernel's derivative differentiates have a derivative in its mode.
+// `kernel` is the kernel's loaded module, `source` its text. On false `why` names the function and says what
+// to write.
 SPYI_FN bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_module *kernel,
                                         const char *source, spyi_text *why);
 
 // >>names.c
 
-// Whether Slang added a function of that name: constructors, and derivatives beside each differentiable function.
+// Returns whether it is the name of a function that Slang adds itself: a constructor, or a derivative.
 SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 // >>compiler/target.h ---------------------------------------------------------------------------------------
 
-// Code that Slang has made, read and mended before a driver gets it: SPIR-V words in target_spirv*.c, CUDA text in
-// target_cuda*.c. Nothing else of the library reads a target's own text, or knows what Slang does for one target alone; the
-// others ask the target's table.
+// What depends on the target of the code that Slang makes: SPIR-V words (target_spirv*.c) or CUDA text
+// (target_cuda*.c). These files read such code and repair it before a driver gets it. All other files use the
+// target's table (spyi_code_target).
 
-// >>names that Slang gives in both: those of the derivatives begin with the first. Structs with the second in their names hold
-// values that do not depend on gradients. Functions with the third give a zero.
+// >>names in Slang's code, the same for both targets
+// A backward derivative's name begins with s_bwdProp_. A struct with s_bwdCallableCtx_ in its name holds
+// values that do not depend on gradients. A function with dzero in its name makes a zero.
 #define SPYI_ADDITION_BACKWARD "s_bwdProp_"
 #define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
 #define SPYI_ADDITION_ZERO "dzero"
 
 // >>the table of a target
 
-// Where an entry point's parameters lie, asked for one after another; all zero before the first.
+// The state of a walk over an entry point's parameters, in order; all zero before the first one.
 typedef struct spyi_sl_params {
     size_t end;
-    bool moved; // an unsized array came before
+    bool moved; // an earlier parameter was an unsized array: reflection's offsets are wrong from here on
 } spyi_sl_params;
 
-// What mending could not put right.
+// The faults of Slang's code that mend() found and could not repair.
 typedef struct spyi_code_faults {
-    bool saved;     // what is saved of nested loops of different length
-    bool additions; // gradients of elements that are read at several indices
+    bool saved;     // values saved in nested loops of different length
+    bool additions; // gradients of array elements that are read at several indices
 } spyi_code_faults;
 
 struct spyi_code_target {
-    int32_t format;      // of Slang's session
-    const char *profile; // what Slang may use of the target; NULL: the target has no such names
-    // Compile options: what a session is asked for beside what all targets are, and whether a module's can be had.
+    int32_t format;      // code format of Slang's session, SPYI_SL_TARGET_*
+    const char *profile; // Slang's profile of the target; NULL: the target has none
+    // Adds the target's compile options to a session's.
     void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
     spy_status (*check_options)(const spyi_unit *unit, spyi_text *notes, spyi_text *error);
-    // Whether spirv-opt goes over the unit's code, which mend() could then not read where it has derivatives. Within a task.
+    // Returns whether spirv-opt changes the unit's code; then mend() cannot repair its derivatives. Call it
+    // inside a task.
     bool (*optimizes)(const spyi_unit *unit);
     bool (*has_derivative)(const void *code, size_t size);
-    // Whether libslang can make code of the program; false: `messages` says why not.
+    // Returns whether libslang can make code of the program; on false `messages` says why not.
     bool (*prepare)(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_text *messages);
-    // The code as it came from Slang, with SPYI_CODE_ROOM words of space behind its end, to what a backend takes.
+    // Repairs the code as it came from Slang. Behind its end there is space for SPYI_CODE_ROOM words.
     void (*mend)(spyi_code *code, spyi_code_faults *faults);
-    // What the code uses of its shader parameters, and their bindings as backends want them.
+    // Finds out which shader parameters the code uses, and gives them the bindings that backends expect.
     bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
-    // Where variables lie: bytes of one; whether a struct's fields lie elsewhere than reflection says, and then where field
-    // number `index` does (`last`: unsized arrays come last); where an entry point's next parameter does.
+    // Where variables lie in memory. size: bytes of a variable. is_moved: whether a struct's fields have
+    // other offsets than reflection says; field: then the byte offset of field `index` (`last`: unsized
+    // arrays come last). param: byte offset of the entry point's next parameter.
     size_t (*size)(spyi_unit *unit, spyi_sl_type_layout *layout);
     bool (*is_moved)(spyi_unit *unit, spyi_sl_type_layout *layout);
     size_t (*field)(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
@@ -16924,12 +16982,12 @@ struct spyi_code_target {
 SPYI_FN const spyi_code_target *spyi_code_spirv(void);
 SPYI_FN const spyi_code_target *spyi_code_cuda(void);
 
-// The code may grow by so many words when it is placed.
+// The number of words by which place() may lengthen the code.
 enum { SPYI_CODE_ROOM = 8 };
 
-enum { SPYI_MOST_INDICES = 24 }; // of a value that is saved of nested loops
+enum { SPYI_MOST_INDICES = 24 }; // most indices of a value that is saved in nested loops
 
-// >>SPIR-V: the operations that the files know
+// >>SPIR-V: numbers of the operations that target_spirv*.c read
 enum {
     SPYI_OP_SOURCE = 3,
     SPYI_OP_NAME = 5,
@@ -16974,7 +17032,8 @@ enum {
     SPYI_OP_COPY_LOGICAL = 400
 };
 
-// Whether words are SPIR-V whose ids, all below words[3], can be kept in a table.
+// Returns whether the words begin as SPIR-V does and its bound of ids, words[3], is small enough for a table
+// of all ids.
 static inline bool spyi_spirv_is_known(const uint32_t *words, size_t count) {
     return count >= 5 && words[0] == 0x07230203u && words[3] <= count * 4;
 }
@@ -16986,11 +17045,11 @@ static inline bool spyi_spirv_is_chain(uint32_t op) {
 // One instruction after another:
 //     for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);)
 typedef struct spyi_spirv_at {
-    const uint32_t *words, *w; // w: the instruction
-    size_t count, at;          // at: word number of the instruction
-    size_t length;             // its words
+    const uint32_t *words, *w; // w: the first word of the instruction
+    size_t count, at;          // at: number of that word
+    size_t length;             // words of the instruction
     uint32_t op;
-    bool broken; // the code is not whole: the loop has ended early
+    bool broken; // the code is cut off or damaged: the loop ended early
 } spyi_spirv_at;
 
 // The instructions from word `begin` to word `end`.
@@ -17017,7 +17076,8 @@ static inline bool spyi_spirv_next(spyi_spirv_at *i) {
     return !i->broken;
 }
 
-// The operation of the instruction at word `at`, and its word number `n`; `at` 0 is no instruction.
+// The first returns the operation of the instruction at word `at`, or 0 when `at` is 0. The second returns
+// word `n` of that instruction, or 0 when it is shorter.
 static inline uint32_t spyi_spirv_op(const uint32_t *words, uint32_t at) {
     return at ? words[at] & 0xffffu : 0;
 }
@@ -17027,68 +17087,74 @@ static inline uint32_t spyi_spirv_word(const uint32_t *words, uint32_t at, uint3
 
 // >>target_spirv_names.c
 
-// SPIR-V's OpSource says "Slang" as number 11, which older validators and drivers do not know: 0 is "unknown".
+// Sets the source language in OpSource to 0, "unknown": older validators and drivers do not know Slang's
+// number, 11.
 SPYI_FN void spyi_code_patch_source(uint32_t *words, size_t count);
-// Takes the names of structs away, in place; the new number of words.
+// Removes the names of structs, in place. Returns the new number of words.
 SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count);
 
 // >>target_spirv_bindings.c
 
-// Numbers the bindings anew, in the code and in `inputs`, and tells what the code uses. false: `messages` says why not.
-// The code may grow by SPYI_CODE_ROOM words.
+// Gives the bindings new numbers, in the code and in `inputs`, and records which inputs the code uses. On
+// false `messages` says why not. The code may grow by SPYI_CODE_ROOM words.
 SPYI_FN bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs,
                              const spyi_sl_binding *bindings, spyi_text *messages);
 
 // >>target_spirv_saved.c
 
-// Puts the indices right by which the code finds what it saved of nested loops for the derivative. False: they may be wrong, and
-// the code is as it was. `words` may become another block, with space for `room` words behind its end.
+// Corrects the indices by which the code finds values that it saved in nested loops for the derivative.
+// Returns false when they may be wrong and the code is left as it was. `words` may be replaced by another
+// block, with space for `room` words behind its end.
 SPYI_FN bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room);
 
 // >>target_spirv_additions.c
 
-// Whether SPIR-V has functions that Slang made as backward derivatives, with their names.
+// Returns whether the code has a function that Slang made as a backward derivative, and its name.
 SPYI_FN bool spyi_code_is_derivative(const uint32_t *words, size_t count);
 
-// Makes additions of the stores by which a derivative gathers the gradients of an array's elements. False: they may be wrong, and the
-// code is as it was. `words` may become another block, with space for `room` words behind its end. The structs have their names.
+// Turns the stores by which a derivative collects the gradients of an array's elements into additions.
+// Returns false when such gradients may be wrong and the code is left as it was. `words` may be replaced by
+// another block, with space for `room` words behind its end. The structs must still have their names.
 SPYI_FN bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room);
 
 // >>target_spirv_sparse.c
 
-// Sums of arrays of which one has one element become sums of that element. In place, as it makes SPIR-V shorter.
+// Replaces sums of two arrays, one of which is zero but for one element, by the sum of that element. Works in
+// place: the SPIR-V only becomes shorter.
 SPYI_FN void spyi_code_sparse_sums(uint32_t *words, size_t *count);
 
 // >>target_cuda_bindings.c
 
-// As spyi_code_remap(), for CUDA text: nothing has to be numbered anew there.
+// Like spyi_code_remap() for CUDA text, where there are no bindings to number.
 SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                                  spyi_text *messages);
 
 // >>target_cuda_saved.c
 
-// As spyi_code_order_saved(), for CUDA text.
+// Like spyi_code_order_saved() for CUDA text, in place.
 SPYI_FN bool spyi_code_order_saved_text(char *body);
 
 // >>target_cuda_additions.c
 
-// As spyi_code_add_elements(), for CUDA text of `size` bytes with its NUL, which begins with `prelude` bytes that are no part of it.
+// Like spyi_code_add_elements() for CUDA text of `size` bytes with its NUL. Its first `prelude` bytes are
+// Slang's prelude and are not read.
 SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
 
 // >>target_cuda_layout.c
 
-// spyi_code_target's size, is_moved, field and param.
+// These functions are the members size, is_moved, field and param of CUDA's spyi_code_target.
 SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
-// Whether a variable of that layout is an unsized array, or a struct that holds one.
+// Returns whether the layout is that of an unsized array, or of a struct that contains one.
 SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout);
 SPYI_FN size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
 SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
 
-// The compiler's diagnostics, made readable. With option 143 libslang writes one line each, tab-separated:
-// code, severity, file, line, column, end line, end column, message; a primary line is followed by its spans
-// and notes. Anything else (internal errors come as plain text) is passed on as it is.
+// Turns libslang's diagnostics into readable text. With option 143 (machine-readable diagnostics) libslang
+// writes one line for each, separated by tabs: code, severity, file, line, column, end line, end column,
+// message. A primary line is followed by its spans and notes. All other text (internal errors are plain text)
+// is passed on unchanged.
 
 void spyi_sl_blob_free(spyi_sl_blob **blob) {
     if (*blob) (*blob)->v->release(*blob);
@@ -17106,7 +17172,7 @@ static bool spyi_diagnostic_is(const spyi_diagnostic_field *f, const char *word)
     return f->size == strlen(word) && memcmp(f->text, word, f->size) == 0;
 }
 
-// Whether the line has all eight fields; the message may hold tabs.
+// Splits a line into its eight fields; the message may contain tabs. Returns false when it has fewer.
 static bool spyi_diagnostic_split(const char *line, size_t size, spyi_diagnostic_field *fields) {
     const char *end = line + size;
     for (int i = 0; i < SPYI_DIAGNOSTIC_FIELDS; ++i) {
@@ -17132,7 +17198,7 @@ static void spyi_diagnostic_place(const spyi_diagnostic_field *f, const char *hi
                   (int)f[4].size, f[4].text);
 }
 
-// Whether the field holds `part`. Not strstr(): the field does not end with a NUL.
+// Returns whether the field contains `part`. strstr() cannot be used, as the field does not end with a NUL.
 static bool spyi_diagnostic_has(const spyi_diagnostic_field *f, const char *part) {
     size_t n = strlen(part);
     for (size_t i = 0; i + n <= f->size; ++i)
@@ -17140,8 +17206,8 @@ static bool spyi_diagnostic_has(const spyi_diagnostic_field *f, const char *part
     return false;
 }
 
-// Lines that only say that an earlier error ended the work; and errors in the library's own modules, which compile, unless
-// libslang reads them behind an error of the user's.
+// Returns whether a line only says that an earlier error ended the work, or is an error in one of the
+// embedded modules. Those compile, except when libslang reads them after an error in the user's module.
 static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
     static const char *const echo[] = { "import failed due to compilation error", "compilation ceased" };
     if (spyi_diagnostic_has(&f[2], SPYI_SL_EMBEDDED_FOLDER "/")) return true;
@@ -17152,15 +17218,15 @@ static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
 
 typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field primary[SPYI_DIAGNOSTIC_FIELDS];
-    spyi_diagnostic_field detail; // text of the first span at the primary's place
-    bool open;                    // the primary is not yet written
+    spyi_diagnostic_field detail; // text of the first span at the primary line's location
+    bool open;                    // the primary line is not yet written
     const char *hidden;
-    const spyi_sl_sources *sources; // NULL: no lines of source are wanted
-    spyi_text path, file;           // the file that was read last, and what is in it
+    const spyi_sl_sources *sources; // NULL: no source lines are quoted
+    spyi_text path, file;           // path and text of the file that was read last
     spyi_text *out;
 } spyi_diagnostic_state;
 
-// The text of the file that the diagnostic is about; NULL: it cannot be read.
+// Returns the text of the file at `path`; NULL when it cannot be read.
 static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state,
                                              const spyi_diagnostic_field *path) {
     const spyi_sl_sources *sources = state->sources;
@@ -17176,9 +17242,9 @@ static const spyi_text *spyi_diagnostic_file(spyi_diagnostic_state *state,
     return state->file.size ? &state->file : NULL;
 }
 
-// The line of source, and below it a mark at the column (1 is the line's first byte).
+// Appends the source line and below it a mark at the column (from 1, in bytes).
 static void spyi_diagnostic_excerpt(spyi_diagnostic_state *state) {
-    enum { MOST = 160 }; // longer lines say little and hide the message
+    enum { MOST = 160 }; // longer lines would hide the message
     const spyi_diagnostic_field *f = state->primary;
     const spyi_text *file = state->sources ? spyi_diagnostic_file(state, &f[2]) : NULL;
     unsigned long line = strtoul(f[3].text, NULL, 10), column = strtoul(f[4].text, NULL, 10);
@@ -17198,15 +17264,15 @@ static void spyi_diagnostic_excerpt(spyi_diagnostic_state *state) {
     spyi_text_add(state->out, "^\n");
 }
 
-// Write the primary line, which has waited for its detail: "unexpected token: unexpected ')', expected
-// identifier".
+// Writes the primary line, which waited for its first span, with that span's text: "unexpected token:
+// unexpected ')', expected identifier".
 static void spyi_diagnostic_close(spyi_diagnostic_state *state) {
     const spyi_diagnostic_field *f = state->primary;
     spyi_diagnostic_field text = f[7], more = state->detail;
     if (!state->open) return;
     state->open = false;
     if (more.size >= text.size &&
-        memcmp(more.text, text.text, text.size) == 0) { // "undefined identifier 'y'" says it all
+        memcmp(more.text, text.text, text.size) == 0) { // the span repeats the message and adds to it
         text = more;
         more.size = 0;
     }
@@ -17226,7 +17292,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
     size_t left = at ? (*blob)->v->getBufferSize(*blob) : 0, begin = out->size;
     spyi_diagnostic_field f[SPYI_DIAGNOSTIC_FIELDS];
     spyi_diagnostic_state state;
-    bool dropped = false; // the last primary line was an echo: its spans go too
+    bool dropped = false; // the last primary line was left out, and so are its spans
     memset(&state, 0, sizeof state);
     state.hidden = hidden;
     state.sources = sources;
@@ -17239,8 +17305,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
         left -= newline ? size + 1 : size;
         while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == '\0')) --size;
         if (size == 0) continue;
-        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0)
-            continue; // says the line before again
+        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue; // repeats the line before
         if (!spyi_diagnostic_split(line, size, f)) {
             spyi_diagnostic_close(&state);
             spyi_text_add_n(out, line, size);
@@ -17276,7 +17341,7 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
 
 // >>compiler/library.c --------------------------------------------------------------------------------------
 
-// Finding and opening libslang, once a process. Order of the search: design.md, "Finding the compiler".
+// Finds and opens libslang, once in a process. Order of the search: design.md, "Finding the compiler".
 
 #if defined(_WIN32)
 #define SPYI_SL_FILE_NAMES                                                                                   \
@@ -17289,10 +17354,11 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
     { "libslang-compiler.so", "libslang-compiler.so.0.2026.14.1", "libslang.so" }
 #endif
 
-// With the thread's last error, the only mutable global of this part of the library: under the global lock.
+// The opened library: a mutable global like the worker (worker.c), and guarded by the global lock as well.
 static spyi_sl_library spyi_sl_the_library;
 
-// Open `path` and fill the table. On failure one line about it goes to `tried`, and the table is as before.
+// Opens `path` and fills the table. On failure appends one line about it to `tried` and leaves the table as
+// it was.
 static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *tried) {
     void *handle = spyi_library_open(path);
     if (!handle) {
@@ -17332,7 +17398,7 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
 static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text *tried) {
     static const char *const names[] = SPYI_SL_FILE_NAMES;
     size_t count = sizeof names / sizeof names[0];
-    // A path that somebody named is the one they get: no silent fallback.
+    // A path that the user gave is the only one tried: no silent fallback.
     if (path) {
         spyi_text_add(tried, "  (the device's slang_library)\n");
         return spyi_sl_open(path, library, tried);
@@ -17364,13 +17430,14 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
     spyi_text tried = { NULL, 0, 0 };
     spyi_fork_watch();
     spyi_global_lock();
-    if (library->fork_count != spyi_fork_count()) { // what the parent process had is not here
+    // This is a forked child, in which the parent's users and worker do not exist.
+    if (library->fork_count != spyi_fork_count()) {
         library->fork_count = spyi_fork_count();
         library->users = 0;
         spyi_sl_worker_forget();
     }
     if (library->users > 0 && path && strcmp(path, library->path) != 0) {
-        void *other = spyi_library_open(path); // a second name of the same file gives the same handle
+        void *other = spyi_library_open(path); // another name of the same file gives the same handle
         if (other) spyi_library_close(other);
         if (other != library->handle) {
             spyi_text_add(error,
@@ -17408,72 +17475,77 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
 
 void spyi_sl_release(void) {
     spyi_sl_library *library = &spyi_sl_the_library;
-    if (library->fork_count != spyi_fork_count()) return; // the parent process's
+    if (library->fork_count != spyi_fork_count()) return; // the users belong to the parent process
     spyi_global_lock();
-    // slang_shutdown is left out: slang.h forbids new sessions after it, and a program may make a new device.
+    // slang_shutdown is never called: slang.h forbids new sessions after it, and a program may create another
+    // device.
     if (library->users > 0 && --library->users == 0) spyi_sl_worker_dismiss();
     spyi_global_unlock();
 }
 
 // >>compiler/worker.c ---------------------------------------------------------------------------------------
 
-// The thread that calls libslang, and how other threads have it do so.
+// The thread that calls libslang, and how other threads hand it their calls.
 //
-// libslang keeps its syntax-tree builder in a thread-local that only making a global session sets for good: on any other thread
-// spReflection_isSubType() and its sisters read through NULL (2026.12, 2026.14.1). And a call may last for ever, which nobody
-// can stop. So one thread of ours, the worker, makes the global session and all calls; others hand it tasks and wait. A caller
-// whose time is over leaves a call that lasts: the worker is lost to it, with its global session and all sessions in that, and
-// the next task gets a new worker, whose sessions are opened out of what units have stored. A lost worker that comes back
-// from libslang closes what is its own and ends.
+// libslang keeps its syntax-tree builder in a thread-local that only the creation of a global session sets
+// for good: on any other thread functions such as spReflection_isSubType() read through NULL (2026.12,
+// 2026.14.1). And a call of libslang may last for ever, which nobody can stop. So one thread of ours, the
+// worker, creates the global session and makes all calls; other threads hand it tasks and wait. A caller
+// whose time is over leaves the call behind. The worker is then lost, with its global session and all
+// sessions in it. The next task gets a new worker, which opens sessions from the modules that units have
+// stored. When libslang returns to a lost worker, that worker closes its sessions and ends.
 //
-// A task runs while its caller waits, so it may use the caller's memory. The caller leaves only between spyi_sl_begin_long()
-// and spyi_sl_end_long(), which stand around the calls that may last and find everything they need in memory of the worker's;
-// spyi_sl_end_long() does not return to a task whose caller has left.
+// A task runs while its caller waits, so it may use the caller's memory. The caller may leave only between
+// spyi_sl_begin_long() and spyi_sl_end_long(). They stand around libslang calls that may last, and such a
+// call only uses memory of the worker. When the caller has left, spyi_sl_end_long() does not return to the
+// task.
 
 #include <setjmp.h>
 
-// A deep expression recurses in libslang: a nest of 10,000 brackets takes about 30 MiB. Only what is used takes memory.
+// libslang recurses for deep expressions: 10,000 nested brackets take about 30 MiB. Unused stack takes no
+// memory.
 #define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
 
-typedef struct spyi_sl_task { // on its caller's stack
+typedef struct spyi_sl_task { // A task lies on its caller's stack.
     void (*func)(void *context);
     void *context;
     bool done;
-    uint32_t failed; // allocations on the worker's thread
+    uint32_t failed; // number of allocations that failed on the worker's thread
 } spyi_sl_task;
 
 struct spyi_sl_worker {
-    spyi_mutex lock;        // guards what follows, but `global`
-    spyi_signal wake, told; // to the worker, to those that wait for it
+    spyi_mutex lock;        // guards all members below except `global`
+    spyi_signal wake, told; // wake: signals the worker; told: signals the threads that wait for it
     spyi_thread thread;
-    spyi_atomic references; // its thread's, its callers', its sessions', the library's
+    spyi_atomic references; // count of its thread, its callers, its sessions and the library
     int32_t fork_count;
     const spyi_sl_library *library;
-    spyi_sl_global *global; // the worker's thread alone
-    spyi_sl_task *task;     // NULL: none
+    spyi_sl_global *global; // used on the worker's thread only
+    spyi_sl_task *task;     // NULL: no task
     bool started, ending, ended;
-    bool away;                  // in a call that may last: the caller may leave
-    bool lost;                  // the caller has left, or libslang threw: no more tasks
-    bool threw;                 // ... and the thread does not come back
-    void (*ask)(void *context); // what the caller's thread is to do for the worker; NULL: nothing
+    bool away;                  // in a libslang call that may last: the caller may leave
+    bool lost;                  // the caller has left or libslang threw: takes no more tasks
+    bool threw;                 // libslang threw: the thread never returns
+    void (*ask)(void *context); // what the caller's thread shall run for the worker; NULL: nothing
     void *asked;
-    uint32_t ask_failed; // allocations meanwhile
-    spyi_sl_live *closing; // sessions to be closed
+    uint32_t ask_failed;   // number of allocations that failed in `ask`
+    spyi_sl_live *closing; // list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
-    uint32_t lives;        // sessions that are open
-    jmp_buf back;          // of the task
+    uint32_t lives;        // number of open sessions
+    jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 
-// NULL, or the worker that takes tasks. Under the global lock.
+// The worker that takes tasks, or NULL. The global lock guards it.
 static spyi_sl_worker *spyi_sl_the_worker;
-// Set on the workers' threads.
+// On a worker's thread, that worker; elsewhere NULL.
 static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
 
-// >>what libslang throws
+// >>exceptions of libslang
 
-// libslang throws through its own interface, which a C program cannot catch (`import typo; import slangpy_diff;` did). The C++
-// library then calls the terminate handler, on the thread that threw and with its stack as it was: ours takes the worker out
-// of service instead of ending the program. On all other threads it calls the handler that was there before.
+// libslang throws exceptions through its own interface, which a C program cannot catch (as for `import typo;
+// import slangpy_diff;`). The C++ library then calls the terminate handler on the thread that threw. Our
+// handler takes the worker out of service instead of ending the program. On all other threads it calls the
+// handler that was set before.
 typedef void (*spyi_sl_terminate)(void);
 typedef spyi_sl_terminate (*spyi_sl_set_terminate)(spyi_sl_terminate);
 static spyi_sl_terminate spyi_sl_other_terminate;
@@ -17485,7 +17557,7 @@ static void spyi_sl_on_terminate(void) {
     spyi_mutex_lock(&w->lock);
     w->lost = w->threw = true;
     spyi_signal_all(&w->told);
-    for (;;) spyi_signal_wait(&w->wake, &w->lock); // there is nowhere to return to
+    for (;;) spyi_signal_wait(&w->wake, &w->lock); // a terminate handler must not return
 }
 
 static void spyi_sl_catch(const spyi_sl_library *library, bool begin) {
@@ -17495,7 +17567,8 @@ static void spyi_sl_catch(const spyi_sl_library *library, bool begin) {
     memcpy(&set, &symbol, sizeof set);
     spyi_sl_terminate before = set(begin ? spyi_sl_on_terminate : spyi_sl_other_terminate);
     if (begin && before != spyi_sl_on_terminate) spyi_sl_other_terminate = before;
-    if (!begin && before != spyi_sl_on_terminate) { // somebody else's, who may call ours
+    // Another library set its handler since, which may call ours.
+    if (!begin && before != spyi_sl_on_terminate) {
         set(before);
         spyi_library_stay();
     }
@@ -17514,12 +17587,12 @@ static void spyi_sl_worker_drop(spyi_sl_worker *w) {
 static void spyi_sl_perform(spyi_sl_worker *w, spyi_sl_task *task) {
     if (setjmp(w->back) == 0) {
         task->func(task->context);
-    } else if (w->opening) { // nobody has that one
+    } else if (w->opening) { // no unit owns this session
         spyi_sl_live_free(w->opening);
     }
 }
 
-// With the lock held: closes the sessions that nobody has any more.
+// Closes the sessions that units have given back. The caller holds the lock.
 static void spyi_sl_close_all(spyi_sl_worker *w) {
     while (w->closing) {
         spyi_sl_live *live = w->closing;
@@ -17542,14 +17615,14 @@ static void spyi_sl_work(void *arg) {
     w->started = true;
     spyi_signal_all(&w->told);
     while (w->global && !w->lost) {
-        spyi_sl_close_all(w); // gives the lock away meanwhile
+        spyi_sl_close_all(w); // releases the lock while it closes a session
         spyi_sl_task *task = w->task;
         if (task && !task->done) {
             spyi_mutex_unlock(&w->lock);
             uint32_t failed = spyi_failed_allocations();
             spyi_sl_perform(w, task);
             spyi_mutex_lock(&w->lock);
-            if (w->lost) break; // the task is gone
+            if (w->lost) break; // the caller has left, and the task's memory with it
             task->failed = spyi_failed_allocations() - failed;
             task->done = true;
             spyi_signal_all(&w->told);
@@ -17559,7 +17632,8 @@ static void spyi_sl_work(void *arg) {
             spyi_signal_wait(&w->wake, &w->lock);
         }
     }
-    // The last sessions of a lost worker are closed when their units are used or released.
+    // A lost worker waits here until its last sessions are given back, when their units are used again or
+    // released.
     for (spyi_sl_close_all(w); w->lives; spyi_sl_close_all(w)) spyi_signal_wait(&w->wake, &w->lock);
     spyi_mutex_unlock(&w->lock);
     if (w->global) w->global->v->release(w->global);
@@ -17583,7 +17657,7 @@ void spyi_sl_end_long(void) {
     w->away = false;
     bool lost = w->lost;
     spyi_mutex_unlock(&w->lock);
-    if (lost) longjmp(w->back, 1); // past our own frames: what they hold stays allocated
+    if (lost) longjmp(w->back, 1); // skips our frames: memory that they own stays allocated
 }
 
 bool spyi_sl_come_back(bool *away) {
@@ -17655,7 +17729,7 @@ void spyi_sl_live_close(spyi_sl_live *live) {
     spyi_sl_worker *w = live->worker;
     if (w == spyi_sl_this_worker) {
         spyi_sl_live_free(live);
-    } else if (w->fork_count == spyi_fork_count()) { // else it is the parent's, and so is its lock
+    } else if (w->fork_count == spyi_fork_count()) { // else worker and lock belong to the parent process
         spyi_mutex_lock(&w->lock);
         live->next = w->closing;
         w->closing = live;
@@ -17666,7 +17740,7 @@ void spyi_sl_live_close(spyi_sl_live *live) {
 
 // >>the callers' side
 
-// Until the thread has ended, or threw and never will.
+// Waits until the thread has ended, or has thrown and never will.
 static void spyi_sl_worker_end(spyi_sl_worker *w) {
     spyi_mutex_lock(&w->lock);
     while (!w->ended && !w->threw) spyi_signal_wait(&w->told, &w->lock);
@@ -17723,7 +17797,8 @@ void spyi_sl_worker_forget(void) {
     spyi_sl_the_worker = NULL;
 }
 
-// With the lock held: hands the task over and waits until it is done, or it is left, or the worker is lost.
+// Hands the task to the worker and waits until it is done, the caller leaves, or the worker is lost. The
+// caller holds the lock.
 static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_long_wait *wait) {
     w->task = task;
     spyi_signal_all(&w->wake);
@@ -17743,7 +17818,7 @@ static void spyi_sl_hand_over(spyi_sl_worker *w, spyi_sl_task *task, spyi_long_w
     }
     w->task = NULL;
     if (!task->done) w->lost = true;
-    spyi_signal_all(&w->told); // to those whose turn comes
+    spyi_signal_all(&w->told); // wakes the callers whose turn comes next
 }
 
 static spy_status spyi_sl_say_left(const spyi_long_wait *wait, bool threw, bool began, spyi_text *error) {
@@ -17760,7 +17835,7 @@ static spy_status spyi_sl_say_left(const spyi_long_wait *wait, bool threw, bool 
     return status;
 }
 
-// Takes the worker out of service. A thread that is still in libslang needs our code when it comes back.
+// Takes the worker out of service. This library must stay loaded, because the thread will return to its code.
 static void spyi_sl_worker_lose(spyi_sl_worker *w) {
     spyi_global_lock();
     bool mine = spyi_sl_the_worker == w;
@@ -17869,18 +17944,18 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
 
 // >>compiler/source.c ---------------------------------------------------------------------------------------
 
-// Where a unit's text comes from: the file hook, the disk, the search paths. What was asked for is remembered with a
-// stamp of each file, so that a change is noticed; what precompiled modules hold is checked before Slang sees it.
+// Reads a unit's text: by the file hook, from the disk, in the include paths. Remembers each file with a
+// stamp, so that a change is noticed, and checks precompiled modules before Slang reads them.
 
 // >>files that a unit depends on
 
-typedef struct spyi_source_ask { // a question to a file hook
+typedef struct spyi_source_ask { // a call of the file hook, made on the thread that waits
     const spyi_compiler *compiler;
     const char *path;
     spyi_text *out;
     uint64_t stamp;
     bool opened, good;
-    size_t bad_size; // not good: the bytes that were given at NULL
+    size_t bad_size; // when not good: the size that the hook gave with data NULL
 } spyi_source_ask;
 
 static void spyi_source_ask_stamp(void *context) {
@@ -17904,7 +17979,7 @@ static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
     if (unit->watched_count % 16 == 0) {
         spyi_sl_watched *grown =
             (spyi_sl_watched *)spyi_realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
-        if (!grown) return; // one file less to notice
+        if (!grown) return; // without memory, changes of this file go unnoticed
         unit->watched = grown;
     }
     unit->watched[unit->watched_count].path = spyi_strdup(path);
@@ -17941,14 +18016,14 @@ bool spyi_unit_changed(const spyi_unit *unit) {
     return false;
 }
 
-// "a/./b/../c.slang" and "a\c.slang" become "a/c.slang": a path is compared as it is meant.
+// Appends the path in plain form, for comparing paths: "a/./b/../c.slang" and "a\c.slang" become "a/c.slang".
 static void spyi_source_plain_path(const char *path, spyi_text *out) {
     if (*path == '/' || *path == '\\') spyi_text_add(out, "/");
-    size_t root = out->size, climbs = root; // up to `climbs` there are only ".."
+    size_t root = out->size, climbs = root; // up to `climbs` the path has only ".."
     while (*path) {
         size_t n = strcspn(path, "/\\");
         bool up = n == 2 && path[0] == '.' && path[1] == '.';
-        if (up && out->size > climbs) { // takes the last part off
+        if (up && out->size > climbs) { // removes the last part
             while (out->size > root && out->data[out->size - 1] != '/') --out->size;
             if (out->size > root) --out->size;
             out->data[out->size] = '\0';
@@ -17962,7 +18037,7 @@ static void spyi_source_plain_path(const char *path, spyi_text *out) {
 }
 
 bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
-    if (other->has_given && !other->given_path) return false; // its path is made up
+    if (other->has_given && !other->given_path) return false; // its path is no file's
     spyi_text wanted = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     bool found = false;
     spyi_source_plain_path(other->path, &wanted);
@@ -17978,8 +18053,8 @@ bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
 
 // >>reading
 
-// Whether a word of Slang's that makes declarations private stands in the text. In a comment it does no harm: then one
-// look more is taken at each function.
+// Returns whether the text contains a word that makes Slang treat declarations as private. A word inside a
+// comment does no harm: each function is then checked once more than needed.
 bool spyi_source_has_visibility(const spyi_text *text) {
     static const char *const words[] = { "public", "internal", "private", "module" };
     for (size_t i = 0; text->data && i < sizeof words / sizeof words[0]; ++i)
@@ -18002,7 +18077,7 @@ static void spyi_source_ask_text(void *context) {
 }
 
 bool spyi_source_read(spyi_compiler *c, spyi_sl_loading *loading, const char *path, spyi_text *out) {
-    // Stamped before it is read: what is written meanwhile counts as a change.
+    // The stamp is taken before reading, so a write during reading counts as a change.
     if (loading) spyi_unit_watch(loading->unit, path, spyi_source_stamp(c, path));
     spyi_source_ask ask;
     memset(&ask, 0, sizeof ask);
@@ -18048,10 +18123,11 @@ spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_tex
 
 // >>precompiled modules
 
-// libslang crashes on a damaged module (in 15 of 40 tries with one byte to twenty changed) and on one that another
-// version wrote. So a file that we write ends with a seal, which Slang's own readers skip: a word and a hash of what
-// stands before it. Of a file without one (slangc's) only the frame and the version can be checked: of 160 damaged files 48
-// crashed libslang all the same, so it takes the user's word that the file is trusted.
+// libslang crashes on a damaged module (in 15 of 40 tries with one to twenty changed bytes) and on a module
+// of another Slang version. So each file that we write ends with a seal, a word and a hash of everything
+// before it; Slang's own readers skip the seal. A file without one, as slangc writes, is only checked for its
+// frame and version; of 160 such damaged files 48 still crashed libslang. It is therefore only loaded when
+// the user says that it is trusted.
 static const char spyi_source_seal_word[8] = { 'S', 'P', 'Y', 'S', 'E', 'A', 'L', '1' };
 enum { SPYI_SOURCE_SEAL_SIZE = 16, SPYI_SOURCE_FRAME_SIZE = 12 };
 
@@ -18131,17 +18207,20 @@ bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
 
 // >>compiler/interfaces.c -----------------------------------------------------------------------------------
 
-// Differentiable functions with a parameter of an interface type, [Differentiable] float f(IDiffTensor<float, 1> t): libslang
-// 2026.14 does not come to an end over the derivative of one that has a loop or a branch. It differentiates the function while
-// the parameter's type is still unknown, and then again and again. A function that is inlined early is differentiated as a
-// part of its caller, our kernel, where the type is known: such a call costs what one of the concrete type does.
+// Adds an attribute to differentiable functions with a parameter of an interface type, such as
+// [Differentiable] float f(IDiffTensor<float, 1> t). libslang 2026.14 never finishes the derivative of such a
+// function when it has a loop or a branch: it differentiates the function while the parameter's type is
+// unknown, again and again. A function that is inlined early is differentiated as a part of its caller, our
+// kernel, where the type is known. Such a call costs as much as one of a function that takes the concrete
+// type.
 //
-// Attributes cannot be added through libslang's interface, so that they are put into the text which it reads: on the line where
-// the declaration before ends, so that every line keeps its number. Functions that call themselves stay as they are.
+// libslang's interface cannot add attributes, so they are written into the text that it reads: on the line
+// where the declaration before ends, so that every line keeps its number. Functions that call themselves are
+// not changed.
 
 static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
 
-// The end of what is no code at `p`: white space, comments, a text in quotes. `p` itself: code begins there.
+// Returns where the next code begins at or behind `p`: skips white space, comments and quoted text.
 static const char *spyi_skip_blank(const char *p) {
     for (;;) {
         const char *begin = p;
@@ -18160,13 +18239,13 @@ static const char *spyi_skip_blank(const char *p) {
     }
 }
 
-// The end of a preprocessor's line, with the lines that it goes on in.
+// Returns the line after a preprocessor directive and its continuation lines.
 static const char *spyi_skip_directive(const char *p) {
     while (*p && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
     return *p ? p + 1 : p;
 }
 
-// Behind the bracket that closes the one at `p`; NULL: none does.
+// Returns what follows the bracket that closes the one at `p`; NULL when none does.
 static const char *spyi_skip_brackets(const char *p, char open, char close) {
     int depth = 0;
     while (*(p = spyi_skip_blank(p))) {
@@ -18177,7 +18256,7 @@ static const char *spyi_skip_brackets(const char *p, char open, char close) {
     return NULL;
 }
 
-// Whether `word` stands in the code of `text` before `end`.
+// Returns whether `word` occurs in the code of `text` before `end`.
 static bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
     for (const char *p = spyi_skip_blank(text); p < end && *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
@@ -18188,13 +18267,14 @@ static bool spyi_has_word(const char *text, const char *end, const char *word, s
     return false;
 }
 
-// An interface's name: one that this text declares, or one that is spelled as they are, "IShape".
+// Returns whether a word is an interface's name: the text declares such an interface, or it is spelled as in
+// "IShape".
 static bool spyi_is_interface_name(const char *word, size_t length, const spyi_text *declared) {
     if (length > 1 && word[0] == 'I' && word[1] >= 'A' && word[1] <= 'Z') return true;
     return declared->size && spyi_has_word(declared->data, declared->data + declared->size, word, length);
 }
 
-// Whether a list of parameters, from "(" to behind ")", has an interface for a type.
+// Returns whether a parameter list, from its "(" to behind its ")", has a parameter of an interface type.
 static bool spyi_takes_interface(const char *list, const char *end, const spyi_text *declared) {
     int angles = 0;
     for (const char *p = spyi_skip_blank(list); p < end && *p; p = spyi_skip_blank(p)) {
@@ -18226,7 +18306,7 @@ static void spyi_find_interfaces(const char *text, spyi_text *declared) {
     }
 }
 
-// Whether a function is declared whose head begins at `head` and whose name ends at `p`, and is to be inlined.
+// Returns whether a function shall be inlined whose declaration begins at `head` and whose name ends at `p`.
 static bool spyi_is_to_inline(const char *head, const char *name, const char *p, const spyi_text *declared) {
     static const char *const attributes[] = { "Differentiable", "BackwardDifferentiable" };
     size_t length = (size_t)(p - name);
@@ -18251,7 +18331,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
     int depth = 0;
     if (strlen(text) != source->size || (!strstr(text, "Differentiable") && !strstr(text, "BackwardDiff")))
         return false;
-    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) head += 3; // the mark of UTF-8
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) head += 3; // the byte order mark of UTF-8
     spyi_find_interfaces(text, &declared);
     for (const char *p = spyi_skip_blank(head); *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
@@ -18261,7 +18341,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
             spyi_text_add_n(out, copied, (size_t)(head - copied));
             spyi_text_add(out, "%s", spyi_inline_mark);
             copied = head;
-            head = p; // once is enough
+            head = p; // one attribute for each function
             changed = true;
             continue;
         }
@@ -18280,7 +18360,8 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
 
 // >>compiler/options.c --------------------------------------------------------------------------------------
 
-// Compile options of a unit: what is asked of every session that has it, and what cannot be had.
+// Turns a unit's compile options into Slang's options, and rejects those that the target or the library
+// lacks.
 
 spyi_sl_option spyi_sl_int_option(int32_t name, int32_t value) {
     spyi_sl_option o;
@@ -18337,7 +18418,7 @@ spy_status spyi_sl_check_options(const spyi_unit *unit, spyi_text *notes, spyi_t
 
 // Compilers: what all units of a device share, and the library that the first unit opens.
 
-// By spyi_target.
+// The functions that return a target's table, indexed by spyi_target.
 static const spyi_code_target *(*const spyi_code_targets[SPYI_TARGET_COUNT])(void) = { spyi_code_spirv,
                                                                                        spyi_code_cuda };
 
@@ -18412,7 +18493,7 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
     ready = c->library != NULL;
     c->library = library;
     spyi_global_unlock();
-    if (ready) { // another thread has done it meanwhile
+    if (ready) { // another thread opened the library in the meantime
         spyi_sl_release();
         return SPY_OK;
     }
@@ -18423,14 +18504,14 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
 
 // >>compiler/session_files.c --------------------------------------------------------------------------------
 
-// The file system that a session sees: files of the disk or of the program's hook, and the library's own modules in a folder
-// of their own.
+// The file system that a Slang session sees: files of the disk or of the program's hook, and the embedded
+// modules in a folder of their own.
 
 static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
     static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
         if (memcmp(uuid, &ours[i], sizeof *uuid) == 0) return self;
-    return NULL; // Slang asks for private interfaces first
+    return NULL; // Slang asks for interfaces of its own first
 }
 
 static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uuid *uuid, void **out) {
@@ -18438,14 +18519,16 @@ static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uui
     return *out ? SPYI_SL_OK : SPYI_SL_NO_INTERFACE;
 }
 
-// The object is a part of a spyi_sl_live, which outlives its session: nothing to count.
+// addRef and release: the object is a part of a spyi_sl_live, which outlives its session, so nothing is
+// counted.
 static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
     (void)self;
     return 1;
 }
 
-// libslang reads the stored form of a module in one of two states. After an error it refuses each module that this one imports,
-// and then throws where nothing can catch it (`import typo; import slangpy_diff;`). So what it imports is loaded first.
+// Loads the embedded modules that an embedded module imports. After an error in a user's module libslang
+// refuses to load the imports of a serialized module and throws where nothing can catch it (`import typo;
+// import slangpy_diff;`). So the imports are loaded first.
 static void spyi_sl_load_embedded_imports(spyi_sl_source_files *files, const spyi_embedded *embedded) {
     spyi_compiler *c = files->compiler;
     for (const char *const *line = embedded->lines; *line; ++line) {
@@ -18478,7 +18561,8 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
     if (!embedded) {
         if (!loading) files->refused = true;
         found = loading && spyi_source_read(compiler, loading, path, text);
-        if (found && spyi_source_is_precompiled(path)) { // when it cannot be used, Slang asks for its source
+        // When it cannot be used, Slang asks for its source file next.
+        if (found && spyi_source_is_precompiled(path)) {
             spyi_text why = { NULL, 0, 0 };
             found = spyi_source_unseal(compiler->library, files->session, loading->unit->trusted, text, &why);
             if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
@@ -18518,7 +18602,7 @@ static spyi_sl_result spyi_sl_files_load(spyi_sl_files *self, const char *path, 
     *out = NULL;
     if (!spyi_sl_come_back(&away)) return SPYI_SL_NOT_FOUND;
     if (spyi_sl_find_file(files, path, &text)) {
-        if (text.size == 0) spyi_text_add(&text, "\n"); // an empty blob is no file to Slang
+        if (text.size == 0) spyi_text_add(&text, "\n"); // Slang takes an empty blob for a missing file
         *out = files->compiler->library->slang_createBlob(text.data, text.size);
     }
     spyi_text_free(&text);
@@ -18539,10 +18623,10 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 
 // >>compiler/session.c --------------------------------------------------------------------------------------
 
-// Sessions: the modules that a unit loads, kept in serialized form, and a fresh session made of them before the old one grows
-// (libslang never frees a module).
+// Opens Slang sessions with a unit's modules, keeps these modules in serialized form, and replaces a session
+// by a fresh one before it grows too large (libslang never frees a module).
 
-// The folder of a path, without its last slash; "." when it has none.
+// Appends the folder of a path, without its last slash; "." when the path has none.
 static void spyi_sl_folder(const char *path, spyi_text *out) {
     const char *end = NULL;
     for (const char *p = path; *p; ++p)
@@ -18642,15 +18726,16 @@ SPYI_FN bool spyi_sl_is_loaded(spyi_sl_session *session, const char *name, spyi_
     return false;
 }
 
-// Load what is not there yet out of `stored`; gives the module called `name`, or NULL. libslang wants imports
-// loaded before their importers, so what fails is tried again after the others.
+// Loads those modules of `stored` that the session does not have yet. Returns the module called `name`, or
+// NULL when one of them cannot be loaded. libslang wants imports loaded before their importers, so modules
+// that failed are tried again after the others.
 static spyi_sl_module *spyi_sl_load_stored(spyi_sl_live *live, const spyi_sl_stored *stored, size_t count,
                                            const char *name) {
     const spyi_sl_library *library = live->files.compiler->library;
     spyi_sl_session *session = live->session;
     spyi_sl_module *module = NULL;
     spyi_sl_loading *loading = live->files.loading;
-    live->files.loading = NULL; // the files may have changed since
+    live->files.loading = NULL; // files may have changed since, so none is read
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
         before = missing;
@@ -18683,7 +18768,7 @@ SPYI_FN void spyi_sl_stored_free(spyi_sl_stored *stored, size_t count) {
     free(stored);
 }
 
-// All of it, or nothing.
+// Fills `stored` with the module in serialized form. Returns false, with `stored` all zero, when that fails.
 static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     spyi_sl_blob *blob = NULL;
     if (module->v->serialize(module, &blob) < 0 || !blob) return false;
@@ -18700,7 +18785,7 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
     return whole;
 }
 
-// The next sessions get the embedded modules that this one has compiled in serialized form.
+// Keeps the embedded modules that this session has compiled in serialized form, for the next sessions.
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
@@ -18708,13 +18793,13 @@ SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *ses
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
             continue;
         const char *path = module->v->getFilePath(module);
-        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // not a user's file of that name
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // else it is a user's file of the same name
             spyi_sl_serialize(module, &compiler->embedded_stored[i]);
     }
 }
 
-// Keep the modules that came with the unit, not what kernels have added since. Done at once, because a session may be lost
-// without warning. Serializing takes a twentieth of the time of loading.
+// Serializes the modules that the unit was loaded with, but no kernels. This is done right after loading,
+// because a session may be lost without warning. It takes a twentieth of the time of loading.
 SPYI_FN bool spyi_sl_store(spyi_unit *unit) {
     if (unit->stored) return true;
     spyi_sl_session *session = unit->live->session;
@@ -18740,7 +18825,7 @@ static bool spyi_sl_imports(const spyi_unit *unit, const char *name) {
     return false;
 }
 
-// The unit's own module, from its text or its precompiled form.
+// Loads the unit's own module from its text or its precompiled form.
 static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *session, spyi_text *content,
                                             spyi_text *messages) {
     const spyi_sl_library *library = unit->compiler->library;
@@ -18764,7 +18849,7 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *se
     return module;
 }
 
-// The unit's conformances as parts of programs. On failure `messages` says which one is none.
+// Makes the components of the unit's conformances. On failure `messages` says which one is wrong.
 static bool spyi_sl_conform(spyi_unit *unit, spyi_sl_live *live, spyi_text *messages) {
     live->conformances =
         (spyi_sl_component **)spyi_calloc(unit->conformance_count + 1, sizeof(spyi_sl_component *));
@@ -18790,7 +18875,6 @@ spyi_sl_module *spyi_sl_load_source(spyi_sl_session *session, const char *name, 
     return module;
 }
 
-// A session with the unit's modules: from `content`, or from what is stored when that is NULL.
 SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loading, spyi_text *content,
                                         spyi_text *messages) {
     uint32_t failed = spyi_failed_allocations();
@@ -18806,7 +18890,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
         spyi_sl_live_close(live);
         return NULL;
     }
-    // Linked modules come first, unless they import this very module.
+    // Linked modules are loaded first, except for those that import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
             live->module = content ? spyi_sl_load_content(unit, live->session, content, messages)
@@ -18835,7 +18919,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
         return NULL;
     }
     spyi_sl_note_externs(unit, live);
-    // Without memory a folder or a macro may be missing.
+    // After a failed allocation the session may lack an include path or a macro.
     if (!spyi_sl_conform(unit, live, messages) || spyi_failed_allocations() != failed) {
         spyi_sl_live_close(live);
         return NULL;
@@ -18845,7 +18929,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
     return live;
 }
 
-// What a session may keep before it is replaced; see spyi_sl_live_of.
+// Memory in KiB that queries and kernels may leave in a session before it is replaced; see spyi_sl_live_of().
 enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
 
 spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
@@ -18855,7 +18939,7 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
         spyi_sl_live *fresh = unit->stored ? spyi_sl_live_open(unit, NULL, NULL, &ignored) : NULL;
         spyi_text_free(&ignored);
         if (!fresh && lost) return NULL;
-        if (fresh) { // if not, the old one still works, and grows
+        if (fresh) { // without a fresh session the old one is used further, and grows
             spyi_sl_live_close(unit->live);
             unit->live = fresh;
         }
@@ -18867,9 +18951,10 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
 
 // >>compiler/unit.c -----------------------------------------------------------------------------------------
 
-// Units: a module's text or file, and what it was made with; loaded, made again and released.
+// Units: creates them from a module's text or file, and loads, reloads and releases them.
 
-// A name that `import` accepts: "my-shader.v2" becomes my_shader_v2.
+// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL: out of
+// memory.
 static char *spyi_sl_module_name(const char *name, const char *path) {
     spyi_text text = { NULL, 0, 0 };
     if (!name && path) {
@@ -18892,12 +18977,13 @@ static char *spyi_sl_module_name(const char *name, const char *path) {
             (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
         if (!word) *p = '_';
     }
-    char *result = spyi_strdup(text.data); // NULL: out of memory
+    char *result = spyi_strdup(text.data);
     spyi_text_free(&text);
     return result;
 }
 
-// The names of the modules that came with the unit: later ones come with kernels, and are none of its own.
+// Notes the names of the modules that were loaded with the unit. Modules that the session loads later belong
+// to kernels.
 static void spyi_sl_note_imports(spyi_unit *unit) {
     spyi_sl_session *session = unit->live->session;
     unit->imports = (char **)spyi_calloc(unit->module_count + 1, sizeof *unit->imports);
@@ -18979,8 +19065,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-// The unit's text or precompiled bytes, from the desc or its file. `instead`: text to take this time instead of the
-// file's, or NULL.
+// Gets the unit's text or precompiled bytes, from the desc or its file. `instead`: text to use this time
+// instead of the file's, or NULL.
 static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instead, spyi_text *content,
                                     spyi_text *error) {
     spyi_unit *unit = loading->unit;
@@ -18988,7 +19074,7 @@ static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instea
     if (instead) {
         spyi_text ignored = { NULL, 0, 0 };
         (void)spyi_source_find(loading, unit->given_path, content,
-                               &ignored); // its next change is what counts
+                               &ignored); // reads the file only to watch it from now on
         spyi_text_free(&ignored);
         spyi_text_clear(content);
         spyi_text_add(content, "%s", instead);
@@ -19034,7 +19120,8 @@ static void spyi_unit_open_task(void *context) {
     }
 }
 
-// Loads what was made; on failure `unit` knows which files that took, and nothing else of it can be used.
+// Loads the unit's module. After a failure the unit knows which files it read, and nothing else of it is
+// usable.
 static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
     spyi_compiler *compiler = unit->compiler;
     spyi_text step = { NULL, 0, 0 };
@@ -19044,7 +19131,8 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
     if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
-    status = spyi_check_allocations(failed, status, error); // libslang must not see half a text
+    // After a failed allocation the text may be cut off.
+    status = spyi_check_allocations(failed, status, error);
     if (status == SPY_OK) {
         spyi_text_add(&step, "load module %s", unit->name);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
@@ -19146,13 +19234,13 @@ uint32_t spyi_unit_serial(const spyi_unit *unit) {
 
 // >>compiler/reflect_name.c ---------------------------------------------------------------------------------
 
-// Names of Slang's types and functions: which of them libslang can be asked for, and their parts.
+// Checks and splits names of Slang's types and functions.
 
-// libslang parses a name as an expression, and crashes on pointers, calls and unbalanced brackets; it also
-// takes the first of two words and drops the rest. Observed with 2026.12 and 2026.14.1.
+// libslang parses a name as an expression. It crashes on pointers, calls and unbalanced brackets, and of two
+// words it takes the first and drops the other. Observed with 2026.12 and 2026.14.1.
 bool spyi_sl_name_is_safe(const char *name) {
     int depth = 0;
-    char before = '\0'; // last character that was no space
+    char before = '\0'; // the last character that is no space
     bool space = false;
     if (!name || !((spyi_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
     if (strlen(name) > 1000) return false;
@@ -19179,7 +19267,7 @@ bool spyi_sl_name_is_safe(const char *name) {
             ++p;
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
-        } else if (c == '[') { // sizes only, and only inside <>: outside they are taken off before
+        } else if (c == '[') { // only an array size inside <>; spyi_unit_find_type() removes others
             if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;
@@ -19195,7 +19283,6 @@ bool spyi_sl_name_is_safe(const char *name) {
     return depth == 0 && before != '.' && before != ':';
 }
 
-// The last part of a qualified name: after "::" or "." outside <>.
 const char *spyi_sl_last_part(const char *name, size_t *prefix) {
     const char *last = name;
     int depth = 0;
@@ -19225,7 +19312,7 @@ void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out) {
 
 // >>compiler/reflect_type.c ---------------------------------------------------------------------------------
 
-// Slang's types as ours and back.
+// Converts Slang's types to spyi_type and back.
 
 spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     if (!spyi_sl_name_is_safe(name)) return NULL;
@@ -19234,7 +19321,8 @@ spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char
     if (!type) return NULL;
     spyi_text full = { NULL, 0, 0 };
     spyi_sl_full_name(unit, type, &full);
-    bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>"); // "Foo<float>" for Foo<let N:int>
+    // As for "Foo<float>", when it is Foo<let N : int>.
+    bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>");
     spyi_text_free(&full);
     return good ? type : NULL;
 }
@@ -19264,7 +19352,7 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
         spyi_sl_known *old = live->known;
         uint32_t old_capacity = live->known_capacity, capacity = old_capacity ? old_capacity * 2 : 64;
         spyi_sl_known *grown = (spyi_sl_known *)spyi_calloc(capacity, sizeof *grown);
-        if (!grown) return; // only a cache
+        if (!grown) return; // the map is only a cache
         live->known = grown;
         live->known_capacity = capacity;
         for (uint32_t i = 0; i < old_capacity; ++i)
@@ -19297,7 +19385,7 @@ static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl
     }
 }
 
-// libslang crashes when it is asked for the layout of an extern struct, or of a struct that has one as a field.
+// libslang crashes when it is asked for the layout of an extern struct, or of a struct with such a field.
 void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
     spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
     for (spyi_sl_int i = 0; i < count; ++i) {
@@ -19307,7 +19395,7 @@ void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
     }
 }
 
-static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intptr_t, bfloat16, generic)
+static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: no spy_dtype (intptr_t, bfloat16, generic)
     switch (slang) {
     case SPYI_SL_SCALAR_BOOL: return SPY_DTYPE_BOOL;
     case SPYI_SL_SCALAR_INT8: return SPY_DTYPE_INT8;
@@ -19325,8 +19413,8 @@ static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: none of ours (intp
     }
 }
 
-// Whether libslang might not come back from laying out a field of that type: it holds an extern struct or another whose
-// fields we do not know, or points to a struct, which may point to ever new ones.
+// Returns whether libslang may crash or never return when it lays out a field of this type: the type contains
+// an extern struct or one with unknown fields, or points to a struct, which may point to ever new structs.
 static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
     const spyi_sl_library *lib = unit->compiler->library;
     unsigned kind = slang ? lib->spReflectionType_GetKind(slang) : 0;
@@ -19346,7 +19434,7 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// A struct that has no layout to be asked for: its fields are given one by one.
+// Makes the type of a struct whose layout libslang must not be asked for: it has fields, but no offsets.
 static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
@@ -19372,9 +19460,10 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
     const spyi_type *type = spyi_type_other(types, name);
-    if (spyi_type_is_pair(type)) return type; // Slang lays it out as a struct of no fields and no bytes
+    if (spyi_type_is_pair(type)) return type; // Slang's layout of it has no fields and no bytes
     type = NULL;
-    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) { // before it is laid out
+    // Checked before libslang lays it out.
+    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
             return spyi_sl_to_opaque(unit, live, slang, name);
@@ -19384,7 +19473,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     if (!layout) return spyi_type_other(types, name);
     unsigned category = SPYI_SL_CATEGORY_UNIFORM, count = lib->spReflectionType_GetFieldCount(slang);
     size_t size = lib->spReflectionTypeLayout_GetSize(layout, category);
-    // Tuple and its like have a layout with fields that the type does not list.
+    // The layout of Tuple and similar types has fields that the type does not list.
     if (lib->spReflectionTypeLayout_GetFieldCount(layout) != count || (count == 0 && size > 0))
         return spyi_type_other(types, name);
     spyi_field *fields = (spyi_field *)spyi_calloc(count + 1, sizeof *fields);
@@ -19399,7 +19488,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
         plain = plain && fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
-                fields[i].device_offset >= end; // else: members share memory, or lie elsewhere
+                fields[i].device_offset >= end; // else members share memory or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
@@ -19410,9 +19499,9 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     return type ? type : spyi_type_other(types, name);
 }
 
-// The size of an array from its printed name, whose last bracket is the outermost: "float[3][2]"; 2026.12
-// prints a size that was inferred for a uint parameter as "float[int(4)]". 0: open or unsized ("T[N]",
-// "float[]"), where libslang's own function throws.
+// Returns the size of an array from its printed name, whose last bracket is the outermost: "float[3][2]".
+// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0: the size is generic
+// ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
 static int64_t spyi_sl_printed_count(const char *name) {
     const char *bracket = strrchr(name, '['), *digits;
     if (!bracket) return 0;
@@ -19457,7 +19546,7 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     spyi_sl_full_name(unit, slang, &text);
     const char *name = spyi_text_str(&text);
     unsigned kind = lib->spReflectionType_GetKind(slang);
-    // With open generics about, a type is known to be concrete when its name leads back to it.
+    // Where generic parameters may occur, a type is concrete only if looking up its name gives the same type.
     if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY &&
         spyi_sl_type_named(unit, live, name) != slang)
         kind = 0;
@@ -19560,7 +19649,8 @@ static void spyi_sl_ask_type(spyi_unit *unit, spyi_sl_live *live, void *context)
 const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
     const spyi_type *type = spyi_type_parse(unit->compiler->types, name);
     if (type || !name) return type;
-    // "Foo<3>[4][2]" in C's order: sizes are taken off here, because Slang reads them the other way round.
+    // Sizes are removed from the name here, as "Foo<3>[4][2]" has them in C's order and Slang reads them in
+    // the other.
     int64_t sizes[8];
     int count = 0;
     spyi_text base = { NULL, 0, 0 };
@@ -19591,14 +19681,14 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
 
 // >>compiler/reflect_function.c -----------------------------------------------------------------------------
 
-// Slang's functions as signatures: what a name stands for, its overloads, their parameters and results.
+// Converts Slang's functions to signatures: finds the overloads of a name, their parameters and results.
 
 uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
     if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return 1;
     return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(function);
 }
 
-// Slang lists overloads last declared first; people count the other way.
+// Slang lists the overloads in reverse order of declaration; `index` counts in the order of declaration.
 spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index) {
     uint32_t count = spyi_sl_overload_count(unit, function);
     if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return function;
@@ -19622,7 +19712,7 @@ bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_functio
            !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(function, SPYI_SL_MODIFIER_STATIC);
 }
 
-// Whether the name is that of a struct's constructors: "Foo", "Foo.__init" or "Foo.$init"; then the struct.
+// Returns the struct whose constructors `name` means, as "Foo", "Foo.__init" or "Foo.$init"; else NULL.
 static spyi_sl_type *spyi_sl_constructed(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix);
@@ -19649,12 +19739,12 @@ spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, con
     if (!f) return NULL;
     bool set = SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f);
     if (set && SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(f) == 0) return NULL;
-    // A property is found as a function that is none.
+    // Slang finds a property as a function without a result type.
     if (!set && !SPYI_SL_FUNCTION(unit, spReflectionFunction_GetResultType)(f)) return NULL;
     return f;
 }
 
-// A parameter of the signature's text and list.
+// Appends a parameter to the signature's list and to its text.
 static void spyi_sl_add_param(spyi_signature *out, const spyi_param *p, spyi_text *text) {
     spyi_text_add(text, "%s%s%s%s %s%s", out->param_count ? ", " : "", p->no_diff ? "no_diff " : "",
                   p->out ? (p->in ? "inout " : "out ") : "", p->type->display, p->name,
@@ -19668,8 +19758,8 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
     memset(out, 0, sizeof *out);
-    // Open: a generic whose arguments were neither inferred nor written in the name. "GS<half,3>::f" is open
-    // only if it has parameters of its own.
+    // out->generic: the function is generic, and its arguments were neither inferred nor written in the name.
+    // "GS<half,3>::f" is generic only if f itself has generic parameters.
     spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
     const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
     bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
@@ -19708,7 +19798,7 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
         memset(&p, 0, sizeof p);
         if (!v) continue;
         p.type = spyi_sl_to_type(unit, live, type, out->generic);
-        // An empty pack is listed as one parameter of a type without a name: it takes no argument.
+        // Slang lists an empty parameter pack as one parameter whose type has no name. It takes no argument.
         if (p.type->kind == SPYI_TYPE_OTHER && strcmp(p.type->name, "?") == 0 && specialised) continue;
         p.name = spyi_strdup(param_name ? param_name : "");
         bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
@@ -19724,7 +19814,6 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     spyi_text_free(&text);
 }
 
-// Whether one of the session's modules declares the function; else it is of Slang's core module.
 bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function) {
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_decl *root = lib->spReflectionFunction_asDecl(function);
@@ -19737,7 +19826,8 @@ bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *
     return false;
 }
 
-// Slang's own `step` and the user's are one set of overloads; where both are in it, Slang's are marked.
+// Slang's own `step` and a user's `step` are one set of overloads. If the set has both, Slang's are marked
+// built_in.
 static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *found,
                                   spyi_overloads *out) {
     bool any = false;
@@ -19799,11 +19889,12 @@ void spyi_overloads_free(spyi_overloads *overloads) {
 
 // >>compiler/names.c ----------------------------------------------------------------------------------------
 
-// The names in a module, for "did you mean".
+// Finds names in a module that are similar to a wrong one, for "did you mean".
 
 enum { SPYI_SL_DEEPEST = 8 };
 
-// Slang adds declarations of its own: constructors, and a derivative beside each differentiable function.
+// Slang adds declarations of its own to a module: constructors, and derivatives beside each differentiable
+// function.
 bool spyi_sl_is_synthesised(const char *name) {
     static const char *const names[] = { "fwd_diff", "bwd_diff", "apply_bwd", "remat" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
@@ -19862,14 +19953,16 @@ void spyi_unit_near_names(spyi_unit *unit, const char *name, spyi_text *out) {
 
 // >>compiler/resolve.c --------------------------------------------------------------------------------------
 
-// Which overload takes arguments of given types, with which generic arguments: asked of Slang's own overload
-// checker through reflection, which says yes or no and nothing else.
+// Finds the overload that takes arguments of given types, and its generic arguments. It asks Slang's own
+// overload checker by reflection, which answers only yes or no.
 
-// Slang's types of all arguments; false when one is unknown there (a NULL type would be accepted by libslang).
+// Finds Slang's types of all arguments. Returns false when Slang does not know one, because libslang would
+// accept a NULL type.
 static bool spyi_sl_argument_types(spyi_unit *unit, spyi_sl_live *live, const spyi_type *const *types,
                                    uint32_t count, spyi_sl_type **out) {
     for (uint32_t i = 0; i < count; ++i) {
-        out[i] = spyi_sl_type_of(unit, live, types[i]); // NULL for void too, which a free T would accept
+        // NULL for void too, which libslang would accept for a generic T.
+        out[i] = spyi_sl_type_of(unit, live, types[i]);
         if (!out[i]) return false;
     }
     return true;
@@ -19882,7 +19975,8 @@ static spyi_sl_function *spyi_sl_specialise(spyi_unit *unit, spyi_sl_function *f
     return f && !SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(f) ? f : NULL;
 }
 
-// An interface-typed argument makes T = `.This`: no type that a kernel could use.
+// Returns whether a type in the signature contains ".This": an argument of an interface type makes
+// T = `.This`, which no kernel can use.
 static bool spyi_sl_mentions_this(const spyi_signature *s) {
     if (s->result->kind == SPYI_TYPE_OTHER && strstr(s->result->name, ".This")) return true;
     for (uint32_t i = 0; i < s->param_count; ++i)
@@ -19891,9 +19985,10 @@ static bool spyi_sl_mentions_this(const spyi_signature *s) {
     return false;
 }
 
-// libslang keeps what it is asked of a generic function of its own beyond the session, and later reads the types of that
-// session, which are gone (Slang::Val::resolve). So it is asked with types of its own only: numbers, vectors, matrices and
-// arrays of these.
+// Returns whether libslang may be asked to specialise the function. For generic functions of its core module
+// libslang keeps the answer beyond the session, and later reads types of that session, which are gone
+// (Slang::Val::resolve). So these functions are only asked with types of the core module: numbers, vectors,
+// matrices and arrays of them.
 static bool spyi_sl_may_ask(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                             const spyi_type *const *types, uint32_t count) {
     bool own = true;
@@ -19925,7 +20020,7 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
     if (set && (r->overload < 0 || (uint32_t)r->overload < overloads) &&
         spyi_sl_argument_types(unit, live, r->types, count, slang_types)) {
         spyi_sl_function *asked = r->overload < 0 ? set : spyi_sl_overload(unit, set, (uint32_t)r->overload);
-        // Slang takes the arguments without the instance, which must be of the very type.
+        // Slang wants the arguments without the instance, whose type must be exactly the method's struct.
         uint32_t instance =
             r->overload >= 0 && !constructed && spyi_sl_needs_instance(unit, live, asked, r->name) ? 1 : 0;
         bool fits = count >= instance && (!instance || slang_types[0] == spyi_sl_owner(unit, live, r->name));
@@ -19940,7 +20035,7 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
         }
         if (r->good && r->overload >= 0) r->chosen = r->overload;
         for (uint32_t i = 0; r->good && r->chosen < 0 && i < overloads;
-             ++i) { // equal specialisations are equal pointers
+             ++i) { // equal specialisations are the same pointer
             spyi_sl_function *o = spyi_sl_overload(unit, set, i);
             if (o == f || spyi_sl_specialise(unit, o, slang_types, count) == f) r->chosen = (int)i;
         }
@@ -19988,9 +20083,10 @@ bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *inte
     return c.conforms;
 }
 
-// >>queries: text that is compiled for its messages alone
+// >>queries: texts that are compiled only for Slang's messages
 
-// What a query module leaves behind in KiB when it compiles; a tenth of that when it does not.
+// Estimate in KiB of what a query's module leaves in its session when it compiles; one that does not leaves a
+// tenth.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
 typedef struct spyi_sl_query {
@@ -20004,7 +20100,7 @@ static void spyi_sl_load_query(spyi_unit *unit, spyi_sl_live *live, void *contex
     spyi_sl_blob *diagnostics = NULL;
     (void)unit;
     q->compiles = spyi_sl_load_source(live->session, q->name, q->path, q->source, &diagnostics) != NULL;
-    if (q->compiles) spyi_sl_blob_free(&diagnostics); // only warnings
+    if (q->compiles) spyi_sl_blob_free(&diagnostics); // a text that compiles has only warnings
     else spyi_sl_diagnostics(&diagnostics, q->path, NULL, q->out);
 }
 
@@ -20013,7 +20109,7 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     uint64_t id = spyi_hash(source->data, source->size, 0);
     spyi_text_add(&name, "spyi_%s_%016llx", what, (unsigned long long)id);
     spyi_text_add(&path, "slangpy-%s-%016llx.slang", what,
-                  (unsigned long long)id); // Slang asserts at a second use
+                  (unsigned long long)id); // Slang asserts when a path is used twice
     spyi_sl_query q;
     q.name = spyi_text_str(&name);
     q.path = spyi_text_str(&path);
@@ -20026,7 +20122,7 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     return q.compiles;
 }
 
-// Appends what Slang has to say against `text`, which stands below an import of the unit; nothing when it compiles.
+// Compiles `text` behind an import of the unit and appends Slang's messages; nothing when it compiles.
 static void spyi_unit_query(spyi_unit *unit, const spyi_text *text, spyi_text *out) {
     spyi_text source = { NULL, 0, 0 };
     spyi_text_add(&source, "import %s;\n%s\n", unit->name, spyi_text_str(text));
@@ -20048,7 +20144,7 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&text);
 }
 
-// Slang's "declaration not accessible" comes before it looks at arguments, so a call without any tells.
+// Slang reports "declaration not accessible" before it looks at arguments, so a call without any is enough.
 bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
     if (!unit->has_visibility || !spyi_sl_name_is_safe(name)) return false;
     spyi_text text = { NULL, 0, 0 }, answer = { NULL, 0, 0 };
@@ -20065,16 +20161,18 @@ bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
 
 // >>compiler/derivative.c -----------------------------------------------------------------------------------
 
-// Whether a function has a derivative in a mode. Reflection does not tell: it finds one mark for [Differentiable],
-// [ForwardDifferentiable] and the attributes that name a derivative, and [BackwardDerivativeOf] stands elsewhere. libslang does
-// not refuse what calls such a function, if the result leaves by an out parameter, as our kernels' do: it takes it for a constant,
-// or crashes. So it is asked by a query that calls bwd_diff(function) or fwd_diff(function).
+// Finds out whether a function has a forward or backward derivative. Reflection does not tell: it shows one
+// mark for [Differentiable], [ForwardDifferentiable] and the attributes that name a derivative, and
+// [BackwardDerivativeOf] stands at another function. libslang accepts a kernel that differentiates a function
+// without derivative if the result leaves by an out parameter, as in our kernels: it takes the function for a
+// constant, or crashes. So a query that calls bwd_diff(function) or fwd_diff(function) is compiled.
 
 static bool spyi_sl_is_differentiable(spyi_unit *unit, const spyi_type *type) {
     return type->kind != SPYI_TYPE_VOID && spyi_unit_conforms(unit, type, "IDifferentiable");
 }
 
-// A call of bwd_diff(function), or fwd_diff, with variables of the types that it then takes.
+// Writes a query that calls bwd_diff(function) or fwd_diff(function) with variables of the types that it
+// takes.
 static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, bool backward,
                                      spyi_text *out) {
     spyi_text call = { NULL, 0, 0 };
@@ -20099,8 +20197,8 @@ static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, b
     spyi_text_free(&call);
 }
 
-// Constructors have no name that bwd_diff takes, and of a module's methods libslang crashes at one that it takes: a differentiable
-// function that returns what the call gives.
+// Writes a query for a constructor or method: a differentiable function that returns the call's result.
+// bwd_diff takes no name of a constructor, and libslang crashes at bwd_diff of a module's method.
 static void spyi_sl_return_query(spyi_unit *unit, const spyi_signature *s, spyi_text *out) {
     spyi_text call = { NULL, 0, 0 };
     bool method = s->callee == SPYI_CALLEE_METHOD;
@@ -20126,15 +20224,15 @@ static bool spyi_sl_derivative_known(const spyi_unit *unit, uint64_t query) {
 }
 
 static void spyi_sl_derivative_keep(spyi_unit *unit, uint64_t query) {
-    uint64_t *kept =
-        (uint64_t *)spyi_realloc(unit->derivatives, (unit->derivative_count + 1u) * sizeof *unit->derivatives);
-    if (!kept) return; // it is asked again
+    uint64_t *kept = (uint64_t *)spyi_realloc(unit->derivatives,
+                                              (unit->derivative_count + 1u) * sizeof *unit->derivatives);
+    if (!kept) return; // the query is repeated next time
     kept[unit->derivative_count++] = query;
     unit->derivatives = kept;
 }
 
-// Whether the query of a marked function failed for want of a derivative. What else it may say is the query's own fault: not all
-// types can be written in one, and of overloads the arguments choose.
+// Returns whether the query of a marked function failed because it has no derivative. Other errors are the
+// query's own: some types cannot be written in a query, and the arguments may choose another overload.
 static bool spyi_sl_lacks_derivative(const spyi_signature *s, const char *why) {
     if (s->callee != SPYI_CALLEE_FUNCTION) return strstr(why, "E41022") != NULL;
     return (strstr(why, "'bwd_diff' is not a member") || strstr(why, "'fwd_diff' is not a member")) &&
@@ -20162,29 +20260,30 @@ bool spyi_unit_has_derivative(spyi_unit *unit, const spyi_signature *signature, 
 
 // >>compiler/slang_ir.h -------------------------------------------------------------------------------------
 
-// What is kept of modules' text in Slang's IR: functions, what they call, and which of them have derivatives.
+// What nested.c needs from the text of modules in Slang's IR: functions, their calls and derivatives.
 
-typedef struct spyi_ir_map { // of 64-bit keys that are hashes; open addressing
-    uint64_t *keys;          // 0: free
+typedef struct spyi_ir_map { // a hash map with open addressing, whose keys are hashes
+    uint64_t *keys;          // 0: a free slot
     uint32_t *values;
     uint32_t count, capacity;
 } spyi_ir_map;
 
 typedef struct spyi_ir_call {
     uint64_t callee;
-    bool has[2]; // derivatives: forward, backward
+    bool has[2]; // whether it has derivatives: forward, backward
     bool no_diff;
 } spyi_ir_call;
 
 typedef struct spyi_ir_function {
-    uint64_t link; // hash of its name for the linker
-    char *name;    // NULL: it has none
+    uint64_t link; // hash of the name that is the same in all modules
+    char *name;    // NULL: no name is known
     spyi_ir_call *calls;
     uint32_t call_count;
-    uint64_t bodies[2]; // the function whose body its derivative is made of; 0: none
+    uint64_t bodies[2]; // functions from whose bodies its derivatives are made; 0: none
 } spyi_ir_function;
 
-typedef struct spyi_ir_entry { // of a witness table
+// One entry of a witness table: the function that implements method `key`.
+typedef struct spyi_ir_entry {
     uint64_t key, function;
 } spyi_ir_entry;
 
@@ -20196,25 +20295,26 @@ struct spyi_sl_nested {
     uint64_t root;
 };
 
-SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key);      // NULL: there is none
+SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key); // NULL: the key is not in the map
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value); // the key must be new
 SPYI_FN void spyi_ir_map_free(spyi_ir_map *map);
 SPYI_FN spyi_ir_function *spyi_ir_find(const spyi_sl_nested *nested, uint64_t link);
-// Adds what a module's text says.
+// Reads a module's functions, calls and witness tables into `nested`.
 SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module);
 
 // >>compiler/slang_ir.c -------------------------------------------------------------------------------------
 
-// The text of modules in Slang's IR, read for their functions' calls and derivatives. What is of interest there:
+// Reads from the text of modules in Slang's IR which functions call which, and which have derivatives. It
+// looks for these lines:
 //
-//     Annotation(%g, 1 : UInt, %h)             forward derivative of %g; 4, 5, 7 and 9: parts of the backward one
-//     let %h : ... = ForwardDifferentiate(%g)  it is made of the body of %g; a derivative that the user wrote is a func
-//     Annotation(%g, 7 : UInt, BackwardDiffIntermediateContextType(%g))   the same backward
-//     [export("_S1a1gp1pi_ff")], [import(...)] stand above a func, generic or key and tell which is which in all modules
+//     Annotation(%g, 1 : UInt, %h)             %h: forward derivative of %g; 4, 5, 7, 9: backward
+//     let %h : ... = ForwardDifferentiate(%g)  made from %g's body; the user's own is a func
+//     Annotation(%g, 7 : UInt, BackwardDiffIntermediateContextType(%g))   the same, backward
+//     [export("_S1a1gp1pi_ff")], [import(...)] name the func, generic or key below, in all modules alike
 //     call %g(%x, %y), call specialize(%g, Float, %1)(%x)
 //     let %f : ... = lookupWitness(%table, %key), witness_table_entry(%key,%function)
 //
-// A function that is called where derivatives are taken is annotated beside the call, with the same words.
+// A function that is called where derivatives are taken has such an annotation beside the call.
 
 SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key) {
     if (!map->capacity) return NULL;
@@ -20229,7 +20329,7 @@ SPYI_FN void spyi_ir_map_free(spyi_ir_map *map) {
     memset(map, 0, sizeof *map);
 }
 
-// The key must be new. Without memory it is not kept.
+// When memory runs out, the key is not added.
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     if (map->count * 2 >= map->capacity) {
         spyi_ir_map grown;
@@ -20253,9 +20353,9 @@ SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     map->count++;
 }
 
-// The next element of a growing array, all zero; NULL: out of memory.
+// Appends an element, all zero, to a growing array. NULL: out of memory.
 static void *spyi_ir_next(void **items, uint32_t *count, size_t size) {
-    if ((*count & (*count - 1)) == 0) { // a power of two, or 0: full
+    if ((*count & (*count - 1)) == 0) { // the count is a power of two or 0: the array is full
         void *grown = spyi_realloc(*items, (*count ? *count * (size_t)2 : 1) * size);
         if (!grown) return NULL;
         *items = grown;
@@ -20297,8 +20397,10 @@ typedef struct spyi_ir_slice {
     size_t size;
 } spyi_ir_slice;
 
-typedef struct spyi_ir_local { // what an id stands for
-    spyi_ir_slice value;       // of a let that is looked through; empty: it stands for itself
+typedef struct spyi_ir_local { // what an id such as %1 means
+    // The expression that the id was set to, when spyi_ir_reduce() follows it; empty: the id stands for
+    // itself.
+    spyi_ir_slice value;
     spyi_ir_slice derivative_of;
     uint64_t link;
 } spyi_ir_local;
@@ -20307,7 +20409,7 @@ typedef struct spyi_ir_text {
     spyi_sl_nested *nested;
     const char *text;
     spyi_ir_local *locals;
-    spyi_ir_map by_id, annotated; // annotated: bit 0 forward, bit 1 backward
+    spyi_ir_map by_id, annotated; // annotated: the derivatives of an id, bit 0 forward, bit 1 backward
     uint32_t local_count;
 } spyi_ir_text;
 
@@ -20316,8 +20418,8 @@ static bool spyi_ir_begins(spyi_ir_slice s, const char *word) {
     return s.size >= n && memcmp(s.at, word, n) == 0;
 }
 
-// Takes the part before the first `end` that stands outside of brackets off the front of `s`, with that `end`. Without such an `end` the
-// part is all of `s`.
+// Removes from the front of `s` the part before the first `end` outside of brackets, and that `end`. Returns
+// the part, which is all of `s` when there is no such `end`.
 static spyi_ir_slice spyi_ir_cut(spyi_ir_slice *s, char end) {
     spyi_ir_slice part = { s->at, 0 };
     int depth = 0;
@@ -20335,7 +20437,7 @@ static spyi_ir_slice spyi_ir_cut(spyi_ir_slice *s, char end) {
     return part;
 }
 
-// The part inside of the brackets of "word(part)".
+// Returns the part between the brackets of "word(part)".
 static spyi_ir_slice spyi_ir_inside(spyi_ir_slice s) {
     spyi_ir_slice rest = s;
     spyi_ir_cut(&rest, '(');
@@ -20352,7 +20454,7 @@ static spyi_ir_local *spyi_ir_local_of(const spyi_ir_text *t, spyi_ir_slice id) 
     return index ? &t->locals[*index] : NULL;
 }
 
-// The link of the function, generic or key that an expression comes to; 0: none of them.
+// Returns the link of the function, generic or key that an expression leads to; 0: it leads to none.
 static uint64_t spyi_ir_reduce(const spyi_ir_text *t, spyi_ir_slice s, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_begins(s, "specialize(")) {
@@ -20373,7 +20475,7 @@ static bool spyi_ir_is_made_of(spyi_ir_slice s) {
            spyi_ir_begins(s, "BackwardDiffIntermediateContextType(");
 }
 
-// The function whose body a derivative is made of; 0: it is the user's own.
+// Returns the link of the function whose body a derivative is made from; 0: the user wrote the derivative.
 static uint64_t spyi_ir_body(const spyi_ir_text *t, spyi_ir_slice derivative, int depth) {
     if (depth > 16) return 0;
     if (spyi_ir_is_made_of(derivative)) return spyi_ir_reduce(t, spyi_ir_inside(derivative), 0);
@@ -20397,7 +20499,7 @@ static spyi_ir_local *spyi_ir_define(spyi_ir_text *t, spyi_ir_slice id, spyi_ir_
     return local;
 }
 
-// The next line without the spaces before it; false: that was the last.
+// Gets the next line without the spaces before it. Returns false behind the last line.
 static bool spyi_ir_line(const char **at, spyi_ir_slice *line) {
     if (!**at) return false;
     while (**at == ' ' || **at == '\t') ++*at;
@@ -20409,7 +20511,7 @@ static bool spyi_ir_line(const char **at, spyi_ir_slice *line) {
     return true;
 }
 
-// "let  %1 : type = value": the id and the value. false: the line is no let.
+// Splits "let  %1 : type = value" into the id and the value. Returns false when the line is no let.
 static bool spyi_ir_let(spyi_ir_slice line, spyi_ir_slice *id, spyi_ir_slice *value) {
     if (!spyi_ir_begins(line, "let ")) return false;
     const char *end = line.at + line.size, *c = line.at + 4;
@@ -20425,7 +20527,8 @@ static bool spyi_ir_let(spyi_ir_slice line, spyi_ir_slice *id, spyi_ir_slice *va
     return true;
 }
 
-static spyi_ir_slice spyi_ir_quoted(spyi_ir_slice line, const char *word) { // [word("...")]
+// The text in quotes behind `word`, of a line such as [export("...")].
+static spyi_ir_slice spyi_ir_quoted(spyi_ir_slice line, const char *word) {
     spyi_ir_slice text = { NULL, 0 };
     if (!spyi_ir_begins(line, word)) return text;
     text.at = line.at + strlen(word);
@@ -20439,15 +20542,15 @@ static spyi_ir_slice spyi_ir_id_after(spyi_ir_slice line, const char *word) {
     return id;
 }
 
-typedef struct spyi_ir_walk { // over a text's lines
+typedef struct spyi_ir_walk { // A walk over the lines of a module's text.
     const char *at;
-    spyi_ir_slice line, link, name; // link, name: of the decorations before the line
-    spyi_ir_slice outer;            // id of the func or generic at the top level that the line stands in
+    spyi_ir_slice line, link, name; // link, name: from the decorations before the line
+    spyi_ir_slice outer;            // id of the top-level func or generic around the line
     int depth;
     bool no_diff;
 } spyi_ir_walk;
 
-// Steps to the next line that is no decoration and no bracket.
+// Steps to the next line that is no decoration and no brace. Returns false at the end.
 static bool spyi_ir_step(spyi_ir_walk *w) {
     spyi_ir_slice none = { NULL, 0 };
     w->link = w->name = none;
@@ -20482,7 +20585,8 @@ static void spyi_ir_read_ids(spyi_ir_text *t) {
     w.at = t->text;
     while (spyi_ir_step(&w)) {
         spyi_ir_slice id, value;
-        if (w.depth == 0 && w.outer.size) { // its own line; a generic's name is that of the function in it
+        // The line of the func or generic itself; a generic is called by the name of the function in it.
+        if (w.depth == 0 && w.outer.size) {
             spyi_ir_define(t, w.outer, w.link);
         } else if (spyi_ir_let(w.line, &id, &value)) {
             bool looked_through =
@@ -20516,7 +20620,8 @@ static void spyi_ir_read_annotation(spyi_ir_text *t, spyi_ir_slice line) {
     if (f) f->bodies[mode] = body;
 }
 
-// "let %f : ... = ForwardDifferentiate(%g)": of a method behind an interface that is all there is.
+// Reads "let %f : ... = ForwardDifferentiate(%g)". For a method behind an interface this line is the only
+// sign of its derivative.
 static void spyi_ir_read_derivative(spyi_ir_text *t, spyi_ir_slice value) {
     bool forward = spyi_ir_begins(value, "ForwardDifferentiate(");
     if (!forward && !spyi_ir_begins(value, "BackwardDifferentiatePropagate(")) return;
@@ -20531,8 +20636,8 @@ static void spyi_ir_read_call(spyi_ir_text *t, const spyi_ir_walk *w) {
     if (!spyi_ir_begins(call, "call ")) return;
     call.at += 5;
     call.size -= 5;
-    spyi_ir_slice callee = { call.at,
-                             0 }; // up to the arguments' bracket; "specialize(...)" has one of its own
+    // The callee ends at the bracket of the arguments; "specialize(...)" has a bracket of its own.
+    spyi_ir_slice callee = { call.at, 0 };
     if (spyi_ir_begins(call, "%")) {
         callee = spyi_ir_cut(&call, '(');
     } else {
@@ -20562,7 +20667,7 @@ static void spyi_ir_name(spyi_sl_nested *nested, uint64_t link, spyi_ir_slice na
     spyi_text_free(&text);
 }
 
-// Adds what a module's text says.
+// Reads the functions, calls and witness tables of a module's text into `nested`.
 static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
     spyi_ir_text t;
     spyi_ir_walk w;
@@ -20570,7 +20675,7 @@ static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
     t.nested = nested;
     t.text = text;
     spyi_ir_read_ids(&t);
-    for (int pass = 0; pass < 2; ++pass) { // calls after all annotations
+    for (int pass = 0; pass < 2; ++pass) { // pass 1 reads the calls, which need all annotations
         memset(&w, 0, sizeof w);
         w.at = text;
         while (spyi_ir_step(&w)) {
@@ -20606,7 +20711,7 @@ static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
 SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module) {
     spyi_sl_blob *blob = NULL;
     if (module->v->disassemble(module, &blob) >= 0 && blob) {
-        spyi_text text = { NULL, 0, 0 }; // the blob need not end with a NUL
+        spyi_text text = { NULL, 0, 0 }; // the blob may lack a final NUL
         spyi_text_add_n(&text, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
         spyi_ir_read(nested, spyi_text_str(&text));
         spyi_text_free(&text);
@@ -20616,16 +20721,17 @@ SPYI_FN void spyi_ir_read_module(spyi_sl_nested *nested, spyi_sl_module *module)
 
 // >>compiler/nested.c ---------------------------------------------------------------------------------------
 
-// Derivatives of nested calls: whether all functions that a derivative would go through have one in the call's mode. libslang
-// asks that only where a result is returned, in functions of a type without generics. Backward through a function that is
-// differentiable forward only it crashes, also where the call is marked no_diff; forward through one with a backward derivative
-// only it takes 0. So the modules' text in Slang's IR (slang_ir.c) is read before code is made of them.
+// Checks that all functions that a kernel's derivative goes through have a derivative in the call's mode.
+// libslang checks this only where a result is returned, in functions whose types are not generic. It crashes
+// on a backward derivative through a function that has only a forward one, even where the call is marked
+// no_diff, and it takes 0 for a forward derivative through a function that has only a backward one. So the
+// modules' text in Slang's IR (slang_ir.c) is checked before code is made.
 
 typedef struct spyi_ir_search {
-    const spyi_sl_nested *parts[2]; // the kernel's, the unit's
+    const spyi_sl_nested *parts[2]; // of the kernel's module and of the unit's modules
     bool backward;
     spyi_ir_map visited;
-    const char *caller, *callee; // found; names
+    const char *caller, *callee; // names of the call without a derivative; NULL: none found
 } spyi_ir_search;
 
 static const char *spyi_ir_name_of(const spyi_ir_search *s, uint64_t link) {
@@ -20645,8 +20751,8 @@ static void spyi_ir_visit_bodies(spyi_ir_search *s, uint64_t link, int depth) {
     }
 }
 
-// Looks at the calls in a function's body. If Slang makes the derivative of a called function out of that function's body, it looks
-// there, too.
+// Searches the calls in a function's body for one without a derivative, and also the bodies of called
+// functions from which Slang makes derivatives.
 static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth) {
     if (depth > 1000 || s->callee || spyi_ir_map_get(&s->visited, link)) return;
     spyi_ir_map_put(&s->visited, link, 0);
@@ -20661,7 +20767,7 @@ static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth) {
             }
             if (!c->has[s->backward]) continue;
             spyi_ir_visit_bodies(s, c->callee, depth + 1);
-            for (int q = 0; q < 2; ++q) // all that may be behind an interface's method
+            for (int q = 0; q < 2; ++q) // all implementations of an interface's method
                 for (uint32_t e = 0; e < s->parts[q]->entry_count; ++e)
                     if (s->parts[q]->entries[e].key == c->callee)
                         spyi_ir_visit_bodies(s, s->parts[q]->entries[e].function, depth + 1);
@@ -20690,7 +20796,7 @@ bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_mod
             if (m && !(path && strstr(path, SPYI_SL_EMBEDDED_FOLDER))) spyi_ir_read_module(unit->nested, m);
         }
     }
-    if (spyi_failed_allocations() != failed) { // part of it is no answer
+    if (spyi_failed_allocations() != failed) { // an incomplete list cannot be used
         spyi_sl_nested_free(unit->nested);
         unit->nested = NULL;
     }
@@ -20730,7 +20836,8 @@ bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_mod
 
 // >>compiler/entry.c ----------------------------------------------------------------------------------------
 
-// Functions as entry points of a compute shader: their [numthreads] and which parameters the system fills.
+// Describes functions as entry points of a compute shader: their [numthreads], which parameters the system
+// fills, and where the others lie.
 
 static spyi_system spyi_sl_system(const char *semantic) {
     static const struct {
@@ -20750,7 +20857,7 @@ static spyi_system spyi_sl_system(const char *semantic) {
     return SPYI_SYSTEM_NONE;
 }
 
-// Whether the module itself declares it as an entry point.
+// Returns whether the module itself declares the function as an entry point.
 static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *lib, const char *name) {
     bool found = false;
     int32_t count = live->module->v->getDefinedEntryPointCount(live->module);
@@ -20796,8 +20903,9 @@ bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, name, spyi_sl_ask_shader, NULL);
 }
 
-// >>[CudaKernel]: reflection lists none of Slang's own attributes, but the module's text in Slang's IR has them, one a line
-// before what they decorate: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
+// >>[CudaKernel]
+// Reflection does not list Slang's own attributes. The module's text in Slang's IR does, each on a line
+// before the function that it decorates: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
 
 static void spyi_sl_read_ir(const char *text, spyi_text *names) {
     static const char mark[] = "[CudaKernel]", hint[] = "[nameHint(\"", function[] = "func ";
@@ -20810,7 +20918,7 @@ static void spyi_sl_read_ir(const char *text, spyi_text *names) {
             spyi_text_add_n(names, name, length);
             spyi_text_add(names, "\n");
         }
-        if (*line != '[') { // no decoration: those that come belong to something else
+        if (*line != '[') { // an instruction: decorations after it belong to the next one
             kernel = false;
             name = NULL;
         }
@@ -20827,7 +20935,7 @@ static void spyi_sl_read_ir(const char *text, spyi_text *names) {
 bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     spyi_sl_blob *blob = NULL;
     if (!unit->cuda_kernels_asked && live->module->v->disassemble(live->module, &blob) >= 0 && blob) {
-        spyi_text text = { NULL, 0, 0 }; // the blob need not end with a NUL
+        spyi_text text = { NULL, 0, 0 }; // the blob may lack a final NUL
         spyi_text_add_n(&text, (const char *)blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob));
         spyi_sl_read_ir(spyi_text_str(&text), &unit->cuda_kernels);
         spyi_text_free(&text);
@@ -20836,7 +20944,8 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
     unit->cuda_kernels_asked = true;
     for (const char *line = spyi_text_str(&unit->cuda_kernels); *line;) {
         const char *c = name;
-        while (*c && (*c == *line || (*line == '.' && c[0] == ':' && c[1] == ':'))) { // ns.f here is ns::f there
+        // The IR's "ns.f" is "ns::f" in `name`.
+        while (*c && (*c == *line || (*line == '.' && c[0] == ':' && c[1] == ':'))) {
             c += *c == ':' ? 2 : 1;
             line++;
         }
@@ -20857,12 +20966,14 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry = NULL;
     out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, q->name);
-    if (out->cuda_kernel) return; // nothing is filled by the system, and libslang would take it for a shader
+    // The system fills none of its parameters, and libslang would take it for a shader.
+    if (out->cuda_kernel) return;
     live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry,
                                             &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    // The layout of an entry point that is still generic is asked for in vain: libslang throws. One whose arguments stand in
-    // its name ("fill<float>") has them, though libslang counts its parameters as before.
+    // libslang throws when it is asked for the layout of an entry point that is still generic. With generic
+    // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
+    // parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
     spyi_sl_layout *layout = entry && !open ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
     spyi_sl_blob_free(&diagnostics);
@@ -20871,7 +20982,8 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
         uint64_t size[3] = { 0, 0, 0 };
         unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
         lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
-        // Without [numthreads] Slang says 1 x 1 x 1: then [shader("compute")] tells.
+        // Slang says 1 x 1 x 1 for a function without [numthreads]; then only [shader("compute")] makes it an
+        // entry point.
         bool shader = size[0] * size[1] * size[2] > 1 || spyi_sl_is_shader(live, lib, q->name);
         for (int i = 0; i < 3 && shader; i++) out->threads[i] = size[i] <= 65535 ? (uint32_t)size[i] : 65535;
         for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
@@ -20912,7 +21024,8 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
 
 // >>compiler/declare.h --------------------------------------------------------------------------------------
 
-// What the files that build a tree of declarations share: the tree's memory, and what is at hand while it is built.
+// Shared by the files that build a tree of declarations: the tree's memory, and the state of the walk that
+// builds it.
 
 typedef struct spyi_sl_block {
     struct spyi_sl_block *next;
@@ -20920,20 +21033,20 @@ typedef struct spyi_sl_block {
 } spyi_sl_block;
 
 struct spyi_declarations {
-    spyi_sl_block *blocks; // the newest first
-    bool failed;           // memory ran out: what is there is not whole
+    spyi_sl_block *blocks; // a list, the newest block first
+    bool failed;           // memory ran out: the tree is incomplete
     spy_decl root;
-    spy_type_info **by_id; // by spyi_type.id; NULL: not asked yet
+    spy_type_info **by_id; // descriptions of types by spyi_type.id; NULL: none yet
     uint32_t by_id_count;
 };
 
-// A type whose fields are still to be listed.
+// A struct type whose fields are still to be listed.
 typedef struct spyi_sl_pending {
     spy_type_info *info;
     const spyi_type *type;
     spyi_sl_type *slang;
     bool open;
-    uint32_t depth; // structs that it was met inside of
+    uint32_t depth; // number of structs around the place where the type was found
 } spyi_sl_pending;
 
 typedef struct spyi_sl_builder {
@@ -20941,13 +21054,14 @@ typedef struct spyi_sl_builder {
     spyi_unit *unit;
     const spyi_sl_library *lib;
     spyi_sl_live *live;
-    uint32_t open;  // generics that the walk is inside of
-    uint32_t depth; // structs whose fields are being listed
+    uint32_t open;  // number of generic declarations around the walk
+    uint32_t depth; // number of structs around the fields that are being listed
     spyi_sl_pending *pending;
     uint32_t pending_count, pending_capacity;
-    spyi_sl_type **types; // that the walk has met, where extensions look for theirs
+    spyi_sl_type **types; // Types that the walk has found so far; an extension's type is searched among them.
     uint32_t type_count, type_capacity;
-    const char *source_path; // document.c: the file that was read last, and where its lines begin
+    // document.c: path and text of the file that was read last, and the offsets of its lines
+    const char *source_path;
     spyi_text source;
     uint32_t *lines, line_count, line_capacity;
 } spyi_sl_builder;
@@ -20956,21 +21070,23 @@ SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spy
                                   spyi_sl_live *live);
 SPYI_FN void spyi_sl_builder_close(spyi_sl_builder *b);
 
-// Memory that lives as long as the tree, zeroed; NULL and to->failed when there is none.
+// Returns zeroed memory that lives as long as the tree. Out of memory: returns NULL and sets to->failed.
 SPYI_FN void *spyi_sl_take(spyi_declarations *to, size_t size);
-SPYI_FN const char *spyi_sl_keep(spyi_declarations *to, const char *s);        // a copy; never NULL
-SPYI_FN const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text); // likewise; frees the text
-// A list that grows on the process allocator; false: out of memory.
+// A copy in the tree's memory; never NULL.
+SPYI_FN const char *spyi_sl_keep(spyi_declarations *to, const char *s);
+// The same for a text, which it frees.
+SPYI_FN const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text);
+// Grows a list on the process allocator when it is full. Returns false when out of memory.
 SPYI_FN bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size);
 
-// A node without a place in the tree.
+// Returns a node that is not yet in the tree.
 SPYI_FN spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name);
 
-// Never NULL. `slang` may be NULL: it is looked up.
+// Returns the description of a type, never NULL. With `slang` NULL the Slang type of `type` is looked up.
 SPYI_FN const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type,
                                                spyi_sl_type *slang);
 SPYI_FN const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slang);
-// Lists the fields of the structs that no declaration of the module has given theirs.
+// Lists the fields of those structs that the module does not declare itself.
 SPYI_FN void spyi_sl_list_fields(spyi_sl_builder *b);
 
 typedef enum spyi_sl_attributed {
@@ -20979,11 +21095,13 @@ typedef enum spyi_sl_attributed {
     SPYI_SL_OF_TYPE
 } spyi_sl_attributed;
 SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, void *object, spy_decl *node);
-// Type, default value, modifiers and attributes of a variable, parameter, field or generic value.
+// Fills a node with the type, default value, modifiers and attributes of a variable, parameter, field or
+// generic value.
 SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
-SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out); // as Slang writes it
+// Appends the constant as Slang writes it.
+SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out);
 
-// document.c: the doc comment above line `number` (from 1) of a file; "" when there is none.
+// document.c: returns the doc comment above line `number` (from 1) of a file; "" when there is none.
 SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t number);
 
 typedef struct spyi_sl_nodes {
@@ -20991,29 +21109,29 @@ typedef struct spyi_sl_nodes {
     uint32_t count, capacity;
 } spyi_sl_nodes;
 
-// Where a walk is: what the nodes that it finds are children of.
+// The declaration that a walk is inside of, and whose children it lists.
 typedef struct spyi_sl_scope {
     spy_decl_kind kind;
-    const char *path;      // "" at the root
-    const spyi_type *type; // of a struct: where its fields lie; else NULL
+    const char *path;      // path of the declaration; "" at the root
+    const spyi_type *type; // a struct's type, which knows its fields' offsets; else NULL
     spyi_sl_decl *decl;
     int depth;
 } spyi_sl_scope;
 
 // declare.c: lists of nodes
 SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node);
-// The list becomes the node's children, fields first.
+// Makes the list the node's children, fields first.
 SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes);
-// Path, and place in the source.
+// Sets the node's path, file, line and doc comment.
 SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                            spy_decl *node);
-// ... and the walk: nodes of all that the scope holds.
+// declare.c: appends nodes for all declarations in the scope.
 SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out);
 SPYI_FN bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl);
 
-// declare_text.c: declarations as one writes them
+// declare_text.c: the Slang text of declarations
 SPYI_FN const char *spyi_sl_type_text(const spy_decl *node);
-// The parameters in round brackets without these, or what is generic in angle brackets with them.
+// Appends the parameters without brackets (generics false), or the generic parameters in <> (true).
 SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_text *out);
 SPYI_FN const char *spyi_sl_variable_text(spyi_sl_builder *b, const spy_decl *node);
 SPYI_FN const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *node,
@@ -21021,7 +21139,7 @@ SPYI_FN const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *no
 SPYI_FN const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, const spy_decl *node,
                                        const spyi_sl_nodes *nodes);
 
-// declare_function.c: nodes of what is generic, of functions and variables
+// declare_function.c: nodes of generic parameters, functions and variables
 SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
                                    spyi_sl_nodes *out);
 SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
@@ -21037,7 +21155,8 @@ SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, cons
 
 // >>compiler/declare_type.c ---------------------------------------------------------------------------------
 
-// The leaves of the declaration tree: its memory, constants, attributes, variables, and types with their fields.
+// The basis of the declaration tree: its memory, constants, attributes, variables, and types with their
+// fields.
 
 // >>memory
 
@@ -21136,7 +21255,7 @@ static void spyi_sl_add_string(const char *s, spyi_text *out) {
     spyi_text_add(out, "\"");
 }
 
-// With as few digits as give the same float.
+// Appends a float with the fewest digits that give the same value.
 static void spyi_sl_add_float(double value, spyi_text *out) {
     char digits[40];
     int precision = 5;
@@ -21154,11 +21273,12 @@ void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
     }
 }
 
-// libslang gives integers through an int and numbers through a float; wider ones come cut off or not at all.
+// Returns an attribute's argument. libslang gives integers as int and numbers as float: wider values are cut
+// off or missing.
 static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attribute, unsigned index) {
     const spyi_sl_library *lib = b->lib;
     spyi_sl_type *type = lib->spReflectionUserAttribute_GetArgumentType(attribute, index);
-    unsigned scalar = SPYI_SL_SCALAR_INT32; // enums have no type here
+    unsigned scalar = SPYI_SL_SCALAR_INT32; // for enums libslang gives no type
     int whole = 0;
     float number = 0;
     if (type && lib->spReflectionType_GetKind(type) == SPYI_SL_KIND_SCALAR)
@@ -21249,11 +21369,11 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
         if (lib->spReflectionVariable_FindModifier(variable, modifiers[i].modifier))
             node->flags |= modifiers[i].flag;
     spyi_sl_type *type = lib->spReflectionVariable_GetType(variable);
-    if (type) node->type = spyi_sl_type_info_of(b, type); // an enum's case has none
+    if (type) node->type = spyi_sl_type_info_of(b, type); // an enum's case has no type
     spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
     node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
-    // Of the two each holds for its own type only.
+    // Each of the two functions works for values of its own type only.
     if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
@@ -21264,7 +21384,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
 
 // >>types
 
-enum { SPYI_SL_DEEPEST_FIELD = 32 }; // struct R<let N : int> { Ptr<R<N + 1>> p; } has no end
+enum { SPYI_SL_DEEPEST_FIELD = 32 }; // stops at endless types: struct R<let N : int> { Ptr<R<N + 1>> p; }
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
     switch (type->kind) {
@@ -21296,7 +21416,8 @@ static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kin
     }
 }
 
-// What a pointer points to, out of its name "Ptr<float, Access.ReadWrite, ...>": libslang does not give it.
+// Finds the type that a pointer points to by the pointer's name, "Ptr<float, Access.ReadWrite, ...>":
+// libslang does not give it.
 static spyi_sl_type *spyi_sl_pointee(spyi_sl_builder *b, const char *name) {
     spyi_text text = { NULL, 0, 0 };
     int depth = 0;
@@ -21325,7 +21446,8 @@ static const spy_type_info *spyi_sl_element_info(spyi_sl_builder *b, spy_type_ki
     return element ? spyi_sl_type_info_of(b, element) : NULL;
 }
 
-// With all that it lies in, so that it can be looked up again: "float3", "ns.Grid<float, 4>", "ns.Cell[3][2]".
+// Returns a type's full name, by which it can be looked up again: "float3", "ns.Grid<float, 4>",
+// "ns.Cell[3][2]".
 static const char *spyi_sl_info_name(spyi_sl_builder *b, const spyi_type *type) {
     const spyi_type *base = type;
     spyi_text name = { NULL, 0, 0 };
@@ -21369,7 +21491,8 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     else if (to->by_id[type->id]) return to->by_id[type->id];
     spy_type_info *info = to->failed ? NULL : (spy_type_info *)spyi_sl_take(to, sizeof *info);
     if (!info) return &none;
-    to->by_id[type->id] = info; // before its element, which may lead back here through a pointer
+    // Set before its element is described, whose pointers may lead back to this type.
+    to->by_id[type->id] = info;
     if (!slang && type->kind == SPYI_TYPE_OTHER) slang = spyi_sl_type_named(b->unit, b->live, type->name);
     else if (!slang) slang = spyi_sl_type_of(b->unit, b->live, type);
     info->kind = spyi_sl_type_kind(type, slang ? b->lib->spReflectionType_GetKind(slang) : 0);
@@ -21395,7 +21518,7 @@ const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slan
 }
 
 void spyi_sl_list_fields(spyi_sl_builder *b) {
-    for (uint32_t i = 0; i < b->pending_count; ++i) { // listing one may add others
+    for (uint32_t i = 0; i < b->pending_count; ++i) { // listing one struct's fields may add more structs
         spyi_sl_pending p = b->pending[i];
         unsigned count = b->lib->spReflectionType_GetFieldCount(p.slang);
         spy_decl *fields =
@@ -21416,7 +21539,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
             spyi_text_add(&text, "%s %s", fields[k].type ? fields[k].type->name : "?", fields[k].name);
             fields[k].text = spyi_sl_keep_text(b->to, &text);
         }
-        if (!fields) continue; // none, or the declaration's are the type's
+        if (!fields) continue; // no fields, or the type uses its declaration's fields
         p.info->fields = fields;
         p.info->field_count = count;
     }
@@ -21426,14 +21549,15 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
 
 // >>compiler/document.c -------------------------------------------------------------------------------------
 
-// Doc comments: the lines of /// or //! and the /** */ right above a declaration, read from its source. Slang's reflection
-// does not give them.
+// Reads doc comments, the lines of /// or //! or the block of /** */ right above a declaration, from its
+// source file. Slang's reflection does not give them.
 
-// Fills b->source with the file and b->lines with where each of its lines begins; false: it cannot be read.
+// Fills b->source with the file's text and b->lines with the offset of each line. Returns false when it
+// cannot be read.
 static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     const spyi_unit *unit = b->unit;
     if (b->source_path && strcmp(b->source_path, path) == 0) return b->line_count != 0;
-    b->source_path = path; // the tree keeps it
+    b->source_path = path; // `path` lives as long as the tree
     b->line_count = 0;
     spyi_text_clear(&b->source);
     if (unit->precompiled) return false;
@@ -21451,7 +21575,7 @@ static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     return true;
 }
 
-// Line `number` (from 0) without the spaces around it.
+// Returns line `number` (from 0) without the spaces around it, and its length in bytes.
 static const char *spyi_doc_line(const spyi_sl_builder *b, uint32_t number, size_t *length) {
     const char *line = spyi_text_str(&b->source) + b->lines[number], *end = line + strcspn(line, "\n");
     while (line < end && (*line == ' ' || *line == '\t')) line++;
@@ -21469,7 +21593,7 @@ static bool spyi_doc_is_comment(const char *line, size_t length) {
            spyi_doc_begins(line, length, "//!");
 }
 
-// Adds a line without its marks: `marks` bytes at its beginning and one space.
+// Appends a line of a comment without its first `marks` bytes and one space behind them.
 static void spyi_doc_add(const char *line, size_t length, size_t marks, spyi_text *out) {
     if (marks < length && line[marks] == ' ') marks++;
     if (marks > length) marks = length;
@@ -21477,7 +21601,7 @@ static void spyi_doc_add(const char *line, size_t length, size_t marks, spyi_tex
     spyi_text_add_n(out, line + marks, length - marks);
 }
 
-// A block comment that ends in line `last`.
+// Appends the text of the block comment that ends in line `last`; nothing when it is no doc comment.
 static void spyi_doc_block(const spyi_sl_builder *b, uint32_t last, spyi_text *out) {
     uint32_t first = last;
     size_t length;
@@ -21527,7 +21651,7 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
 
 // >>compiler/declare_text.c ---------------------------------------------------------------------------------
 
-// The text of a declaration, as one writes it in Slang.
+// Writes the text of declarations as in Slang code.
 
 SPYI_FN const char *spyi_sl_type_text(const spy_decl *node) {
     return node->type ? node->type->name : "void";
@@ -21601,7 +21725,7 @@ SPYI_FN const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, con
 
 // >>compiler/declare_function.c -----------------------------------------------------------------------------
 
-// Nodes of functions, of variables, and of what is generic about them.
+// Adds the nodes of functions and variables, and of their generic parameters.
 
 SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
                                    spyi_sl_nodes *out) {
@@ -21663,7 +21787,7 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     spyi_sl_push(b, out, &node);
 }
 
-// Stage and group size, when the function is one of the module's entry points.
+// Sets stage and group size, when the function is an entry point of the module.
 static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, spy_decl *node) {
     spyi_sl_module *module = b->live->module;
     int32_t count = module->v->getDefinedEntryPointCount(module);
@@ -21679,7 +21803,7 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
             spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
             uint32_t stage = b->lib->spReflectionEntryPoint_getStage(of);
             uint64_t size[3] = { 0, 0, 0 };
-            // The numbers are Slang's; later ones have no name here.
+            // spy_stage has Slang's numbers up to DISPATCH.
             node->stage = stage <= (uint32_t)SPYI_SL_STAGE_DISPATCH ? (spy_stage)stage : SPY_STAGE_NONE;
             if (node->stage == SPY_STAGE_COMPUTE || node->stage == SPY_STAGE_MESH ||
                 node->stage == SPY_STAGE_AMPLIFICATION)
@@ -21705,7 +21829,7 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
          constructor = strcmp(name, "$init") == 0;
     spyi_text own = { NULL, 0, 0 };
     if (!function) return;
-    // Slang calls operators by their sign alone.
+    // Slang's name of an operator is only its sign.
     bool word = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || *name == '_';
     spyi_text_add(&own, "%s%s", word || constructor ? "" : "operator", constructor ? "__init" : name);
     spy_decl node = spyi_sl_node(b,
@@ -21737,7 +21861,8 @@ SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_
     spyi_sl_push(b, out, &node);
 }
 
-// Place of a global that the host sets; false: it is none.
+// Sets the binding and offset of a global that the host sets. Returns false when the variable is no such
+// global.
 static bool spyi_sl_shader_parameter(spyi_sl_builder *b, const spyi_sl_variable *variable, spy_decl *node) {
     const spyi_sl_library *lib = b->lib;
     unsigned count = lib->spReflection_GetParameterCount(b->live->layout);
@@ -21782,7 +21907,8 @@ SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, co
 
 // >>compiler/declare_extension.c ----------------------------------------------------------------------------
 
-// Nodes of extensions, which libslang neither names nor gives the type of: both are found by what an extension holds.
+// Adds the nodes of extensions. libslang gives neither their names nor the extended types, so both are found
+// by an extension's members.
 
 static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const char *name,
                                const spyi_sl_decl *method) {
@@ -21796,8 +21922,9 @@ static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const cha
     return false;
 }
 
-// The type that has the method: one of the module's so far, or a built-in one. Inside a generic only generic ones: all
-// types that implement I have the methods of extension<T : I> T.
+// Returns the type that has the method: a type of the module found so far, or a built-in one. Inside a
+// generic declaration only generic types are tried: all types that implement I have the methods of
+// extension<T : I> T.
 static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, const spyi_sl_decl *method) {
     spyi_types *types = b->unit->compiler->types;
     for (uint32_t i = 0; i < b->type_count; ++i) {
@@ -21815,16 +21942,17 @@ static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, cons
     return NULL;
 }
 
-// Whether Slang made the operator: a generic method's derivatives come with an operator() whose text is in the core module.
+// Returns whether Slang added the operator: the derivatives of a generic method come with an operator() from
+// the core module.
 static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
     spyi_sl_source_location location = { NULL, 0, 0 };
     return b->live->session->v->getDeclSourceLocation(b->live->session, decl, &location) < 0 ||
            !location.filePath || strcmp(location.filePath, "core") == 0;
 }
 
-// Nothing says that an unnamed declaration is an extension, but that it holds functions which are no derivatives, or
-// properties. Gives its first function with a name; NULL when there are properties and operators only: libslang reads the
-// name that it is asked for as an expression, and crashes at "()".
+// Returns whether an unnamed declaration is an extension: it has functions that are no derivatives, or
+// properties. *name: its first function whose name can be looked up, or NULL: libslang reads a name as an
+// expression and crashes on an operator's, "()".
 static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
                                  const char **name) {
     const spyi_sl_library *lib = b->lib;
@@ -21851,7 +21979,7 @@ static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl
     return others;
 }
 
-// "ns.Grid<T, N>" as a path: "ns::Grid".
+// Returns the path of a type's name: "ns::Grid" for "ns.Grid<T, N>".
 static const char *spyi_sl_type_path(spyi_sl_builder *b, const char *name) {
     spyi_text path = { NULL, 0, 0 };
     int depth = 0;
@@ -21883,8 +22011,9 @@ SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, cons
 
 // >>compiler/declare.c --------------------------------------------------------------------------------------
 
-// The declarations of a module as a tree: libslang's own tree without what Slang adds for itself, with types, values
-// and places. Kinds that libslang does not name (interfaces, properties, aliases) are told apart by what they hold.
+// Builds the tree of a module's declarations from libslang's, without what Slang adds itself, and with types,
+// values and source locations. Kinds that libslang does not name (interfaces, properties, aliases) are
+// recognised by their members.
 
 SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node) {
     if (spyi_sl_grow((void **)&nodes->items, &nodes->capacity, nodes->count, sizeof *nodes->items))
@@ -21894,7 +22023,6 @@ SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_de
 
 enum { SPYI_SL_DEEPEST_SCOPE = 64 };
 
-// The list becomes the node's children, fields first.
 SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes) {
     spy_decl *children =
         nodes->count ? (spy_decl *)spyi_sl_take(b->to, nodes->count * sizeof *children) : NULL;
@@ -21906,7 +22034,7 @@ SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_n
     free(nodes->items);
 }
 
-// Path, and place in the source; libslang forgets the latter with the session that read the text.
+// libslang knows source locations only as long as the session that read the text.
 SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                            spy_decl *node) {
     spyi_sl_session *session = b->live->session;
@@ -21922,7 +22050,7 @@ SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl
 
 // >>types
 
-// The cases are fields of the type, in the order in which they are declared.
+// Adds an enum's cases. Slang lists them as fields of the type, in the order of declaration.
 static void spyi_sl_case_nodes(spyi_sl_builder *b, spyi_sl_type *slang, const spyi_sl_scope *scope,
                                spyi_sl_nodes *out) {
     const spyi_sl_library *lib = b->lib;
@@ -21953,7 +22081,7 @@ static void spyi_sl_meet_type(spyi_sl_builder *b, spyi_sl_type *slang) {
     else b->to->failed = true;
 }
 
-// A struct, enum, interface or class. `slang`: its type; NULL where libslang does not give it.
+// Adds a struct, enum, interface or class. `slang`: its type; NULL where libslang does not give it.
 static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_decl *decl, spyi_sl_type *slang,
                               spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
                               spyi_sl_nodes *out) {
@@ -21984,7 +22112,7 @@ static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_de
     spyi_sl_push(b, out, &node);
 }
 
-// >>what libslang does not name
+// >>declarations whose kind libslang does not name
 
 static spyi_sl_decl *spyi_sl_child_named(spyi_sl_builder *b, spyi_sl_decl *decl, const char *name) {
     unsigned count = b->lib->spReflectionDecl_getChildrenCount(decl);
@@ -22030,7 +22158,7 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
             spyi_sl_variable *value = lib->spReflectionFunction_GetParameter(f, 0);
             type = value ? lib->spReflectionVariable_GetType(value) : NULL;
         }
-        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is both
+        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is getter and setter
         if (type) node.type = spyi_sl_type_info_of(b, type);
     }
     spyi_text text = { NULL, 0, 0 };
@@ -22048,7 +22176,7 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
     spyi_sl_push(b, out, &node);
 }
 
-// Slang declares each attribute struct NameAttribute again, as Name.
+// Returns whether it is an attribute: for each struct NameAttribute Slang also declares Name.
 static bool spyi_sl_is_attribute(spyi_sl_builder *b, const char *name, const spyi_sl_scope *scope) {
     spyi_text twin = { NULL, 0, 0 };
     spyi_text_add(&twin, "%sAttribute", name);
@@ -22082,23 +22210,23 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
         return;
     }
     spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", name);
-    // A generic's name alone is no type.
+    // The name of a generic without arguments is no type.
     spyi_sl_type *slang = b->open ? NULL : spyi_sl_type_named(b->unit, b->live, spyi_text_str(&path));
     if (slang) spyi_sl_full_name(b->unit, slang, &full);
-    for (char *p = full.data; p && *p; ++p) // "ns.Name" and "ns::Name" alike
+    for (char *p = full.data; p && *p; ++p) // "ns.Name" and "ns::Name" mean the same
         if (*p == '.') *p = ':';
     const char *last = full.data ? strrchr(full.data, ':') : NULL;
     bool own_type = slang && strcmp(last ? last + 1 : spyi_text_str(&full), name) == 0;
     if (spyi_sl_child_named(b, decl, "This")) {
         spyi_sl_type_node(b, SPY_DECL_KIND_INTERFACE, decl, slang, generic, name, scope, out);
     } else if (spyi_sl_is_attribute(b, name, scope)) {
-        // the struct is there already
+        // the tree has its struct already
     } else if (own_type && b->lib->spReflectionType_GetKind(slang) == 0 &&
                scope->kind != SPY_DECL_KIND_INTERFACE) {
         spyi_sl_type_node(b, SPY_DECL_KIND_OTHER, decl, slang, generic, name, scope, out);
     } else if (slang || b->open) {
         spyi_sl_alias_node(b, decl, slang, generic, name, scope, out);
-    } else if (global) { // an __include'd file; the module's own name has nothing inside
+    } else if (global) { // an __include'd file; the declaration with the module's own name is empty
         spyi_sl_scope file = *scope;
         file.decl = decl;
         file.depth++;
@@ -22117,9 +22245,10 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     unsigned kind = lib->spReflectionDecl_getKind(decl);
     bool unnamed = !name || !*name;
     if (unnamed != extensions) return;
-    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang's own
+    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang added it
+    // castToGeneric() crashes on declarations of other kinds.
     spyi_sl_generic *generic =
-        kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL; // crashes on others
+        kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL;
     if (kind == SPYI_SL_DECL_GENERIC) {
         decl = generic ? lib->spReflectionGeneric_GetInnerDecl(generic) : NULL;
         if (!decl) return;
@@ -22150,7 +22279,7 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     if (generic) b->open--;
 }
 
-// Extensions come last: they are recognised by the types that have been met.
+// Extensions come last, because their types are searched among the types found before.
 SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     unsigned count = b->lib->spReflectionDecl_getChildrenCount(scope->decl);
     if (scope->depth > SPYI_SL_DEEPEST_SCOPE) return;
@@ -22175,7 +22304,7 @@ static void spyi_sl_import_nodes(spyi_sl_builder *b, spyi_sl_nodes *out) {
     }
 }
 
-// Nodes have their places now: parents are known, and types their declarations.
+// Sets the parents of all nodes and the declarations of their types, now that nodes no longer move in memory.
 static void spyi_sl_link(spy_decl *node) {
     for (uint32_t i = 0; i < node->child_count; ++i) {
         spy_decl *child = (spy_decl *)(uintptr_t)&node->children[i];
@@ -22265,17 +22394,17 @@ const spy_type_info *spyi_declarations_type(spyi_declarations *declarations, spy
 
 // >>compiler/inputs.h ---------------------------------------------------------------------------------------
 
-// What the files that list shader parameters share: a walk through Slang's layout, and the list that it fills.
+// Shared by the files that list shader parameters: a walk through Slang's layout, and the list that it fills.
 
 enum { SPYI_SL_DEEPEST_INPUT = 16 };
 
-// Where a walk stands.
+// The position of a walk in Slang's layout.
 typedef struct spyi_sl_at {
     size_t set, binding;           // of the next descriptor
-    size_t offset;                 // bytes in the uniform buffer
+    size_t offset;                 // byte offset in the uniform buffer
     size_t data_set, data_binding; // of the uniform buffer
-    size_t data_size;              // its bytes
-    uint32_t holder; // where rules->by_address: number of the uniform buffer, as spyi_parameter_place has it
+    size_t data_size;              // bytes of the uniform buffer
+    uint32_t holder; // with rules->by_address: number of the uniform buffer, as in spyi_parameter_place
     bool parameter;
     size_t entry_set, entry_binding; // of the entry point's first parameter
     int depth;
@@ -22293,19 +22422,19 @@ typedef struct spyi_sl_walk {
     bool failed; // out of memory
 } spyi_sl_walk;
 
-// inputs.c: one more input, and its binding; NULL: out of memory.
+// inputs.c: appends an input and its binding, and returns the binding. NULL: out of memory.
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at);
-// Where rules->by_address: one more uniform buffer, whose address lies where `at` stands.
+// With rules->by_address: appends a uniform buffer whose address lies at `at`, and moves `at` into it.
 SPYI_FN void spyi_sl_add_uniform(spyi_sl_walk *w, spyi_sl_at *at, uint32_t holder, size_t size);
-// input_walk.c: the inputs of a variable. Path "": all globals.
+// input_walk.c: appends the inputs of a variable. Path "": the variable that holds all globals.
 SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variable, const char *path,
                                 spyi_sl_at at);
 
 // >>compiler/inputs.c ---------------------------------------------------------------------------------------
 
-// Lists of shader parameters: of a linked program, with their bindings as Slang numbers them, and of a unit, before there is a
-// kernel. input_walk.c finds them.
+// Lists the shader parameters of a linked program, with their bindings as Slang numbers them, or of a unit
+// before there is a kernel. input_walk.c finds them.
 
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at) {
@@ -22391,7 +22520,7 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
         spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
         const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        if (p) // what reflection says is added to that again
+        if (p) // spyi_sl_walk_input() adds reflection's offset again
             at.offset = w.target->param(unit, p, &params) -
                         lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
         if (name) spyi_sl_walk_input(&w, p, name, at);
@@ -22406,7 +22535,8 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
     return !w.failed;
 }
 
-// A program of the unit's module and those that it links, which brings what they import with it.
+// Lists the inputs of a program that links the unit's module and the modules that the unit links; their
+// imports come with them.
 static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs *inputs) {
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_component *composite = NULL, *linked = NULL;
@@ -22431,7 +22561,7 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     return good;
 }
 
-// Estimate of what that leaves in its session, in KiB: a kernel's is 700.
+// Estimate of the memory in KiB that this leaves in the session; a kernel leaves 700.
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
 static void spyi_sl_ask_inputs(spyi_unit *unit, spyi_sl_live *live, void *context) {
@@ -22462,14 +22592,15 @@ void spyi_inputs_free(spyi_inputs *inputs) {
 
 // >>compiler/input_walk.c -----------------------------------------------------------------------------------
 
-// A walk through Slang's layout of a program: each shader parameter that is met becomes an input (inputs.c has the list).
+// Walks through Slang's layout of a program and adds each shader parameter to the list of inputs (inputs.c).
 //
-// Slang gives each variable's place relative to what it lies in. Plain data lies in the uniform buffer of the
-// ConstantBuffer<T> or ParameterBlock<T> around it, loose globals in one that Slang makes for all of them.
+// Slang gives each variable's offset relative to what contains it. Plain data lies in the uniform buffer of
+// the ConstantBuffer<T> or ParameterBlock<T> around it; loose globals lie in one that Slang makes for all of
+// them.
 // Source: Slang's user guide, "Using the Reflection API".
 //
-// CUDA has no descriptors: buffers are data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address of a uniform
-// buffer in what is around it. Loose globals lie in one that has no address.
+// CUDA has no descriptors. A buffer is data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address
+// of a uniform buffer, stored in what contains it. Loose globals lie in one that has no address.
 
 static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
                                 const spyi_sl_at *at) {
@@ -22479,13 +22610,14 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         spyi_sl_variable_layout *field = w->lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *variable = field ? w->lib->spReflectionVariableLayout_GetVariable(field) : NULL;
         const char *name = variable ? w->lib->spReflectionVariable_GetName(variable) : NULL;
-        if (!name || (!*path && strcmp(name, "spyi_block") == 0)) continue; // the kernel's own block
+        // The kernel's own block is no input.
+        if (!name || (!*path && strcmp(name, "spyi_block") == 0)) continue;
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at inner = *at;
         if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
             inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
-        if (moved) // what reflection says is added to that again
+        if (moved) // spyi_sl_walk_input() adds reflection's offset again
             inner.offset += w->target->field(w->unit, layout, !*path, i) -
                             w->lib->spReflectionVariableLayout_GetOffset(field, SPYI_SL_CATEGORY_UNIFORM);
         spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
@@ -22493,7 +22625,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     }
 }
 
-// What lies in a ConstantBuffer<T> or ParameterBlock<T>.
+// Adds the inputs inside a ConstantBuffer<T> or (`block`) a ParameterBlock<T>.
 static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path, spyi_sl_at at,
                                 bool block) {
     const spyi_sl_library *lib = w->lib;
@@ -22504,7 +22636,7 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     at.data_binding = at.binding;
     if (container)
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
-    if (block) at.binding = at.entry_binding; // as 2026.12 and 2026.14.1 number them; for globals it is 0
+    if (block) at.binding = at.entry_binding; // the numbering of 2026.12 and 2026.14.1; for globals it is 0
     spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
     at.data_size = w->target->size(w->unit, held);
     if (w->rules->by_address) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
@@ -22512,8 +22644,8 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     spyi_sl_walk_input(w, element, path, at);
 }
 
-// Where rules->unsized_arrays: T[], whose elements lie in a uniform buffer of their own, as many as a call gives. Plain data
-// are a tensor's: they are given as a StructuredBuffer is, which is laid out so too.
+// With rules->unsized_arrays: adds a T[] and its uniform buffer, whose length a call decides. A T[] of plain
+// data is given by a tensor, like a StructuredBuffer, whose layout is the same.
 static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
                                 const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -22538,7 +22670,7 @@ static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char
     spyi_text_free(&text);
 }
 
-// A texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+// Adds a texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
 static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
                                  const spyi_type *type, const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -22564,7 +22696,7 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at one = *at;
-        one.offset += 16 * i; // where rules->by_address: an address and a count
+        one.offset += 16 * i; // rules->by_address: a buffer is an address and a count
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
         spyi_sl_binding *binding =
             spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
@@ -22581,14 +22713,14 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
     spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
     if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT)
-        return; // all globals together have no type
+        return; // the struct of all globals has no type
     if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0)
-        return; // fixed in the code
+        return; // specialization constants are fixed in the code
     at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
     at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
-    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a descriptor set of its own
+    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // it has a descriptor set of its own
         at.set += at.entry_set;
         at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_REGISTER_SPACE);
         at.binding = 0;
@@ -22609,14 +22741,14 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
     if (w->rules->unsized_arrays && spyi_sl_is_unsized(w->unit, slang)) {
         spyi_sl_add_unsized(w, slang, path, type, &at);
-    } else if (resource && w->rules->by_address) { // as a parameter of the kernel it lies in its block
+    } else if (resource && w->rules->by_address) { // a kernel's own parameter lies in its block
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
     } else if (w->rules->by_address && kind == SPYI_SL_KIND_ARRAY &&
-               type->kind == SPYI_TYPE_OTHER) { // of what cannot be given
+               type->kind == SPYI_TYPE_OTHER) { // an array of something unsupported
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
-        // Vulkan's uniform buffers lie as the device's memory does: fields are found through the type. What lies in
-        // none is the entry point's, and in push constants.
+        // A uniform buffer's layout is that of device memory, so fields are found through the type. Data
+        // outside of uniform buffers belongs to the entry point and lies in push constants.
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_DATA, path, type, &at);
         if (at.data_size > 0 && type->kind == SPYI_TYPE_OTHER && kind == SPYI_SL_KIND_STRUCT)
             spyi_sl_walk_fields(w, layout, path, &at);
@@ -22630,19 +22762,20 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
 
 // >>compiler/target_spirv_names.c ---------------------------------------------------------------------------
 
-// What SPIR-V says about its source, made fit for drivers and validators: the source language, and the names of structs.
+// Changes what SPIR-V says about its source and older drivers and validators cannot read: the source
+// language, and the names of structs.
 
-// SPIR-V's OpSource says "Slang" as number 11, which older validators and drivers do not know: 0 is "unknown".
 SPYI_FN void spyi_code_patch_source(uint32_t *words, size_t count) {
     if (count < 5 || words[0] != 0x07230203u) return;
     for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);) {
-        if (i.op == SPYI_OP_FUNCTION) return; // no OpSource behind it
+        if (i.op == SPYI_OP_FUNCTION) return; // OpSource stands before all functions
         if (i.op == SPYI_OP_SOURCE && i.length >= 2) words[i.at + 1] = 0;
     }
 }
 
-// Mesa 22.3 compares structs by name as well: OpCopyLogical between "X_natural" and "X_natural_logical", which Slang emits
-// without its optimiser, fails there ("Type mismatch for SPIR-V SSA value"). Without names all structs are called the same.
+// Mesa 22.3 compares structs by name too. OpCopyLogical between "X_natural" and "X_natural_logical", which
+// Slang emits without its optimiser, fails there ("Type mismatch for SPIR-V SSA value"). Structs without
+// names are equal to it.
 SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     if (!spyi_spirv_is_known(words, count)) return count;
     uint8_t *is_struct = (uint8_t *)spyi_calloc(words[3] + 1, 1);
@@ -22658,7 +22791,7 @@ SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
             memmove(words + to, i.w, i.length * sizeof *words);
             to += i.length;
         }
-        if (i.broken) { // not SPIR-V as we know it: leave it alone
+        if (i.broken) { // damaged SPIR-V is left as it is
             free(is_struct);
             return count;
         }
@@ -22669,11 +22802,12 @@ SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
 
 // >>compiler/target_spirv_bindings.c ------------------------------------------------------------------------
 
-// Bindings in a kernel's code: which shader parameters it uses, and their new numbers. Backends bind set 0 alone, numbered
-// without gaps: buffers, then uniform buffers. Arrays take as many numbers as they have elements. Formats of typed buffers
-// that Slang leaves open are filled in. Source: SPIR-V 1.6, sections 3 and 2.16.
+// Finds which shader parameters a kernel's SPIR-V uses, and gives their bindings new numbers. Backends expect
+// descriptor set 0 with numbers without gaps: first buffers, then uniform buffers. An array takes one number
+// for each element. Formats of typed buffers that Slang leaves open are filled in. Source: SPIR-V 1.6,
+// sections 3 and 2.16.
 
-enum { // of the SPIR-V enumerants; operations: target.h
+enum { // SPIR-V's numbers; those of operations are in target.h
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
@@ -22691,18 +22825,18 @@ enum { // of the SPIR-V enumerants; operations: target.h
 };
 
 typedef struct spyi_code_id {
-    uint32_t set, binding;       // UINT32_MAX: not decorated so
-    uint32_t storage;            // class, of variables; UINT32_MAX: is none
-    uint32_t type;               // of variables and pointers: what they lead to; of arrays: the element
-    uint32_t value;              // of constants
-    uint32_t number;             // new binding
-    uint32_t image;              // of image types: where in the code
-    uint32_t function, position; // of parameters
+    uint32_t set, binding; // UINT32_MAX: it has no such decoration
+    uint32_t storage;      // of a variable: its storage class; UINT32_MAX: the id is no variable
+    uint32_t type;         // of a variable or pointer: the type it points to; of an array: the element type
+    uint32_t value;        // of a constant
+    uint32_t number;       // the new binding
+    uint32_t image;        // of an image type: the word of its instruction
+    uint32_t function, position; // of a parameter: its function, and its index in that
 } spyi_code_id;
 
-// A variable is read as a whole, or one member of it.
+// One use of a uniform buffer's variable or of one of its members.
 typedef struct spyi_code_use {
-    uint32_t variable, member; // UINT32_MAX: all
+    uint32_t variable, member; // member UINT32_MAX: the use is of the variable itself
 } spyi_code_use;
 
 typedef struct spyi_code_scan {
@@ -22712,12 +22846,12 @@ typedef struct spyi_code_scan {
     uint32_t id_count;
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
-    uint32_t function, parameters; // the one that is being read, and its parameters so far
+    uint32_t function, parameters; // the function that is being read, and the number of its parameters so far
     bool failed;                   // out of memory
 } spyi_code_scan;
 
 static spyi_code_id *spyi_code_at(spyi_code_scan *s, uint32_t id) {
-    return &s->ids[id < s->id_count ? id : 0]; // 0 is no id
+    return &s->ids[id < s->id_count ? id : 0]; // 0 is not a valid id
 }
 
 static void spyi_code_add_use(spyi_code_scan *s, uint32_t variable, uint32_t member) {
@@ -22737,7 +22871,7 @@ static void spyi_code_add_use(spyi_code_scan *s, uint32_t variable, uint32_t mem
     s->uses[s->use_count++].member = member;
 }
 
-// One instruction: what it says about ids.
+// Records what one instruction says about ids.
 static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length) {
     switch (w[0] & 0xffffu) {
     case SPYI_OP_DECORATE:
@@ -22789,7 +22923,7 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
     }
 }
 
-// false: not SPIR-V as we know it, or out of memory.
+// Reads all instructions. Returns false when the code is damaged or memory ran out.
 static bool spyi_code_scan_words(spyi_code_scan *s) {
     if (!spyi_spirv_is_known(s->words, s->count)) return false;
     s->id_count = s->words[3] + 1;
@@ -22801,7 +22935,7 @@ static bool spyi_code_scan_words(spyi_code_scan *s) {
     return !s->failed && !i.broken;
 }
 
-// First byte of a struct's member; 0 when it is no struct.
+// Returns the byte offset of a struct's member; 0 when `type` is no struct.
 static uint32_t spyi_code_member_offset(const spyi_code_scan *s, uint32_t type, uint32_t member) {
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
         const uint32_t *w = i.w;
@@ -22820,7 +22954,7 @@ static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi
         if (s->uses[i].variable != variable) continue;
         if (s->uses[i].member == UINT32_MAX) return true;
         uint32_t begin = spyi_code_member_offset(s, type, s->uses[i].member), next = UINT32_MAX;
-        // A member reaches up to the next one.
+        // A member ends where the next one begins.
         for (spyi_spirv_at k = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&k);) {
             const uint32_t *w = k.w;
             if (k.op == SPYI_OP_FUNCTION) break;
@@ -22833,7 +22967,7 @@ static bool spyi_code_uses_data(spyi_code_scan *s, uint32_t variable, const spyi
     return false;
 }
 
-// The variable of a binding in the code; 0: the code does not use it.
+// Returns the variable that the code has for a binding; 0: the code does not use it.
 static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b, uint32_t storage) {
     for (uint32_t id = 1; id < s->id_count && b->set != UINT32_MAX; ++id)
         if (s->ids[id].storage == storage && s->ids[id].set == b->set && s->ids[id].binding == b->binding)
@@ -22843,20 +22977,20 @@ static uint32_t spyi_code_find(const spyi_code_scan *s, const spyi_sl_binding *b
 
 // >>typed buffers
 
-// Where the code has the image type of a variable, or of an array's elements; NULL: it is none.
+// Returns the instruction of the image type of a variable or of an array's elements; NULL: it has none.
 static uint32_t *spyi_code_image(spyi_code_scan *s, uint32_t variable) {
     const spyi_code_id *type = spyi_code_at(s, spyi_code_at(s, variable)->type);
     if (type->image == UINT32_MAX) type = spyi_code_at(s, type->type);
     return type->image == UINT32_MAX ? NULL : s->words + type->image;
 }
 
-// Operands of OpTypeImage.
+// Word numbers in OpTypeImage, and the value of SAMPLED for a storage image.
 enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
 
-// SPIR-V's image format for texels of that type; 0: it has none.
+// Returns SPIR-V's image format for texels of a type; 0: there is none.
 static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
-        uint8_t scalar, formats[3]; // of one, two and four
+        uint8_t scalar, formats[3]; // for one, two and four columns
     } list[] = {
         { SPY_DTYPE_FLOAT32, { 3, 6, 1 } },  { SPY_DTYPE_FLOAT16, { 9, 7, 2 } },
         { SPY_DTYPE_INT32, { 24, 25, 21 } }, { SPY_DTYPE_UINT32, { 33, 35, 30 } },
@@ -22877,15 +23011,16 @@ static void spyi_code_add_capability(spyi_code_scan *s, uint32_t capability) {
     s->count += 2;
 }
 
-// Slang leaves the format of RWBuffer<float> and its vectors open, which not every device can read. All of them share one
-// type in the code, so it gets a format when they have the same one.
+// Sets the format of an image type that Slang left open, as for RWBuffer<float> and its vectors: not every
+// device can read such a buffer without a format. All these buffers share one type in the code, so it only
+// gets a format if all of them have the same.
 static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
                                  const spyi_sl_binding *bindings, uint32_t *image, uint32_t format) {
     for (uint32_t i = 0; i < inputs->count; ++i) {
         uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
         if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
     }
-    for (uint32_t id = 1; id < s->id_count; ++id) { // two equal types are not allowed
+    for (uint32_t id = 1; id < s->id_count; ++id) { // SPIR-V forbids two equal types
         const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
         if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
             return;
@@ -22893,7 +23028,7 @@ static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
     image[SPYI_IMAGE_FORMAT] = format;
 }
 
-// Once formats were filled in, the code may need other capabilities.
+// Corrects the code's capabilities after formats were filled in.
 static void spyi_code_format_capabilities(spyi_code_scan *s) {
     bool open = false, extended = false;
     for (uint32_t id = 1; id < s->id_count; ++id) {
@@ -22905,11 +23040,11 @@ static void spyi_code_format_capabilities(spyi_code_scan *s) {
     for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
         if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
             s->words[i + 1] == SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT)
-            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed
+            s->words[i + 1] = SPYI_CAPABILITY_SHADER; // no longer needed; SHADER is declared anyway
     if (extended) spyi_code_add_capability(s, SPYI_CAPABILITY_EXTENDED_FORMATS);
 }
 
-// false: a format that is not the memory's.
+// Fills in open formats. Returns false when a format differs from that of the buffer's elements.
 static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, const spyi_sl_binding *bindings,
                               spyi_text *messages) {
     bool filled = false;
@@ -22931,7 +23066,8 @@ static bool spyi_code_formats(spyi_code_scan *s, const spyi_inputs *inputs, cons
     return true;
 }
 
-// Atomic operations are for single integers: others are no valid code, or need features of images that are not enabled.
+// Rejects atomic operations on texels other than single 32-bit integers: they are invalid, or need image
+// features that are not enabled.
 static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs,
                                     const spyi_sl_binding *bindings, spyi_text *messages) {
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
@@ -22953,7 +23089,7 @@ static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs
     return true;
 }
 
-// One more parameter, with its first binding's new number.
+// Appends a buffer or array of buffers to inputs->parameters, with its first binding's new number.
 static void spyi_code_add_parameter(spyi_code_scan *s, spyi_inputs *inputs, uint32_t number, uint32_t id,
                                     const spyi_sl_binding *b) {
     const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
@@ -22976,7 +23112,8 @@ static const spyi_parameter *spyi_code_parameter(const spyi_inputs *inputs, uint
     return p < end ? p : NULL;
 }
 
-// Whether a parameter is a constant wherever its function is called: accessors of buffers get their indices so.
+// Returns whether an id is a constant, or a parameter that is constant in all calls of its function: the
+// functions that access buffers get indices this way.
 static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
     const spyi_code_id *p = spyi_code_at(s, id);
     if (p->value != UINT32_MAX || p->function == UINT32_MAX || depth == 0) return p->value != UINT32_MAX;
@@ -22988,7 +23125,8 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
     return true;
 }
 
-// Arrays of buffers out of which something else than a constant chooses: Slang does not say that the code needs that.
+// Adds the capabilities for arrays of buffers that are indexed by something other than a constant; Slang does
+// not declare them.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
     bool kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { false };
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
@@ -23004,7 +23142,8 @@ static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
 
 // >>numbers
 
-// A byte-address buffer is a variable for each width that it is read in, all of one binding.
+// Gives a new number to all variables of a binding: a byte-address buffer has one variable for each width
+// that it is read in.
 static void spyi_code_set_number(spyi_code_scan *s, uint32_t first, uint32_t number) {
     const spyi_code_id was = s->ids[first];
     for (uint32_t id = first; id < s->id_count; ++id)
@@ -23017,12 +23156,12 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
     for (int parameter = 1; parameter >= 0; --parameter) {
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
-            bool own = p->parameter && !strpbrk(p->path, ".["); // not a part of a parameter
+            bool own = p->parameter && !strpbrk(p->path, ".["); // not a member or element of a parameter
             if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
             uint32_t id = spyi_code_find(s, &bindings[i],
                                          bindings[i].texel ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
             p->used = id != 0;
-            if (!id && !own) continue; // the emitter counts its own, whether they are used or not
+            if (!id && !own) continue; // the emitter counts the kernel's own buffers, used or not
             p->slot = (int32_t)inputs->binding_count++;
             if (bindings[i].count && inputs->parameter_count < SPYI_MOST_PARAMETERS)
                 spyi_code_add_parameter(s, inputs, (uint32_t)p->slot, id, &bindings[i]);
@@ -23044,7 +23183,7 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
     }
 }
 
-// What the code uses and nobody can give.
+// Rejects code that uses unsupported shader parameters, or push constants of the module's own.
 static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
                             const spyi_sl_binding *bindings, spyi_text *messages) {
     uint32_t pushed = 0;
@@ -23106,26 +23245,28 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
 
 // >>compiler/target_spirv_saved.c ---------------------------------------------------------------------------
 
-// Values of nested loops that a backward derivative needs. Slang (2026.12, 2026.14.1; shader-slang/slang#13000) saves each in an
-// array with one dimension for each loop, and indexes the dimensions in the opposite order to that of their sizes: the value of
-// iteration `i` of an inner loop of 8 and iteration `o` of an outer loop of 2 lies at [i][o] of float[2][8]. With loops of
-// different length elements of the array overlap or lie behind its end, and gradients are wrong without a word.
+// Repairs the indices of values that a backward derivative saves in nested loops. Slang (2026.12, 2026.14.1;
+// shader-slang/slang#13000) saves each value in an array with one dimension for each loop, and indexes the
+// dimensions in the opposite order to that of their sizes: the value of iteration `i` of an inner loop of 8
+// and iteration `o` of an outer loop of 2 lies at [i][o] of float[2][8]. With loops of different length the
+// elements overlap or lie behind the array's end, and gradients are silently wrong.
 //
-// This file turns the indices round, in the code that Slang made. It does so only where the code itself shows that the indices
-// are in the wrong order: the counter of an inner loop is set to 0 behind that of the loop around it. A Slang without the fault
-// is therefore left alone. What this file cannot read it reports, and changes nothing.
+// This file reverses the indices, in the code that Slang made, and only where the code itself shows that
+// their order is wrong: the counter of an inner loop is set to 0 behind that of the loop around it. So the
+// code of a Slang without the fault is not changed. Code that this file cannot interpret is reported, and not
+// changed.
 
 // The counters of loops whose values are saved are variables called _pc.
 enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
-    uint32_t at;     // word of the instruction that defines it, of the operations that are listed; 0: none
-    uint32_t stored; // word of the last store to it, of those in front of the instruction at hand
-    uint32_t
-        depth;    // of array types: how many of their dimensions are loops, if these differ in length; else 0
-    bool counter; // called _pc
-    bool zeroed;  // what that store stores is 0
-    bool partial; // a pointer to a part of a saved array that holds several values
+    uint32_t at; // word of the instruction that defines it, for the operations in spyi_saved_read(); else 0
+    uint32_t stored; // of a variable: word of the last store to it before the current instruction
+    // Of an array type: number of its dimensions that are loops, if their lengths differ; else 0.
+    uint32_t depth;
+    bool counter; // its name is _pc
+    bool zeroed;  // that store sets it to 0
+    bool partial; // it points to a part of a saved array with several values
 } spyi_saved_id;
 
 typedef struct spyi_saved_code {
@@ -23139,15 +23280,15 @@ static uint32_t spyi_saved_op(const spyi_saved_code *c, uint32_t id) {
     return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
 
-// Word `n` of the instruction that defines `id`.
+// Returns word `n` of the instruction that defines `id`.
 static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t n) {
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// An access chain may start at the result of another one. This is such a row of chains as a single one: the variable at its start, and
-// the indices of all of them.
+// A sequence of access chains, each starting at the result of the one before, as a single one: the variable
+// at its start and all indices.
 typedef struct spyi_saved_chain {
-    uint32_t root, count, own; // `own`: the first index that is of the last instruction
+    uint32_t root, count, own; // own: number of the first index of the last instruction
     uint32_t indices[SPYI_MOST_INDICES];
 } spyi_saved_chain;
 
@@ -23167,7 +23308,7 @@ static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t l
     return true;
 }
 
-// The type of what lies at index `index` of `type`; 0: not known.
+// Returns the type of the part of `type` at `index`; 0: not known.
 static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_t index) {
     uint32_t op = spyi_saved_op(c, type);
     if (op == SPYI_OP_TYPE_STRUCT)
@@ -23177,7 +23318,7 @@ static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_
     return op >= SPYI_OP_TYPE_VECTOR && op < SPYI_OP_TYPE_STRUCT ? spyi_saved_word(c, type, 2) : 0;
 }
 
-// Where the counter of a loop begins: the word that sets it first. 0: not known.
+// Returns the word of the instruction that first sets a loop's counter; 0: not known.
 static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
     uint32_t op = spyi_saved_op(c, index);
     if (op == SPYI_OP_PHI) return c->ids[index].at;
@@ -23187,11 +23328,11 @@ static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
 }
 
 typedef struct spyi_saved_found {
-    uint32_t wrong, right; // pairs of indices that stand in that order
-    bool unclear;          // something is done with a saved array that this file does not know
+    uint32_t wrong, right; // number of pairs of indices in the wrong and in the right order
+    bool unclear;          // the code uses a saved array in a way that this file does not know
 } spyi_saved_found;
 
-// The type that the chain starts in; 0: not known.
+// Returns the type of the variable at a chain's start; 0: not known.
 static uint32_t spyi_saved_root_type(const spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t pointer = spyi_saved_op(c, chain->root) ? spyi_saved_word(c, chain->root, 1) : 0;
     return spyi_saved_op(c, pointer) == SPYI_OP_TYPE_POINTER ? spyi_saved_word(c, pointer, 3) : 0;
@@ -23202,21 +23343,21 @@ static bool spyi_saved_is_counter(const spyi_saved_code *c, uint32_t index) {
     return variable < c->bound && c->ids[variable].counter;
 }
 
-// Slang may put a counter into a variable that it used for something else before, with the name of that. It is set to 0 in front of
-// the loop.
+// Returns whether an index may be a loop counter. Slang may reuse a variable as counter that had another
+// purpose, with its old name; it is set to 0 before the loop.
 static bool spyi_saved_may_count(const spyi_saved_code *c, uint32_t index) {
     uint32_t variable = spyi_saved_op(c, index) == SPYI_OP_LOAD ? spyi_saved_word(c, index, 3) : 0;
     return variable < c->bound && (c->ids[variable].counter || c->ids[variable].zeroed);
 }
 
-// A store, in the order of the code.
+// Notes a store; called in the order of the code.
 static void spyi_saved_note_store(spyi_saved_code *c, const uint32_t *w) {
     if ((w[0] & 0xffffu) != SPYI_OP_STORE || w[0] >> 16 < 3 || w[1] >= c->bound || w[2] >= c->bound) return;
     c->ids[w[1]].stored = (uint32_t)(w - c->words);
     c->ids[w[1]].zeroed = spyi_saved_op(c, w[2]) == SPYI_OP_CONSTANT && spyi_saved_word(c, w[2], 3) == 0;
 }
 
-// Notes each array type that the chain indexes by two counters or more.
+// Notes, for each array type that the chain indexes by two or more counters, how many.
 static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t type = spyi_saved_root_type(c, chain), depth;
     for (uint32_t at = 0; type && at < chain->count; at += depth) {
@@ -23239,7 +23380,8 @@ static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) 
     }
 }
 
-// Turns round the indices of each saved array in the chain. True: one of these arrays ends in the chain's last instruction.
+// Reverses the indices of each saved array in the chain, and counts pairs in the wrong and in the right
+// order. Returns whether the chain's last instruction completes such an array's indices.
 static bool spyi_saved_turn(spyi_saved_code *c, uint32_t id, spyi_saved_chain *chain,
                             spyi_saved_found *found) {
     bool turned = false;
@@ -23272,15 +23414,16 @@ static bool spyi_saved_turn(spyi_saved_code *c, uint32_t id, spyi_saved_chain *c
     return turned;
 }
 
-// An instruction that uses the pointers of its words `from` to `to` otherwise than for a further access chain.
+// Handles an instruction that uses the pointers in its words `from` to `to` otherwise than in an access
+// chain.
 static void spyi_saved_use(const spyi_saved_code *c, const uint32_t *words, uint32_t from, uint32_t to,
                            spyi_saved_found *found) {
     for (uint32_t i = from; i < to && i < words[0] >> 16; i++)
         if (words[i] < c->bound && c->ids[words[i]].partial) found->unclear = true;
 }
 
-// Writes one instruction to `out`, with its indices turned round where they have to be, and adds what it says about the order to
-// `found`. Returns the number of words that were written. With `out` NULL it only counts them.
+// Writes one instruction to `out`, with its indices reversed if they belong to a saved array, and counts
+// index pairs in `found`. Returns the number of words written. With `out` NULL it only counts them.
 static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_saved_found *found,
                                  uint32_t *out) {
     uint32_t op = from[0] & 0xffffu, length = from[0] >> 16;
@@ -23305,7 +23448,8 @@ static uint32_t spyi_saved_write(spyi_saved_code *c, const uint32_t *from, spyi_
     return length;
 }
 
-// Where each id is defined, and each variable first stored to. False: not SPIR-V as this file knows it, or without counters.
+// Fills in where each id is defined, and which ids are counters. Returns false when the code is damaged or
+// has no counters.
 static bool spyi_saved_read(spyi_saved_code *c) {
     bool any = false;
     spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
@@ -23379,33 +23523,37 @@ bool spyi_code_order_saved(uint32_t **words, size_t *count, size_t room) {
 
 // >>compiler/target_spirv_additions.c -----------------------------------------------------------------------
 
-// Gradients of an array's elements that are read at indices known at run time only. The backward derivative of code that reads a[i]
-// and a[j] makes an array of zeros, then stores one gradient at [i] and the other at [j]. Slang (2026.12, 2026.14.1) takes two
-// indices for different elements when they are computed by different instructions. Where i equals j at run time, the second
-// store overwrites the first, and the gradient of a is wrong without a word. The same holds for vectors and matrices.
+// Repairs the gradients of array elements that are read at indices known only at run time. The backward
+// derivative of code that reads a[i] and a[j] makes an array of zeros, then stores one gradient at [i] and
+// the other at [j]. Slang (2026.12, 2026.14.1) takes two indices for different elements when different
+// instructions compute them. Where i equals j at run time, the second store overwrites the first, and the
+// gradient of a is silently wrong. The same holds for vectors and matrices.
 //
-// This file makes additions of these stores, in the code that Slang made. It changes a store only if all of this holds:
+// This file turns such stores into additions, in the code that Slang made. It changes a store only if all of
+// this holds:
 // - The function is a derivative that Slang made: its name begins with s_bwdProp_.
-// - The stored value depends on the gradients that the function is given. The function also computes values of the original
-//   function again. Those must stay plain stores, and they do not depend on gradients.
-// - In the same block the whole array was set to zero before, another element was stored since, and nothing read the array.
-// Everything else is left alone. What looks like the fault and does not hold to this is reported, and changes nothing.
+// - The stored value depends on the gradients that the function is given. The function also repeats
+//   computations of the original function; their stores must stay. Their values do not depend on gradients.
+// - In the same block the array was set to zero before, another element was stored since, and nothing read
+//   the array.
+// Other stores are not changed. Stores that look like the fault but fail a condition are reported, and the
+// code stays as it was.
 
-enum { SPYI_ADDITION_MOST_PARTS = 64 }; // members of a struct or an array that is added
+enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements of an array, that is added
 
 typedef struct spyi_addition_id {
-    uint32_t at;   // word of the instruction that defines it; 0: none that matters here
-    uint32_t root; // of pointers: the variable or parameter that it points into; else itself
-    uint32_t
-        slot; // of variables and parameters of the function at hand that are pointers: a number from 1 on
-    uint32_t label; // of blocks of the function at hand: a number from 1 on
-    uint32_t
-        block; // of variables: the block in which it was set to zero and has only had elements stored since; 0: none
-    uint32_t loose;               // the block of the last store to an element outside of such a block
-    uint32_t stores;              // elements stored in `block`
-    bool backward, zero, context; // what its name says it is
+    uint32_t at;    // word of the instruction that defines it; 0: no instruction that matters here
+    uint32_t root;  // of a pointer: the variable or parameter that it points into; else the id itself
+    uint32_t slot;  // Of a variable or pointer parameter of the current function: its number, from 1 on.
+    uint32_t label; // of a block of the current function: its number, from 1 on
+    // Of a variable: the block that set it to zero and since then only stored elements; 0: none.
+    uint32_t block;
+    uint32_t loose;               // the block of the last store to an element that is outside of `block`
+    uint32_t stores;              // number of elements stored in `block`
+    bool backward, zero, context; // what SPYI_ADDITION_... in its name says
     bool gradient;                // the value depends on the gradients that the function is given
-    bool varies; // access chains: an index is no constant. Variables: so is one of the stores in `block`
+    // Of an access chain: an index is not constant. Of a variable: the same for a store in `block`.
+    bool varies;
 } spyi_addition_id;
 
 typedef struct spyi_addition_code {
@@ -23413,9 +23561,10 @@ typedef struct spyi_addition_code {
     size_t count;
     spyi_addition_id *ids;
     uint32_t bound, next_id;
-    uint8_t *
-        states; // for each block of the function at hand, a byte for each slot: does what lies there depend on gradients?
-    uint32_t slots; // bytes of a block
+    // For each block of the current function a byte for each slot: 1 when its value may depend on gradients
+    // there.
+    uint8_t *states;
+    uint32_t slots; // bytes of `states` for each block
     uint32_t *out;  // the new code
     size_t out_count, out_capacity;
     bool failed, unclear;
@@ -23434,7 +23583,7 @@ static uint32_t spyi_addition_word(const spyi_addition_code *c, uint32_t id, uin
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// Instructions whose second word is a type and whose third is the id of the result.
+// Returns whether an operation's second word is a type and its third the id of the result.
 static bool spyi_addition_has_result(uint32_t op) {
     return op == 1 || op == SPYI_OP_EXT_INST || (op >= 41 && op <= SPYI_OP_PARAMETER) || op == SPYI_OP_CALL ||
            op == SPYI_OP_VARIABLE || op == SPYI_OP_LOAD || spyi_spirv_is_chain(op) ||
@@ -23442,7 +23591,7 @@ static bool spyi_addition_has_result(uint32_t op) {
            op == SPYI_OP_COPY_LOGICAL;
 }
 
-// Whether a value is the zero of a gradient. Those of arrays and structs come from a function.
+// Returns whether a value is a gradient's zero. The zeros of arrays and structs are results of functions.
 static bool spyi_addition_is_zero(const spyi_addition_code *c, uint32_t id, uint32_t level) {
     uint32_t op = spyi_addition_op(c, id), type = op ? spyi_addition_op(c, spyi_addition_word(c, id, 1)) : 0;
     if (op != SPYI_OP_CALL && (type == SPYI_OP_TYPE_ARRAY || type == SPYI_OP_TYPE_STRUCT)) return false;
@@ -23468,19 +23617,20 @@ static bool spyi_addition_is_context(const spyi_addition_code *c, uint32_t id) {
     return type < c->bound && c->ids[type].context;
 }
 
-// The slot of what a pointer points into; NULL: it is no memory of the function at hand, or never depends on gradients.
+// Returns the byte in `state` of what a pointer points into; NULL: it is not memory of the current function,
+// or never depends on gradients.
 static uint8_t *spyi_addition_slot(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
     uint32_t root = id < c->bound ? c->ids[id].root : 0;
     return c->ids[root].slot && !spyi_addition_is_context(c, root) ? state + c->ids[root].slot : NULL;
 }
 
-// Whether a value, or what a pointer points into, depends on gradients.
+// Returns whether a value, or what a pointer points into, depends on gradients.
 static bool spyi_addition_has_gradient(const spyi_addition_code *c, uint32_t id, uint8_t *state) {
     const uint8_t *slot = spyi_addition_slot(c, id, state);
     return slot ? *slot != 0 : id < c->bound && c->ids[id].gradient;
 }
 
-// What each id is. False: the code is not as this file knows it, or has no derivative in it.
+// Fills c->ids. Returns false when the code is damaged or contains no derivative.
 static bool spyi_addition_read(spyi_addition_code *c) {
     bool any = false;
     spyi_spirv_at i = spyi_spirv_first(c->words, c->count);
@@ -23516,7 +23666,8 @@ static bool spyi_addition_read(spyi_addition_code *c) {
     return any && !i.broken;
 }
 
-// One instruction of a derivative. `state`: of its block, as it is before the instruction and then behind it.
+// Updates `state`, which its block has at this instruction, and the result's `gradient`. Returns whether the
+// latter is new.
 static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8_t *state) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16, from = 3, to = length;
     bool any = false;
@@ -23534,12 +23685,12 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
     if (op == SPYI_OP_LOAD || op == SPYI_OP_EXTRACT) to = 4;
     if (op == SPYI_OP_SHUFFLE || op == SPYI_OP_INSERT) to = 5;
     if (op == SPYI_OP_CALL && length > 3 && w[3] < c->bound)
-        any = c->ids[w[3]].backward; // it may read a tensor's gradient
+        any = c->ids[w[3]].backward; // the called derivative may read a tensor's gradient
     for (uint32_t i = from; i < to && i < length; i++)
         any = any || spyi_addition_has_gradient(c, w[i], state);
     if (!any) return false;
     for (uint32_t i = from; op == SPYI_OP_CALL && i < length;
-         i++) { // what is handed over by pointer may come back changed
+         i++) { // the callee may change what its pointers point into
         uint8_t *slot = spyi_addition_slot(c, w[i], state);
         if (slot) *slot = 1;
     }
@@ -23547,12 +23698,13 @@ static bool spyi_addition_follow(spyi_addition_code *c, const uint32_t *w, uint8
     return c->ids[w[2]].gradient = true;
 }
 
-// Where control may go from the end of a block: adds the state to theirs. True: one of them had less.
+// At the end of a block, adds its state to those of the blocks where control may go. Returns whether one of
+// them changed.
 static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const uint8_t *state) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
     bool fresh = false;
     if (op < SPYI_OP_BRANCH || op > SPYI_OP_SWITCH) return false;
-    for (uint32_t i = 1; i < length; i++) { // a literal of a switch that looks like a label does no harm
+    for (uint32_t i = 1; i < length; i++) { // a switch's literal that equals a label's id does no harm
         uint32_t label = w[i] < c->bound ? c->ids[w[i]].label : 0;
         for (uint32_t k = 0; label && k < c->slots; k++) {
             uint8_t *there = &c->states[(size_t)(label - 1) * c->slots + k];
@@ -23563,7 +23715,7 @@ static bool spyi_addition_leave(spyi_addition_code *c, const uint32_t *w, const 
     return fresh;
 }
 
-// Finds out which values of a function depend on gradients; its instructions lie from word `begin` to `end`.
+// Finds the values of a function that depend on gradients. Its instructions lie from word `begin` to `end`.
 static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, size_t end) {
     uint32_t labels = 0;
     c->slots = 1;
@@ -23579,7 +23731,7 @@ static void spyi_addition_follow_function(spyi_addition_code *c, size_t begin, s
     c->states = (uint8_t *)spyi_calloc((size_t)(labels + 1) * c->slots, 1);
     c->failed = c->failed || !c->states;
     uint8_t *state =
-        c->states ? c->states + (size_t)labels * c->slots : NULL; // at the function's begin: parameters
+        c->states ? c->states + (size_t)labels * c->slots : NULL; // a spare state behind those of all blocks
     for (spyi_spirv_at k = spyi_spirv_from(c->words, begin, end); c->states && spyi_spirv_next(&k);) {
         if (k.op != SPYI_OP_PARAMETER || !c->ids[k.w[2]].slot) continue;
         c->states[c->ids[k.w[2]].slot] = c->ids[k.w[2]].gradient;
@@ -23612,7 +23764,7 @@ static void spyi_addition_put(spyi_addition_code *c, const uint32_t *words, size
     c->out_count += count;
 }
 
-// Writes the sum of two values. Gives its id; 0: values of this type cannot be added.
+// Writes instructions that add two values, and returns the sum's id; 0: values of this type cannot be added.
 static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t a, uint32_t b) {
     uint32_t op = spyi_addition_op(c, type), parts = 0, sums[3 + SPYI_ADDITION_MOST_PARTS];
     bool is_vector = op == SPYI_OP_TYPE_VECTOR &&
@@ -23646,7 +23798,7 @@ static uint32_t spyi_addition_add(spyi_addition_code *c, uint32_t type, uint32_t
     return sums[2];
 }
 
-// A store to an element, as an addition.
+// Writes a store to an element as an addition to it.
 static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) {
     uint32_t type = spyi_addition_word(c, spyi_addition_word(c, store[1], 1), 3);
     uint32_t load[4] = { 4u << 16 | SPYI_OP_LOAD, type, c->next_id++, store[1] };
@@ -23663,7 +23815,8 @@ static void spyi_addition_put_sum(spyi_addition_code *c, const uint32_t *store) 
     c->changed++;
 }
 
-// Writes one instruction of a derivative, as it is or as an addition. `block`: a number of its block.
+// Writes one instruction of a derivative, unchanged or as an addition. `block`: the number of its block in
+// the code.
 static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32_t block) {
     uint32_t op = w[0] & 0xffffu, length = w[0] >> 16;
     spyi_addition_id *variable = op == SPYI_OP_STORE && length > 2 ? &c->ids[c->ids[w[1]].root] : NULL;
@@ -23673,7 +23826,8 @@ static void spyi_addition_write(spyi_addition_code *c, const uint32_t *w, uint32
                         : op == SPYI_OP_CALL      ? 4
                         : op == SPYI_OP_LOAD      ? 3
                                                   : length;
-        for (uint32_t i = from; i < (op == SPYI_OP_LOAD ? 4 : length); i++) // reads it, or may
+        // Reads the variable, or may do so.
+        for (uint32_t i = from; i < (op == SPYI_OP_LOAD ? 4 : length); i++)
             if (w[i] < c->bound) c->ids[c->ids[w[i]].root].block = 0;
     } else if (whole) {
         variable->block = spyi_addition_is_zero(c, w[2], SPYI_ADDITION_MOST_PARTS) ? block : 0;
@@ -23751,27 +23905,28 @@ bool spyi_code_add_elements(uint32_t **words, size_t *count, size_t room) {
 
 // >>compiler/target_spirv_sparse.c --------------------------------------------------------------------------
 
-// Sums of arrays of which one has one element. Slang's derivative of an array's element is a whole array that is zero elsewhere,
-// and it adds whole arrays:
+// Simplifies sums of arrays of which one has a single element that is not zero. Slang's derivative of an
+// array's element is an array that is zero elsewhere, and Slang adds the arrays:
 //
 //     hot = zeros; hot[i] = d; sum = Array.dadd(sum, hot);
 //
-// In a loop over an array of 256 floats these are 65,536 additions. Here that becomes, in the SPIR-V that Slang has made,
+// In a loop over an array of 256 floats these are 65,536 additions. In the SPIR-V that Slang made, this file
+// replaces them by
 //
 //     sum[i] = sum[i] + d;
 //
-// where all of it stands in one block and nothing else uses its parts; what looks otherwise stays as it is. It makes
-// backward calls with loops over arrays several times faster, and does not change how long they compile (docs/measurements.md,
-// "Sums of sparse arrays"). (An element that is -0 stays so, where adding 0 made it 0.)
+// where all instructions stand in one block and nothing else uses their results; other code is not changed.
+// Backward calls with loops over arrays become several times faster, and take as long to compile as before
+// (docs/measurements.md, "Sums of sparse arrays"). An element that is -0 stays -0, where adding 0 made it 0.
 
-// The storage class of variables in functions, and how many arrays may lie in each other.
+// The storage class of variables in functions, and the deepest nesting of arrays.
 enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
-    uint32_t at;     // word of its definition; 0: none
-    uint32_t uses;   // words in functions that equal it, but for the definition
-    bool zeros, sum; // a function: Slang's own dzero or dadd of an array type
-    bool escapes;    // used otherwise than to load or store all of it
+    uint32_t at;     // word of its definition; 0: no definition
+    uint32_t uses;   // number of words in functions that equal the id, without its definition
+    bool zeros, sum; // of a function: it is Slang's dzero or dadd of an array type
+    bool escapes;    // of a variable: used otherwise than to load or store all of it
 } spyi_sparse_id;
 
 typedef struct spyi_sparse_code {
@@ -23779,16 +23934,16 @@ typedef struct spyi_sparse_code {
     size_t count;
     spyi_sparse_id *ids;
     uint32_t bound;
-    uint32_t *starts; // words where the instructions in functions begin
+    uint32_t *starts; // first word of each instruction in functions
     uint32_t instructions;
-    uint8_t *edits; // of each instruction: 1: left out, 2: a sum to be replaced
+    uint8_t *edits; // for each instruction 1: removed, 2: the call of a sum, replaced; 0: unchanged
 } spyi_sparse_code;
 
-// An element that is added: sum[indices] += value.
+// One addition of an element: sum[indices] += value.
 typedef struct spyi_sparse_sum {
     uint32_t variable, pointer_type, depth, value;
     uint32_t indices[SPYI_SPARSE_DEPTH];
-    uint32_t scratch[3]; // ids that are free then
+    uint32_t scratch[3]; // ids of removed instructions, used by the new ones
 } spyi_sparse_sum;
 
 static const uint32_t *spyi_sparse_at(const spyi_sparse_code *c, uint32_t instruction) {
@@ -23799,7 +23954,7 @@ static uint32_t spyi_sparse_op(const spyi_sparse_code *c, uint32_t instruction) 
     return *spyi_sparse_at(c, instruction) & 0xffffu;
 }
 
-// The operation that defines `id`; 0: none.
+// Returns the operation that defines `id`; 0: unknown.
 static uint32_t spyi_sparse_defined(const spyi_sparse_code *c, uint32_t id) {
     return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
@@ -23808,7 +23963,8 @@ static uint32_t spyi_sparse_word(const spyi_sparse_code *c, uint32_t id, uint32_
     return spyi_spirv_word(c->words, c->ids[id].at, n);
 }
 
-// Whether `id` is a load of a whole variable that only one instruction uses; gives the variable.
+// Returns whether `id` is a load of a function's variable, used by one instruction only. *variable: that
+// variable.
 static bool spyi_sparse_loaded(const spyi_sparse_code *c, uint32_t id, uint32_t *variable) {
     if (spyi_sparse_defined(c, id) != SPYI_OP_LOAD || c->ids[id].uses != 1) return false;
     *variable = spyi_sparse_word(c, id, 3);
@@ -23825,8 +23981,8 @@ static bool spyi_sparse_is_chain(uint32_t op, const uint32_t *w) {
     return spyi_spirv_is_chain(op) && w[0] >> 16 == 5;
 }
 
-// Whether `id` is an array with one element, made in this block before instruction `end`; adds the element's index to `sum`, and
-// notes the instructions that make the array.
+// Returns whether `id` is an array with one element, made in this block before instruction `end`. Then
+// appends the element's index to `sum`, and the instructions that make the array to `gone`.
 static bool spyi_sparse_is_hot(const spyi_sparse_code *c, uint32_t id, uint32_t end, spyi_sparse_sum *sum,
                                uint32_t *gone, uint32_t *gone_count) {
     uint32_t hot, zero = 0, chain = 0, store = 0, load = 0;
@@ -23858,7 +24014,7 @@ static bool spyi_sparse_is_hot(const spyi_sparse_code *c, uint32_t id, uint32_t 
     return true;
 }
 
-// The type that is added: a float, or a vector of these. 0: something else.
+// Returns the type that is added: a float or a vector of floats; 0: another type.
 static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_type) {
     uint32_t type = spyi_sparse_defined(c, pointer_type) == SPYI_OP_TYPE_POINTER
                         ? spyi_sparse_word(c, pointer_type, 3)
@@ -23868,8 +24024,8 @@ static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_t
     return spyi_sparse_defined(c, scalar) == SPYI_OP_TYPE_FLOAT ? type : 0;
 }
 
-// Whether instruction `call`, result = dadd(a, b), is such a sum: a and b are variables that are filled by the two instructions
-// before it and used by nothing else.
+// Returns whether instruction `call`, result = dadd(a, b), is such a sum: a and b are variables that the two
+// instructions before it fill and nothing else uses.
 static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_sparse_sum *sum, uint32_t *gone,
                              uint32_t *gone_count) {
     const uint32_t *w = spyi_sparse_at(c, call), *fill[2];
@@ -23894,7 +24050,8 @@ static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_spar
         if (!spyi_sparse_scalar(c, sum->pointer_type) ||
             !spyi_sparse_loaded(c, value[!hot], &sum->variable) || c->ids[sum->variable].escapes)
             return false;
-        // The sum goes back to the variable that it came from, and nothing looks at that in between.
+        // The sum must be stored to the variable that it was loaded from, which nothing else accesses in
+        // between.
         for (uint32_t i = call; i-- > 0 && spyi_sparse_op(c, i) != SPYI_OP_LABEL && !load;) {
             const uint32_t *l = spyi_sparse_at(c, i);
             if ((l[0] & 0xffffu) == SPYI_OP_LOAD && l[2] == value[!hot]) load = i;
@@ -23920,7 +24077,8 @@ static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_spar
     return false;
 }
 
-// Whether Slang's own dzero and dadd of arrays have such an operation: zeros are put together, sums are added by element.
+// Returns whether an operation may occur in Slang's dzero and dadd of arrays, which make zeros and add by
+// element.
 static bool spyi_sparse_is_plain(uint32_t op) {
     switch (op) {
     case SPYI_OP_FUNCTION:
@@ -23939,7 +24097,7 @@ static bool spyi_sparse_is_plain(uint32_t op) {
     }
 }
 
-// Definitions, uses and instructions. False: not SPIR-V as this file knows it, or no sums of arrays.
+// Lists definitions, uses and instructions. Returns false when the code is damaged or has no sums of arrays.
 static bool spyi_sparse_read(spyi_sparse_code *c) {
     static const char names[2][12] = { "Array.dzero", "Array.dadd" };
     uint32_t function = 0;
@@ -23963,7 +24121,7 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
             if (length < (op == SPYI_OP_FUNCTION ? 5u : 4u)) return false;
             id = w[2];
             break;
-        case SPYI_OP_NAME: // "Array.dadd": no user's function is called so that has arrays
+        case SPYI_OP_NAME: // no user's function with arrays has the name "Array.dadd"
             for (int k = 0; k < 2 && length > 3 && w[1] < c->bound; k++) {
                 size_t size = strlen(names[k]);
                 if (strncmp((const char *)(w + 2), names[k], size)) continue;
@@ -24046,7 +24204,7 @@ void spyi_code_sparse_sums(uint32_t *words, size_t *count) {
         from = to = c.starts[0];
         for (uint32_t i = 0; i < c.instructions; i++) {
             size_t length = words[from] >> 16;
-            // A sum takes less room than what it replaces, most of which stands before it.
+            // The new instructions are shorter than those they replace, most of which stand before them.
             uint32_t put[16 + SPYI_SPARSE_DEPTH + 4];
             if (c.edits[i] == 2) {
                 size_t n = spyi_sparse_put(&c, &sums[next], put);
@@ -24069,18 +24227,19 @@ void spyi_code_sparse_sums(uint32_t *words, size_t *count) {
 
 // >>compiler/target_spirv.c ---------------------------------------------------------------------------------
 
-// SPIR-V: its row of the table of targets, and what Slang's options do there.
+// SPIR-V's table of functions (spyi_code_target), and the effect of compile options on SPIR-V.
 
 // >>options
 
-// Whether spirv-opt, which is in the library slang-glslang, is at hand. Within a task.
+// Returns whether spirv-opt is available, which is in the library slang-glslang. Call it inside a task.
 static bool spyi_sl_can_optimize(void) {
     spyi_sl_global *global = spyi_sl_global_session();
     return global->v->checkPassThroughSupport(global, SPYI_SL_PASS_THROUGH_SPIRV_OPT) >= 0;
 }
 
-// Level 0 leaves out spirv-opt, which the driver's own compiler makes up for: the slangtorch wheel lacks its library
-// (slang-glslang), and both wheels then give the same code. Slang's own passes run all the same.
+// Returns Slang's optimisation level. Slang's level 0 leaves out spirv-opt, and the driver's own compiler
+// makes up for it. The slangtorch wheel lacks spirv-opt's library (slang-glslang); at level 0 both wheels
+// give the same code. Slang's own passes run at every level.
 static int32_t spyi_sl_optimization(spy_optimization o) {
     switch (o) {
     case SPY_OPTIMIZATION_LOW: return SPYI_SL_OPTIMIZATION_DEFAULT;
@@ -24101,7 +24260,8 @@ static bool spyi_spirv_optimizes(const spyi_unit *unit) {
     return unit->options.optimization > SPY_OPTIMIZATION_NONE && spyi_sl_can_optimize();
 }
 
-// 2026.12 gives the same code for precise as without it, 2026.14.1 decorates each operation with NoContraction.
+// Returns whether this version supports SPY_FLOAT_MODE_PRECISE: 2026.12 ignores it, 2026.14.1 decorates each
+// operation with NoContraction.
 static bool spyi_sl_knows_precise(const char *version) {
     char *end = NULL;
     unsigned long year = strtoul(version, &end, 10);
@@ -24144,7 +24304,7 @@ static bool spyi_spirv_has_derivative(const void *code, size_t size) {
     return spyi_code_is_derivative((const uint32_t *)code, size / sizeof(uint32_t));
 }
 
-// The structs keep their names until what reads them is done.
+// The other steps read the structs' names, so these are removed last.
 static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
     uint32_t *words = (uint32_t *)code->data;
     size_t count = code->size / sizeof *words;
@@ -24164,7 +24324,7 @@ static bool spyi_spirv_place(spyi_code *code, const spyi_sl_binding *bindings, s
     return good;
 }
 
-// >>layout: as reflection says
+// >>layout: for SPIR-V reflection's sizes and offsets are right
 
 static size_t spyi_spirv_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
     return SPYI_SL_FUNCTION(unit, spReflectionTypeLayout_GetSize)(layout, SPYI_SL_CATEGORY_UNIFORM);
@@ -24192,16 +24352,17 @@ SPYI_FN const spyi_code_target *spyi_code_spirv(void) {
                                             spyi_spirv_place,
                                             spyi_spirv_size,
                                             spyi_spirv_is_moved,
-                                            NULL, // no field is moved
+                                            NULL, // field: not called, as is_moved is always false
                                             spyi_spirv_param };
     return &table;
 }
 
 // >>compiler/target_cuda_layout.c ---------------------------------------------------------------------------
 
-// Where variables lie in CUDA code. Slang's reflection says it, but for unsized arrays: T[] is Array<T> in CUDA code, an address
-// and a count, 16 bytes. Slang's reflection takes it for 8 (2026.12, 2026.14.1), and its code has unsized arrays behind all other
-// globals, so that what lies beside one is found by C's rules.
+// Computes where variables lie in CUDA code. Slang's reflection says it, except for unsized arrays: in CUDA
+// code T[] is Array<T>, an address and a count, 16 bytes, which reflection takes for 8 bytes (2026.12,
+// 2026.14.1). Slang's code also puts unsized arrays behind all other globals. So the offsets of variables
+// beside an unsized array are computed here by C's rules.
 
 SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout) {
     const spyi_sl_library *lib = unit->compiler->library;
@@ -24216,7 +24377,7 @@ SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout) {
     return false;
 }
 
-// Behind `end`, which goes on behind it.
+// Returns the offset of a variable at or behind `end`, and moves `end` behind the variable.
 static size_t spyi_sl_cuda_place(spyi_unit *unit, spyi_sl_type_layout *layout, size_t *end) {
     int32_t align =
         unit->compiler->library->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
@@ -24243,7 +24404,7 @@ SPYI_FN size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, 
     return end;
 }
 
-// All globals together are a struct without a type.
+// The struct of all globals has no type; its unsized arrays come last.
 static size_t spyi_sl_cuda_struct_size(spyi_unit *unit, spyi_sl_type_layout *layout) {
     const spyi_sl_library *lib = unit->compiler->library;
     bool last = lib->spReflectionTypeLayout_GetType(layout) == NULL;
@@ -24273,11 +24434,12 @@ size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_
 
 // >>compiler/target_cuda_bindings.c -------------------------------------------------------------------------
 
-// What a kernel's CUDA text uses of the shader parameters. Slang declares all of the program's in SLANG_globalParams, used or
-// not, and reaches them as globalParams_0->NAME_0, their parts as ->NAME_0 or .NAME_0; or it copies the whole.
+// Finds out which shader parameters a kernel's CUDA text uses. Slang declares all of the program's parameters
+// in SLANG_globalParams, used or not. The text reads one as globalParams_0->NAME_0 and its parts as ->NAME_0
+// or .NAME_0, or it copies the struct of all globals.
 
-// Whether the identifier at `at` is `name`, whose first `size` characters count, as Slang spells it: with a number behind it,
-// and without doubled underscores.
+// Returns whether the identifier at `at` is Slang's spelling of the first `size` bytes of `name`: doubled
+// underscores become one, and an underscore and a number follow.
 static bool spyi_text_is(const char *at, const char *name, size_t size) {
     size_t i = 0;
     char before = 0;
@@ -24292,7 +24454,8 @@ static bool spyi_text_is(const char *at, const char *name, size_t size) {
     return !spyi_is_word(*at);
 }
 
-// Whether the text has `before`, a number if `counted`, `then`, and that name.
+// Returns whether the text contains `before`, `then` and Slang's spelling of `name`. When `then` is not
+// empty, a number may stand before it.
 static bool spyi_text_has(const char *body, const char *before, const char *then, const char *name,
                           size_t size) {
     for (const char *c = strstr(body, before); c; c = strstr(c + 1, before)) {
@@ -24303,7 +24466,8 @@ static bool spyi_text_has(const char *body, const char *before, const char *then
     return false;
 }
 
-// Whether all globals are read at once, as derivatives do, whose text then has _S5.NAME_0.
+// Returns whether the text copies the struct of all globals, as derivatives do, and then reads members as
+// _S5.NAME_0.
 static bool spyi_text_copies(const char *body) {
     static const char name[] = "globalParams_";
     for (const char *c = strstr(body, name); c; c = strstr(c + 1, name)) {
@@ -24318,7 +24482,7 @@ static bool spyi_text_uses(const char *body, const spyi_input *input) {
     size_t root = strcspn(input->path, ".[");
     const char *last = strrchr(input->path, '.');
     bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
-    if (input->parameter && !holder) return true; // an argument is there whether it is used or not
+    if (input->parameter && !holder) return true; // the emitter passes every argument, used or not
     if (!spyi_text_has(body, "globalParams_", "->", input->path, root) &&
         !(spyi_text_copies(body) && spyi_text_has(body, ".", "", input->path, root)))
         return false;
@@ -24346,7 +24510,7 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
         p->used = true;
         p->slot = (int32_t)uniform;
         for (uint32_t at = uniform;
-             at < inputs->uniform_count && !used[at];) { // with all that hold its address
+             at < inputs->uniform_count && !used[at];) { // and the uniform buffers that hold its address
             used[at] = true;
             at = inputs->uniform_place[at].holder;
         }
@@ -24354,7 +24518,7 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
     for (uint32_t i = 0; i < inputs->uniform_count; i++)
         if (!used[i]) inputs->uniform_size[i] = 0;
     while (inputs->uniform_count && !used[inputs->uniform_count - 1]) inputs->uniform_count--;
-    // Data that lies beside what is used travels with it, and is checked as everywhere else.
+    // Unused data in a used uniform buffer is uploaded and checked as well.
     for (uint32_t i = 0; i < inputs->count; i++) {
         spyi_input *p = &inputs->items[i];
         uint32_t uniform = bindings[i].binding;
@@ -24367,17 +24531,18 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
 
 // >>compiler/target_cuda_saved.c ----------------------------------------------------------------------------
 
-// Values of nested loops that a backward derivative needs, in CUDA text: their indices are turned round where Slang has them in
-// the wrong order. target_spirv_saved.c tells of the fault.
+// Repairs, in CUDA text, the indices of values that a backward derivative saves in nested loops: reverses
+// them where Slang has them in the wrong order. target_spirv_saved.c describes the fault.
 //
-// What is saved is stored as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 count loops; NAME has a number of its own.
+// A value is saved as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 are loop counters. Each NAME ends in a
+// number of its own.
 
 typedef struct spyi_saved_group {
     char *from;  // "["
-    size_t size; // to behind the "]"
+    size_t size; // bytes of the index with both brackets
 } spyi_saved_group;
 
-// The indices behind a name: [..][..]. Gives their number.
+// Finds the indices at `at`, "[..][..]", and returns their number.
 static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDICES]) {
     uint32_t count = 0;
     while (*at == '[' && count < SPYI_MOST_INDICES) {
@@ -24395,8 +24560,8 @@ static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDIC
     return count;
 }
 
-// Where the text in front of `at` last sets the counter in a "[_pc_1]" to 0; NULL: it is no counter. Slang may put a counter into a
-// variable that it used for something else before, with the name of that.
+// Returns where the text before `at` last sets the counter of an index such as "[_pc_1]" to 0; NULL when the
+// index is no counter. Slang may reuse a variable as counter that had another purpose, with its old name.
 static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group, const char *at) {
     char begin[80];
     const char *last = NULL;
@@ -24419,7 +24584,8 @@ static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth)
     free(copy);
 }
 
-// Turns round all indices of what is called so, wherever the text has it. False: somewhere it has fewer.
+// Reverses the first `depth` indices behind a name, everywhere in the text; with `turn` false it only checks.
+// Returns false when the name has fewer indices somewhere.
 static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint32_t depth, bool turn) {
     spyi_saved_group groups[SPYI_MOST_INDICES];
     char text[64];
@@ -24434,14 +24600,14 @@ static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint
 
 bool spyi_code_order_saved_text(char *body) {
     static const char counter[] = "[_pc_";
-    spyi_text done = { NULL, 0, 0 }; // " NAME " of each
+    spyi_text done = { NULL, 0, 0 }; // names that are done, each as " NAME "
     bool clear = true;
     for (char *c = strstr(body, counter); c && clear; c = strstr(c + 1, counter)) {
         spyi_saved_group groups[SPYI_MOST_INDICES];
         uint32_t depth = 0, wrong = 0, right = 0, count;
         const char *before = NULL;
         char *name = c, mark[64];
-        char *first = c; // of the indices
+        char *first = c; // the first index
         for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
             open += (first[-1] == ']') - (first[-1] == '[');
         name = first;
@@ -24470,31 +24636,33 @@ bool spyi_code_order_saved_text(char *body) {
 
 // >>compiler/target_cuda_additions.c ------------------------------------------------------------------------
 
-// Gradients of an array's elements that are read at indices known at run time only, in CUDA text: stores that overwrite one another
-// become additions. target_spirv_additions.c tells of the fault, and of what has to hold before a store is changed.
+// Repairs, in CUDA text, the gradients of array elements that are read at indices known only at run time:
+// turns stores that overwrite one another into additions. target_spirv_additions.c describes the fault, and
+// when a store may be changed.
 //
-// An element is stored as NAME[index] = ...; or, of vectors, as *_slang_vector_get_element_ptr(&NAME, index) = ...;
+// An element is stored as NAME[index] = ...; or, of a vector, as *_slang_vector_get_element_ptr(&NAME, index)
+// = ...;
 
 typedef struct spyi_addition_name {
-    const char *at; // in the text; NULL: a free slot
+    const char *at; // in the text; NULL: a free slot of the hash table
     uint32_t size, assigned;
-    uint32_t block, loose, stores; // as spyi_addition_id has them
-    bool zero;                     // the value that it was assigned
+    uint32_t block, loose, stores; // as in spyi_addition_id
+    bool zero;                     // it was assigned a gradient's zero
     bool context, varies;
-    const char *type; // of its declaration, to the name
+    const char *type; // where its declaration begins, with the type
 } spyi_addition_name;
 
 typedef struct spyi_addition_text {
     spyi_addition_name *names; // a hash table
     uint32_t capacity, used;   // capacity: a power of two
-    const char **adds;         // statements that have to be additions
+    const char **adds;         // statements that must become additions
     uint32_t add_count, block;
     bool failed, unclear;
 } spyi_addition_text;
 
-// A statement, or the head of a block with its "{", or a "}".
+// One statement, or a block's head with its "{", or a "}".
 typedef struct spyi_addition_statement {
-    const char *begin, *end, *equals; // equals: the "=" of an assignment; else NULL
+    const char *begin, *end, *equals; // equals: the "=" of an assignment, or NULL
     bool is_block;
 } spyi_addition_statement;
 
@@ -24502,7 +24670,8 @@ static bool spyi_addition_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// The next identifier or number from `c` on, to `end`; false: none.
+// Gets the next identifier or number from `c` on and moves `c` behind it. Returns false when there is none
+// before `end`.
 static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
     const char *at = *c;
     for (; at < end && !spyi_is_word(*at); at++)
@@ -24526,8 +24695,7 @@ static bool spyi_addition_contains(const char *token, size_t size, const char *t
     return false;
 }
 
-// Finds the entry of a name. If the name has none, it gets one when `add` is true; otherwise the result is NULL, as it is when the
-// table is full.
+// Returns the entry of a name. A new name gets one when `add` is true. NULL: no entry, or the table is full.
 static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
                                               bool add) {
     uint32_t hash = (uint32_t)spyi_hash(name, size, 0);
@@ -24543,7 +24711,7 @@ static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char 
     }
 }
 
-// The statement at `c`; false: the text ends.
+// Gets the statement at `c`. Returns false at the end of the text.
 static bool spyi_addition_next(const char *c, const char *end, spyi_addition_statement *s) {
     int depth = 0;
     memset(s, 0, sizeof *s);
@@ -24570,7 +24738,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// What a statement assigns to. `whole`: all of it. `declared`: here, with the type in front.
+// Returns the variable that a statement assigns to or declares; NULL: none. *whole: it assigns to the
+// variable itself, not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
@@ -24580,7 +24749,7 @@ static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spy
     if (s->is_block || !spyi_addition_token(&c, end, &token, &size) ||
         spyi_addition_begins(token, size, "return"))
         return NULL;
-    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // TYPE NAME, or NAME
+    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // "TYPE NAME" or "NAME"
         last = end;
         while (last > s->begin && spyi_is_word(last[-1])) last--;
         last_size = (size_t)(end - last);
@@ -24603,7 +24772,7 @@ static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spy
     return spyi_addition_find(t, token, size, false);
 }
 
-// Whether the index of an element that is stored is known at run time only.
+// Returns whether a stored element has an index that is known only at run time.
 static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
     for (const char *c = s->begin; c < s->equals; c++) {
         if (*c != '[' && *c != ',') continue;
@@ -24615,7 +24784,7 @@ static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
     return false;
 }
 
-// `state`: for each name, a byte: does its value depend on gradients?
+// Returns whether an expression depends on gradients. `state`: a byte for each name, 1 when its value does.
 static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, const char *end,
                                         const uint8_t *state) {
     const char *token;
@@ -24627,8 +24796,8 @@ static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, co
     return false;
 }
 
-// Whether what is assigned is the zero of a gradient. That of an array comes from a function, into a variable that is copied:
-// "{ 0.0f, 0.0f }" is another array.
+// Returns whether an assigned value is a gradient's zero. An array's zero is made by a function and copied
+// from a variable; "{ 0.0f, 0.0f }" is some other array.
 static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const char *end) {
     static const char *const types[] = { "make",   "Matrix", "float", "double", "half",
                                          "__half", "int",    "uint",  "bool" };
@@ -24652,8 +24821,9 @@ static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const 
     return zeros > 0;
 }
 
-// The variables whose addresses a call hands over, each the first name behind a "&" that begins an argument. They depend on
-// gradients from then on; without a `state`, the call is counted as an assignment to them.
+// Handles the variables that a call gets by address, each the first name behind a "&" that begins an
+// argument: marks them in `state` as depending on gradients. With `state` NULL, counts the call as an
+// assignment to each of them.
 static void spyi_addition_arguments(spyi_addition_text *t, const spyi_addition_statement *s, uint8_t *state) {
     for (const char *c = s->begin; c < s->end; c++) {
         const char *token, *at = c + 1;
@@ -24666,7 +24836,7 @@ static void spyi_addition_arguments(spyi_addition_text *t, const spyi_addition_s
     }
 }
 
-// The variable of a statement Array_dzero_0(&NAME); else NULL.
+// Returns the variable that a statement Array_dzero_0(&NAME) sets to zero; NULL for other statements.
 static spyi_addition_name *spyi_addition_zeroed(spyi_addition_text *t, const spyi_addition_statement *s) {
     const char *c = (const char *)memchr(s->begin, '(', (size_t)(s->end - s->begin)), *token;
     size_t size;
@@ -24677,7 +24847,7 @@ static spyi_addition_name *spyi_addition_zeroed(spyi_addition_text *t, const spy
     return spyi_addition_find(t, token, size, false);
 }
 
-// Counts assignments, and notes which variables are zero.
+// Counts a statement's assignments to variables, and notes which variables it sets to zero.
 static void spyi_addition_text_count(spyi_addition_text *t, const spyi_addition_statement *s) {
     bool whole;
     spyi_addition_name *name = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
@@ -24696,7 +24866,8 @@ static void spyi_addition_begin_zero(spyi_addition_name *name, uint32_t block) {
     name->varies = false;
 }
 
-// One statement of a derivative: whether it has to be an addition, and what depends on gradients behind it.
+// Handles one statement of a derivative: updates `state`, and lists the statement in t->adds when it must
+// become an addition.
 static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition_statement *s,
                                       uint8_t *state) {
     bool whole, adds = false, gradient;
@@ -24705,7 +24876,7 @@ static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition
     size_t size;
     while (c && spyi_addition_token(&c, s->end, &token, &size)) {
         spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        if (name) name->block = 0; // it is read
+        if (name) name->block = 0; // the variable is read, or may be
     }
     if (zeroed) spyi_addition_begin_zero(zeroed, t->block);
     if (!s->equals) {
@@ -24740,7 +24911,7 @@ static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition
     t->adds[t->add_count++] = s->begin;
 }
 
-// Adds what one state has to another. True: that is new.
+// Marks in `to` all names that `from` marks. Returns whether one of them is new.
 static bool spyi_addition_join(const spyi_addition_text *t, uint8_t *to, const uint8_t *from) {
     bool fresh = false;
     for (uint32_t i = 0; i < t->capacity; i++) {
@@ -24755,8 +24926,9 @@ static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *
     return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
 }
 
-// The statements from `c` to the "}" of their block. `state`: before, then behind them; `breaks`, `continues`: where control leaves
-// the loop around them, or goes on with it. Gives where the text goes on behind the "}".
+// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state`:
+// before the block, and afterwards behind it. `breaks` and `continues` collect the states where control
+// leaves the loop around the block, or goes on with it.
 static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
                                             uint8_t *state, uint8_t *breaks, uint8_t *continues,
                                             uint32_t level) {
@@ -24808,7 +24980,7 @@ static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c
             if (spyi_addition_next(s.end, end, &other) && other.is_block &&
                 spyi_addition_is_head(&other, "else")) {
                 bool last = !spyi_addition_contains(other.begin, (size_t)(other.end - other.begin), "if");
-                if (!last) memcpy(left, state, t->capacity); // neither of them
+                if (!last) memcpy(left, state, t->capacity); // the state when neither branch is taken
                 s.end = spyi_addition_text_block(t, other.end, end, state, breaks, continues, level - 1);
                 if (!last) spyi_addition_join(t, state, left);
             }
@@ -24831,12 +25003,12 @@ static const char spyi_addition_helpers[] =
 
 typedef struct spyi_addition_output {
     const char *body;
-    spyi_text text, structs; // structs: " NAME " of each that has its function
-    const char *copied;      // the body is in `text` up to here
+    spyi_text text, structs; // structs: names with an addition function, each as " NAME "
+    const char *copied;      // `text` contains the body up to here
     bool any;
 } spyi_addition_output;
 
-// Writes functions that add the structs of a type. False: one of them cannot be found.
+// Writes functions that add the structs in a type. Returns false when a struct's declaration is not found.
 static bool spyi_addition_put_structs(spyi_addition_output *o, const char *type, const char *end,
                                       uint32_t level) {
     static const char *const known[] = { "FixedArray", "Matrix", "float", "double", "half", "__half" };
@@ -24879,7 +25051,7 @@ static bool spyi_addition_is_add(const spyi_addition_text *t, const spyi_additio
     return false;
 }
 
-// Writes the derivative with its additions, behind the functions that they need.
+// Writes the derivative with its additions, after the functions that these call.
 static void spyi_addition_put_additions(spyi_addition_output *o, spyi_addition_text *t, const char *head,
                                         const char *from, const char *to) {
     spyi_addition_statement s;
@@ -24902,7 +25074,8 @@ static void spyi_addition_put_additions(spyi_addition_output *o, spyi_addition_t
     }
 }
 
-// A derivative: its head from `head` on, what is between its braces from `from` to `to`. False: something is not clear.
+// Repairs one derivative, whose head begins at `head` and whose statements lie from `from` to `to`. Returns
+// false when its gradients may be wrong and it cannot be repaired.
 static bool spyi_addition_put_function(spyi_addition_output *o, const char *head, const char *from,
                                        const char *to) {
     spyi_addition_text t;
@@ -24911,14 +25084,15 @@ static bool spyi_addition_put_function(spyi_addition_output *o, const char *head
     memset(&t, 0, sizeof t);
     for (t.capacity = 64; t.capacity < (size_t)(to - head) / 8; t.capacity *= 2) continue;
     t.names = (spyi_addition_name *)spyi_calloc(t.capacity, sizeof *t.names);
-    states = (uint8_t *)spyi_calloc(t.capacity, 3); // the function's, and two that a valid text never needs
+    // The function's state, and two for breaks and continues, which a valid text never uses.
+    states = (uint8_t *)spyi_calloc(t.capacity, 3);
     t.failed = !t.names || !states;
     const char *parameter = strchr(head, '(') + 1;
     for (const char *c = parameter; !t.failed && c < from; c++) {
         if (*c != ',' && *c != ')') continue;
         const char *name = c;
         while (spyi_is_word(name[-1])) name--;
-        if (name == c || spyi_addition_digit(*name)) continue; // the "," of a template
+        if (name == c || spyi_addition_digit(*name)) continue; // a "," between template arguments
         spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
         if (!n) break;
         n->context = spyi_addition_contains(parameter, (size_t)(c - parameter), SPYI_ADDITION_CONTEXT);
@@ -24973,9 +25147,9 @@ bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
 
 // >>compiler/target_cuda.c ----------------------------------------------------------------------------------
 
-// CUDA: its row of the table of targets, and what Slang's options do there.
+// CUDA's table of functions (spyi_code_target), and the effect of compile options on CUDA code.
 
-// >>options: NVRTC's are in the profile
+// >>options: Slang needs none for CUDA; NVRTC's are in spyi_profile
 
 static void spyi_cuda_add_options(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count) {
     (void)options, (void)out, (void)count;
@@ -24995,7 +25169,8 @@ static spy_status spyi_cuda_check_options(const spyi_unit *unit, spyi_text *note
 
 // >>code
 
-// libslang crashes (2026.12, 2026.14.1) when CUDA code has components of a ConstantBuffer of a plain vector.
+// Rejects a ConstantBuffer of a plain vector: libslang crashes (2026.12, 2026.14.1) when CUDA code uses
+// components of one.
 static bool spyi_cuda_prepare_code(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked,
                                    spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
@@ -25025,7 +25200,7 @@ static bool spyi_cuda_prepare_code(spyi_unit *unit, spyi_sl_live *live, spyi_sl_
     return good;
 }
 
-// How much of the text is Slang's prelude, which it begins with.
+// Returns the size in bytes of Slang's prelude at the beginning of the text; 0 when there is none.
 static size_t spyi_code_prelude(const spyi_code *code) {
     spyi_sl_global *global = spyi_sl_global_session();
     spyi_sl_blob *prelude = NULL;
@@ -25058,7 +25233,7 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
                                             spyi_cuda_add_options,
                                             spyi_cuda_check_options,
                                             spyi_cuda_optimizes,
-                                            NULL, // nothing goes over the code
+                                            NULL, // has_derivative: not called, as optimizes is always false
                                             spyi_cuda_prepare_code,
                                             spyi_cuda_mend,
                                             spyi_cuda_place_code,
@@ -25071,13 +25246,14 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
 
 // >>compiler/code.c -----------------------------------------------------------------------------------------
 
-// A generated kernel's text to the code that a driver takes.
+// Compiles a generated kernel's text to the code that a driver takes.
 
-// Estimate of what one kernel module leaves in its session, in KiB, measured with both versions as resident
-// memory over 300 kernels (tests/unit/test_compiler.c prints it).
+// Estimate of the memory in KiB that one kernel's module leaves in its session, measured with both Slang
+// versions as resident memory over 300 kernels (tests/unit/test_compiler.c prints it).
 enum { SPYI_SL_KERNEL_KIB = 700 };
 
-// The code's shader parameters, with bindings as the backends want them.
+// Lists the code's shader parameters and gives them the bindings that backends expect. On false the code is
+// freed.
 static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                             spyi_text *messages) {
     spyi_sl_blob *diagnostics = NULL;
@@ -25105,7 +25281,7 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
     }
 }
 
-// Mends the code; the log hears what cannot be put right.
+// Repairs the code, and logs a warning for each fault that cannot be repaired.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
     spyi_code_faults faults = { false, false };
     unit->compiler->target->mend(code, &faults);
@@ -25123,7 +25299,7 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
               kernel_name, unit->compiler->library->version);
 }
 
-// Whether the code has functions that Slang made as backward derivatives.
+// Returns whether the program's code has functions that Slang made as backward derivatives.
 static bool spyi_code_has_derivative(spyi_unit *unit, spyi_sl_component *linked) {
     spyi_sl_blob *blob = NULL, *diagnostics = NULL;
     bool found = false;
@@ -25138,8 +25314,9 @@ static bool spyi_code_has_derivative(spyi_unit *unit, spyi_sl_component *linked)
     return found;
 }
 
-// target_spirv_saved.c and target_spirv_additions.c cannot put derivatives right that spirv-opt has gone over: it puts all functions into one and drops the
-// names. Replaces `linked` by the same program without spirv-opt, if it has derivatives. The driver optimises them all the same.
+// Replaces `linked` by the same program without spirv-opt if the program has derivatives. spirv-opt inlines
+// all functions and drops their names, so target_spirv_saved.c and target_spirv_additions.c could not repair
+// them. The driver still optimises the code.
 static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite, spyi_sl_component **linked) {
     spyi_sl_option none = spyi_sl_no_optimization();
     spyi_sl_component *plain = NULL;
@@ -25213,8 +25390,9 @@ spyi_sl_component *spyi_sl_conformance(spyi_unit *unit, spyi_sl_live *live, cons
     return component;
 }
 
-// The module, its entry point, both with the linked modules, then linked; everything is released again but
-// the module.
+// Loads the source as a module, links it with its entry point, the linked modules and the conformances, and
+// takes the code. Everything but the module is released again. *refused: a function that the kernel
+// differentiates has no derivative.
 static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *module_name, const char *path,
                               const char *source, const char *entry, spyi_entry *own,
                               spyi_conformances conformances, spyi_code *code, spyi_text *messages,
@@ -25244,7 +25422,7 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
         conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
     uint32_t count = 0;
-    bool conforming = parts != NULL; // conformances come first: they are ours to release
+    bool conforming = parts != NULL; // conformances come first in `parts`, because they are released below
     for (uint32_t i = 0; conforming && i < conformances.count; ++i) {
         parts[count] = spyi_sl_conformance(unit, live, conformances.items[i], messages);
         conforming = parts[count] != NULL;
@@ -25280,7 +25458,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     return good;
 }
 
-// The source with imports of all modules that the unit has loaded: types of modules that it imports are not seen through it.
+// Appends the source behind imports of all modules that the unit has loaded: an import of the unit alone does
+// not make the types of its imports visible.
 static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, const char *source,
                                  spyi_text *out) {
     for (size_t i = 0; i < unit->module_count; i++) {
@@ -25302,7 +25481,7 @@ typedef struct spyi_code_task {
     spyi_conformances conformances;
     spyi_code *code;
     spyi_text messages;
-    bool good, refused; // refused: for want of a derivative
+    bool good, refused; // refused: because a function has no derivative
 } spyi_code_task;
 
 static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name,
@@ -25327,7 +25506,7 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_code_import_all(unit, live, t->source, &all);
     spyi_text_add(&name, "%s_imports", t->name);
     t->good = spyi_code_try(unit, live, t, spyi_text_str(&name), spyi_text_str(&all), &ignored);
-    if (t->good) spyi_text_clear(&t->messages); // else the first attempt's words are the ones to show
+    if (t->good) spyi_text_clear(&t->messages); // else the first attempt's messages are shown
     spyi_text_free(&name);
     spyi_text_free(&all);
     spyi_text_free(&ignored);
@@ -25340,7 +25519,8 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     spyi_code_task t;
     memset(code, 0, sizeof *code);
     memset(&t, 0, sizeof t);
-    // Named by its text: the same text is the same module (and has the same hash), another text is another one.
+    // The module's name contains a hash of its text, so the same text has the same name and the same code
+    // hash.
     uint64_t id = spyi_hash(source, strlen(source), 0);
     spyi_text_add(&name, "%s_%016llx", kernel_name, (unsigned long long)id);
     spyi_text_add(&step, "compile %s", kernel_name);
