@@ -86,7 +86,8 @@ typedef struct spyp_device {
     PyObject *printed; // list of the texts that kernels print, while they are collected, or NULL
     PyObject *close_callbacks, *reload_callbacks; // lists, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
-    PyObject *follow;         // callable that returns the CUDA stream for the calling thread's work, or NULL
+    // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
+    PyObject *follow;
     void *stream;             // CUDA stream that the device's work goes to; NULL: the device's own stream
     PyObject *extra;          // dict of objects that slangpy/*.py keeps with the device, or NULL
     const spyp_above *above;

@@ -90,9 +90,9 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
     PyObject *name = NULL;
     if (PyUnicode_Check(object)) {
         name = Py_NewRef(object);
-    } else if (PyType_Check(object)) { // numpy.float32, float3
+    } else if (PyType_Check(object)) { // classes such as numpy.float32 and float3
         name = PyObject_GetAttrString(object, "__name__");
-    } else { // numpy.dtype, DataType.float32, torch.float32
+    } else { // objects with a name: numpy.dtype, DataType.float32, torch.float32
         name = PyObject_GetAttr(object, spyp.s_name);
         if (!name) {
             PyErr_Clear();
