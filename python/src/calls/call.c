@@ -476,8 +476,8 @@ static int spyp_threads_parse(const spyp_device *device, PyObject *object, bool 
     return -1;
 }
 
-// Takes the number of threads, which is the first argument or has a name, and then the function's arguments.
-// The keywords `vars` and `command_encoder` are options.
+// Takes `thread_count` (dispatch_indirect(): `groups`) by position or name, and then the function's
+// arguments. The keywords `vars` and `command_encoder` are options.
 static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
     const char *verb = indirect ? "dispatch_indirect" : "dispatch", *what = indirect ? "groups" : "thread_count";
     spyp_function *f = (spyp_function *)self;
@@ -522,7 +522,7 @@ static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     SPYP_UNUSED(data);
     spy_resolution *possible = spy_resolve(f->function, in->args, in->has_options ? &in->options : NULL);
-    // Resolution failed, so there is no text but an exception.
+    // When a call cannot be resolved, its explanation is only the error message.
     if (!possible) return spyp_raise_call(f->module->device);
     spy_release_resolution(possible);
     size_t size = spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, NULL, 0);

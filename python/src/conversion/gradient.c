@@ -271,7 +271,7 @@ static bool spyp_is_value_only(const spyp_call *call, const spyp_pair_object *pa
     return call->mode == SPY_CALL_MODE_DEFAULT && call->function->function && !spyp_function_is(call->function, SPYP_TRAIT_PAIRS);
 }
 
-// Tells whether an earlier argument of the call already stores a new value at this place.
+// Tells whether an earlier argument of a backward call stores its gradient at this place already.
 static bool spyp_is_told(const spyp_call *call, PyObject **place) {
     for (const spyp_update *u = call->updates; call->mode == SPY_CALL_MODE_BACKWARD && u; u = u->next)
         if (u->place == place) return true;

@@ -96,7 +96,8 @@ static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type
     if (status < 0) return -1;
     *arg = spy_arg_struct(NULL, list);
     if (type->count) return 0;
-    PyObject *name = spyp_format("%s[%zd]", type->element->name, n); // the array type of `n` elements
+    // The array's length is generic, so `n` sets it.
+    PyObject *name = spyp_format("%s[%zd]", type->element->name, n);
     status = name ? spyp_arena_keep(&call->arena, name) : -1;
     if (status == 0) *arg = spy_cast(*arg, spyp_utf8(name));
     Py_XDECREF(name);
