@@ -8,7 +8,7 @@
 int spyp_chain_options(spyp_call *call, spy_call_options *options);
 int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg *arg);
 int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // left-out numbers become 1
-// A new dict with the items of both; either may be NULL.
+// Returns a new dict with the items of both dicts; either may be NULL.
 PyObject *spyp_merged(PyObject *dict, PyObject *more);
 
 // >>call.c

@@ -75,8 +75,8 @@ void spyp_call_end(spyp_call *call);
 // tensors already.
 void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor);
 
-// Converts one kind of Python values to arguments. `convert` fills *arg, whose name is set already. It
-// returns 0, or -1 with an exception set.
+// Converts one kind of Python values to arguments. `convert` fills *arg, except for its name,
+// which the caller sets. It returns 0, or -1 with an exception set.
 typedef struct spyp_converter {
     const char *kind; // for messages
     int (*convert)(spyp_call *call, PyObject *object, spy_arg *arg);
@@ -129,7 +129,7 @@ const spyp_converter *spyp_extension_converter(PyObject *object);
 int spyp_convert_structs(spyp_call *call, PyObject *object, PyObject *rows, spy_arg *arg);
 
 // >>parameters.c: what a function takes
-// A Function that arguments can be converted for; calling it needs more (spyp_function_make).
+// Makes a Function for converting arguments only. spyp_function_make() makes one that can be called.
 PyObject *spyp_function_new(spyp_module *module, spy_function *function, PyObject *name);
 // A function has a trait if one of its overloads has it. Reflection finds the traits when they are first
 // asked for.
@@ -156,7 +156,7 @@ PyObject *spyp_argument_types(spyp_function *function, const char *name, Py_ssiz
 // Returns the entry that `dict` has for the name of the parameter at a position, borrowed, or NULL. A bound
 // instance is not counted.
 PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject *dict);
-// 0, or -1 with an error for a key that names no parameter.
+// Returns 0, or -1 with an exception set for a key of `dict` that names no parameter.
 int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what);
 
 // >>references.c: generators, references and packed arguments
@@ -166,10 +166,10 @@ const spyp_converter *spyp_values_converter(PyObject *object); // NULL: the obje
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
 // Converts a ValueRef that takes a result and gives no value, such as `_result`.
 int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg);
-// Does the same for a place in any object. The place gets `otherwise`, which the caller keeps, if nothing
-// comes back.
+// Makes an argument whose result is stored at `place`, a member of `object`. If the call gives no result, the
+// place gets `otherwise`, which the caller keeps.
 int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg);
-// The part's value after the call, as a new reference.
+// Returns the part's value after the call as a new reference.
 PyObject *spyp_part_value(spyp_module *module, const spyp_part *part);
 // After a call: stores new values in references, and passes them to update_this(). Returns 0, or -1 with an
 // exception set.
@@ -204,7 +204,7 @@ int spyp_stream_parse(PyObject *object, void **stream);
 // They do nothing if `stream` is NULL. Call them inside the device.
 spy_status spyp_stream_begin(spyp_device *device, void *stream);
 spy_status spyp_stream_end(spyp_device *device, void *stream);
-// Work goes to the stream that device->follow returns; -1 with an error.
+// Sends the device's work to the stream that device->follow gives. Returns 0, or -1 with an exception set.
 int spyp_stream_follow(spyp_device *device);
 
 // >>foreign.c: CUDA memory of other libraries, in and out, without a copy
@@ -220,8 +220,8 @@ int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg);
 // None, or the element type that its numbers are seen as. If `reads` is true, the tensor is only read, and
 // the array may be read-only.
 PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *device, PyObject *object, PyObject *dtype, bool reads, const char *what);
-// Call these round the work of a call, inside the device. They order it with the streams of the arrays'
-// libraries. `own` is the stream of the call.
+// Call these before and after the work of a call, inside the device. They order it with the streams of the
+// arrays' libraries. `own` is the stream of the call.
 spy_status spyp_foreign_begin(const spyp_call *call, void *own);
 spy_status spyp_foreign_end(const spyp_call *call, void *own);
 void spyp_foreign_return(spyp_call *call); // the call's arrays are not used any more

@@ -411,28 +411,11 @@ PyObject *spyp_conformances_parse(PyObject *items, const char *where) {
 // The options that SlangPy's scripts may give. Some have no effect here and are accepted silently, because
 // they ask for what is always done here, or are meant for other targets.
 static const char *const spyp_option_names[] = {
-    "strict_broadcasting",
-    "compiler_options",
-    "defines",
-    "include_paths",
-    "optimization",
-    "debug_info",
-    "floating_point_mode",
-    "warnings_as_errors",
-    "enable_experimental_features",
-    "type_conformances",
-    "downstream_args",
+    "strict_broadcasting", "compiler_options", "defines", "include_paths", "optimization", "debug_info", "floating_point_mode",
+    "warnings_as_errors", "enable_experimental_features", "type_conformances", "downstream_args",
     // The next options have no effect.
-    "shader_model",
-    "matrix_layout",
-    "enable_warnings",
-    "disable_warnings",
-    "report_downstream_time",
-    "report_perf_benchmark",
-    "skip_spirv_validation",
-    "dump_intermediates",
-    "dump_intermediates_prefix",
-    "implicit_element_casts",
+    "shader_model", "matrix_layout", "enable_warnings", "disable_warnings", "report_downstream_time", "report_perf_benchmark",
+    "skip_spirv_validation", "dump_intermediates", "dump_intermediates_prefix", "implicit_element_casts",
     "implicit_tensor_casts",
 };
 

@@ -42,13 +42,13 @@ extern const spyp_reflection_class spyp_program_class, spyp_decl_class, spyp_fun
     spyp_cursor_class;
 
 spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module);
-// NULL gives None.
+// Makes the object of a declaration. `decl` may be NULL, which gives None.
 PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl);
-// NULL gives None.
+// Makes the object of a type. `type` may be NULL, which gives None.
 PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type);
 // Returns -1 with an exception set if the device was closed, because the declarations are gone then.
 int spyp_reflection_open(spyp_reflection *r, const char *what);
-// A member of an enum in slangpy/reflection.py; a new reference.
+// Returns a member of an enum in slangpy/reflection.py as a new reference.
 PyObject *spyp_enum(const char *name, long value);
 // Returns a list of objects for the declarations whose kinds are among `kinds` (bits of 1 << kind).
 PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds);
@@ -57,7 +57,7 @@ PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl
 // Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an
 // exception set. It takes over no reference.
 const spy_type_info *spyp_reflected_type(spyp_module *module, PyObject *object, const char *what);
-// NULL without an exception: there is none.
+// Returns a type by its name. NULL without an exception: there is none.
 const spy_type_info *spyp_find_type(spyp_module *module, const char *name, bool required);
 
 #define SPYP_FUNCTION_KINDS                                                                                  \

@@ -72,7 +72,8 @@ typedef struct spyp_device {
     spy_device *device; // NULL after close()
     unsigned long owner;              // id of the thread that uses the device
     const char *what;                 // Python function in use, for error texts; NULL: the text names it
-    // spyp_enter() calls of `owner` that it has not left; changes only under the GIL.
+    // Calls of spyp_enter() by `owner` without their spyp_leave(): callbacks may enter again. `depth` and
+    // `owner` change only under the GIL.
     uint32_t depth;
     uint32_t waiting;                   // threads that wait to enter the device
     bool woken;                         // one of the waiting threads was woken and has not run yet
@@ -278,7 +279,7 @@ PyObject *spyp_list_items(PyObject *list); // the items of a list or tuple as a 
 // Returns (key, value, key, value, ...) of a dict as a new tuple, without running code of the user. Raises a
 // TypeError if a key is no str; its text begins with `what: ` unless `what` is NULL.
 PyObject *spyp_dict_items(PyObject *dict, const char *what);
-// A key's value in spyp_dict_items(), borrowed, or NULL.
+// Returns a key's value from a tuple of spyp_dict_items(), borrowed, or NULL.
 PyObject *spyp_item_named(PyObject *items, const char *name);
 
 PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference

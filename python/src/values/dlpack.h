@@ -44,10 +44,10 @@ typedef struct spyp_dl_exchange {
     struct spyp_dl_exchange *previous; // table of an earlier major version, or NULL
     int (*allocate)(spyp_dl_tensor *like, spyp_dl_versioned **out, void *context,
                     void (*set_error)(void *context, const char *kind, const char *message));
-    int (*give)(void *object, spyp_dl_versioned **out); // an export of the object
-    // `object`: a new reference; takes over `tensor`.
+    int (*give)(void *object, spyp_dl_versioned **out); // exports the object to *out
+    // Makes an array over `tensor`, which it takes over. *object is a new reference.
     int (*take)(spyp_dl_versioned *tensor, void **object);
-    // Memory stays the object's; the pointer may be NULL.
+    // Describes the object's memory without a new reference. This pointer may be NULL.
     int (*view)(void *object, spyp_dl_tensor *out);
     int (*work_stream)(int32_t device_type, int32_t device, void **stream); // the calling thread's stream
 } spyp_dl_exchange;

@@ -140,7 +140,7 @@ PyObject *spyp_math_quaternion(const double *components);
 void spyp_math_product(uint32_t rows, uint32_t inner, uint32_t columns, const double *a, const double *b,
                        double *result);
 double spyp_math_dot(const double *a, const double *b, uint32_t size);
-// 3 numbers each; `result` must not overlap.
+// Computes the cross product of vectors of 3 numbers. `result` must not overlap `a` and `b`.
 void spyp_math_cross(const double *a, const double *b, double *result);
 // Computes the Hamilton product of quaternions with components x y z w. `result` must not overlap `a` and
 // `b`.

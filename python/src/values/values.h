@@ -45,7 +45,7 @@ int spyp_too_many_dims(const char *what, int rank);
 // Returns the DLPack capsule of an object, whose memory is to be used in `stream` (NULL: on the host), or
 // NULL with an exception set.
 PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *what);
-// NULL with an exception set.
+// Returns the tensor of a DLPack capsule that nobody has consumed, or NULL with an exception set.
 const struct spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only);
 // Returns an object that keeps such a capsule, and keeps others from consuming it, as long as it lives. NULL
 // with an exception set.
@@ -58,7 +58,7 @@ int spyp_refuse_gradient(const char *what); // the same for a tensor that is kno
 // Returns the type of an object's DLPack device, or SPYP_DL_CPU if the object does not say it, or -1 with an
 // exception set. If `number` is not NULL, it receives the device's number.
 long spyp_dl_device_of(PyObject *object, int *number);
-// SPY_DTYPE_DEFAULT: no dtype fits.
+// Returns the dtype of the buffer protocol's `format` for `size` bytes. SPY_DTYPE_DEFAULT: no dtype fits.
 spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped);
 const char *spyp_format_of_dtype(spy_dtype dtype);
 PyObject *spyp_numpy(void); // numpy, a new reference; NULL with an ImportError set
@@ -125,7 +125,7 @@ typedef struct spyp_dtype {
     spyp_module *from; // Python object of `module`, borrowed from `keeps`, or NULL
 } spyp_dtype;
 int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype);
-// Takes over `module`.
+// Makes a Module. Takes over `module`.
 PyObject *spyp_module_make(spyp_device *device, spy_module *module, PyObject *name, PyObject *link);
 PyObject *spyp_struct_make(spyp_module *module, const spy_type_info *info);
 // Returns the type that a Struct, TypeReflection or TypeLayoutReflection stands for. NULL without an
@@ -162,7 +162,7 @@ typedef enum spyp_reflected {
 bool spyp_reflection_is(PyObject *object, spyp_reflected kind);
 
 // >>contents.c: tensors
-// Takes over `tensor`.
+// Makes a Python object for a tensor. Takes over `tensor`.
 PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *tensor, PyObject *module);
 // Makes a Python object for a view of the tensor `of`. Takes over `view`.
 PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor *view, PyObject *module);
