@@ -21,7 +21,7 @@ typedef struct spyp_invocation {
     spy_call_options options;
     bool has_options;
     spy_result value, grad; // a result that no `_result` object takes, and its gradient of a forward call
-    spy_tensor *tensor, *grad_tensor; // the same two when the result must be a tensor
+    spy_tensor *tensor, *grad_tensor; // a result that must be a tensor, and its gradient
     spy_arg pair[2];
     PyObject *result;       // the argument `_result`, borrowed; NULL: not given
     PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL

@@ -58,8 +58,7 @@ static int spyp_ask_library(spyp_producer *p) {
     return wrap ? 0 : -1;
 }
 
-// Finds out what is known of a type of arrays. The answer is kept, with the type, until other types take its
-// place.
+// Finds the functions for a class of arrays. spyp_producers keeps the answer until another class replaces it.
 static int spyp_meet_producer(PyTypeObject *type, spyp_producer *out) {
     static uint32_t turn;
     spyp_producer p = { (PyTypeObject *)Py_NewRef((PyObject *)type), spyp_find_exchange(type), NULL, NULL, NULL, NULL };

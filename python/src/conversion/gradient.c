@@ -138,7 +138,7 @@ PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like) {
 
 // >>pairs as arguments
 
-// Tells whether a value is replaced by what the call gives. The call writes into other values, such as
+// Tells whether a new value replaces this value after the call. The call writes into other values, such as
 // tensors.
 static bool spyp_is_replaced(PyObject *value) {
     spyp_math_info info;

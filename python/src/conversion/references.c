@@ -477,8 +477,8 @@ PyObject *spyp_recorder_make(PyObject *dict) {
     return spyp_recorder_at(dict, NULL);
 }
 
-// ShaderCursor(object): `object` is a dict that takes what is written, or it has one as its attribute
-// `values`.
+// ShaderCursor(object): `object` is a dict that receives the written values, or has such a dict as its
+// attribute `values`.
 static PyObject *spyp_recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "shader_object", NULL };
     PyObject *object;

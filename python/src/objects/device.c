@@ -562,7 +562,7 @@ static PyObject *spyp_device_enter(PyObject *self, PyObject *ignored) {
     return Py_NewRef(self);
 }
 
-// The end of `with device:`. After a Ctrl-C that ended a wait, closing would wait for the same work. So the
+// Ends a block `with device:`. After a Ctrl-C that ended a wait, closing would wait for the same work. So the
 // device is not closed here, but released when nothing refers to it.
 static PyObject *spyp_device_exit(PyObject *self, PyObject *args) {
     if (((spyp_device *)self)->interrupted && PyTuple_Size(args) && PyTuple_GetItem(args, 0) == PyExc_KeyboardInterrupt) Py_RETURN_NONE;

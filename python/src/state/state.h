@@ -186,7 +186,7 @@ typedef struct spyp_tensor {
 //    read.
 // 2. Keys of dicts that become names must be str; spyp_dict_items() checks them. spyp_utf8() refuses text
 //    with NUL characters, which C would cut off.
-// 3. What a call, an attribute or an item gives is a new reference, and C may point into it (texts of keys,
+// 3. The value of a call, an attribute or an item is a new reference, and C may point into it (texts of keys,
 //    components of vectors, memory of arrays). spyp_arena_keep() keeps it until the call has run. Borrowed
 //    references are used only while no code can run.
 // 4. Buffers stay exported until the call has run. DLPack capsules are renamed meanwhile, so that nobody else
@@ -239,8 +239,8 @@ void spyp_leave(spyp_device *device);
 // Waits for all work of the device and lets Ctrl-C end the wait. Returns -1 with an exception set. Call it
 // between enter and leave.
 int spyp_wait(spyp_device *device);
-// Call it before spy_tensor_read(). It waits as spyp_wait() on CUDA; on Vulkan spy_tensor_read() itself lets
-// Ctrl-C end its wait.
+// Call it before spy_tensor_read(). On CUDA it waits like spyp_wait(); on Vulkan spy_tensor_read() itself
+// lets Ctrl-C end its wait.
 int spyp_wait_to_read(spyp_device *device);
 // Returns the device that a Device or Module stands for, borrowed, or NULL with a TypeError set.
 spyp_device *spyp_device_of(PyObject *object, const char *what);
@@ -253,7 +253,7 @@ void spyp_notify(PyObject *function, PyObject *first, PyObject *second);
 int spyp_errors_ready(PyObject *module);
 // Raises the device's last error as an exception, or the thread's if `device` is NULL. Always returns NULL.
 PyObject *spyp_raise(spyp_device *device);
-PyObject *spyp_raise_index(spyp_device *device); // does the same, with IndexError for an index out of range
+PyObject *spyp_raise_index(spyp_device *device); // spyp_raise() with an IndexError for an index out of range
 // Raises a status and the library's message. `what` is the Python function, which replaces the C function's
 // name at the beginning; if `what` is NULL, no name stands there.
 PyObject *spyp_raise_status(spy_status status, const char *message, const char *what);
@@ -263,7 +263,8 @@ PyObject *spyp_translate(const char *text, const char *what, bool all);
 // Puts words before the text of the exception that is set, if it is the library's or a TypeError, ValueError
 // or OverflowError. Always returns NULL.
 void *spyp_error_behind(const char *format, ...);
-// Does the same. If `deep` is true, words are also put before the text of a RecursionError.
+// Does the same as spyp_error_behind(). If `deep` is true, words are also put before the text of a
+// RecursionError.
 void spyp_error_words(bool deep, const char *format, va_list list);
 
 // >>state.c

@@ -1,4 +1,4 @@
-// Element types: what a user may give as one, and the Modules and Structs that they come from.
+// Element types: parses the dtypes that users give, and makes the Modules and Structs that types come from.
 #include "values/values.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module
     return NULL;
 }
 
-// >>dtypes: what a user may give as an element type
+// >>parsing dtypes
 
 static const struct {
     const char *name;

@@ -54,7 +54,8 @@ bool spyp_is_true(PyObject *object, const char *name);
 // Refuses a torch tensor that requires a gradient, because the gradient would be lost: returns -1 with an
 // exception set, or 0 if torch has been told that no gradients are wanted.
 int spyp_check_gradient(PyObject *object, const char *what);
-int spyp_refuse_gradient(const char *what); // the same for a tensor that is known to require one
+// Does the same as spyp_check_gradient() for a tensor that is known to require a gradient.
+int spyp_refuse_gradient(const char *what);
 // Returns the type of an object's DLPack device, or SPYP_DL_CPU if the object does not say it, or -1 with an
 // exception set. If `number` is not NULL, it receives the device's number.
 long spyp_dl_device_of(PyObject *object, int *number);
