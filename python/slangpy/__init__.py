@@ -22,7 +22,7 @@ _atexit.register(lambda: _slangpy._at_exit(getattr(_sys, "last_type", None) is K
 
 __version__ = "{}.{}.{}".format(SPY_VERSION // 10000, SPY_VERSION // 100 % 100, SPY_VERSION % 100)
 
-# A folder for include_paths=[...], as SlangPy's scripts give it. The library's own Slang modules need none.
+# The folder that SlangPy's scripts pass in include_paths=[...]. The library finds its own Slang modules without it.
 SHADER_PATH = _os.path.dirname(_os.path.abspath(__file__))
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
 
-_LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the module that has it
+_LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the module of this package that defines it
 
 
 def _find_lazily(name):
@@ -45,7 +45,7 @@ def _find_lazily(name):
     return getattr(found, name) if name in _LAZY else found
 
 
-if not TYPE_CHECKING:  # which knows the names
+if not TYPE_CHECKING:  # type checkers know the names from the imports above
     __getattr__ = _find_lazily
 
 del TYPE_CHECKING

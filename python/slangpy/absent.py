@@ -1,4 +1,4 @@
-"""Names that SlangPy has and this version has not, so that an error can say so."""
+"""Error texts for missing names: names that SlangPy has and this version does not have, and misspelled ones."""
 
 _NAMES = {
     "textures and samplers": "Texture TextureDesc TextureType TextureUsage TextureView TextureViewDesc TextureLoader TextureAspect "
@@ -49,7 +49,7 @@ _INSTEAD = {
 
 
 def near(name, names, most=1):
-    """", did you mean 'a'?" for names that are near, or ""."""
+    """"Returns ", did you mean 'a'?" with at most `most` of the names that are similar to `name`, or ""."""
     import difflib
 
     lower = {n.lower(): n for n in names if not n.startswith("_")}
@@ -58,13 +58,13 @@ def near(name, names, most=1):
 
 
 def near_keyword(name):
-    """The same for a keyword of a call that is misspelled and begins with _; C knows of _result."""
+    """Does the same for a misspelled keyword of a call that begins with _, except `_result`, which the C code checks."""
     hint = near(name.strip("_"), ("append_to", "thread_count"))
     return hint.replace("'", "'_", 1)
 
 
 def missing(owner, name):
-    """The AttributeError for `owner.name`."""
+    """Returns the AttributeError for `owner.name`."""
     for what, names in _NAMES.items():
         if name in names.split():
             instead = _INSTEAD.get(name)
@@ -73,7 +73,7 @@ def missing(owner, name):
         return AttributeError("{}.{} is not in this version: windows, events and system tools are outside its scope".format(owner, name))
     import sys
 
-    if name.startswith("_"):  # what other libraries look for
+    if name.startswith("_"):  # other libraries look for such names, so the error is short
         return AttributeError("{} has no attribute '{}'".format("module 'slangpy'" if owner == "slangpy" else "'{}'".format(owner), name))
     package = sys.modules["slangpy"]
     known = dir(package) if owner == "slangpy" else dir(getattr(package, owner, None))

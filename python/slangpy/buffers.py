@@ -1,4 +1,4 @@
-"""Buffers: device memory of a size, of elements of one type, or of a format."""
+"""Buffers: device memory that holds bytes, elements of one type, or elements of a format."""
 from __future__ import annotations
 
 from . import _slangpy
@@ -18,8 +18,8 @@ __all__ = ["Buffer"]
 
 
 class Buffer(_slangpy.Tensor):
-    """A tensor of rank 1: bytes of no type, which go to buffers and pointers of any type, or elements of one type, which go
-    wherever tensors go. See Device.create_buffer()."""
+    """A tensor of rank 1. It holds bytes without a type, which parameters that are buffers or pointers of any type take, or elements
+    of one type, which any parameter takes that takes tensors. See Device.create_buffer()."""
 
     def __new__(cls, device: Device | Tensor, *args: Any, **kwargs: Any) -> Self:
         return device.create_buffer(*args, **kwargs)  # type: ignore[union-attr, return-value]
@@ -31,16 +31,17 @@ class Buffer(_slangpy.Tensor):
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size of the buffer in bytes."""
         return _slangpy._buffer_size(self)
 
     @property
     def struct_size(self) -> int:
-        """Bytes of an element; 1 when it has no type and none was given."""
+        """Bytes of an element; 1 when the buffer has no element type and no struct_size was given."""
         return self._struct_size or self.size // max(self.element_count, 1)
 
     def to_numpy(self) -> NDArray[Any]:
-        """to_numpy(): the contents. Of the format when there is one, (count,) or (count, components); else bytes, uint8. Waits."""
+        """to_numpy(): returns the contents as a numpy array. With a format its shape is (count,) or (count, components), else it is
+        uint8 of shape (size,). Waits for the work that writes the buffer."""
         np = __import__("numpy")
         data = np.frombuffer(_slangpy._buffer_read(self), dtype=np.uint8)
         if self.format is Format.undefined:
@@ -50,12 +51,13 @@ class Buffer(_slangpy.Tensor):
 
     @property
     def desc(self) -> BufferDesc:
-        """What it was made with: a BufferDesc."""
+        """The BufferDesc that the buffer was made with, without `data`."""
         return BufferDesc(size=self.size, struct_size=self._struct_size, format=self.format, memory_type=self.memory_type, usage=self.usage,
                           label=self.label)
 
     def copy_from_numpy(self, data: _ArrayLike) -> None:  # type: ignore[override]
-        """copy_from_numpy(data): copy the bytes of an array, at most as many as the buffer has, to its beginning."""
+        """copy_from_numpy(data): copies the bytes of an array to the beginning of the buffer. An array with more bytes than the buffer
+        is an error."""
         _slangpy._buffer_write(self, _bytes_of(data, "Buffer.copy_from_numpy"))
 
     def __repr__(self):
@@ -68,7 +70,7 @@ class Buffer(_slangpy.Tensor):
 
 
 def _bytes_of(data, where):
-    """What can be copied byte by byte: any contiguous buffer; other numpy arrays are copied together first."""
+    """Returns `data` as a contiguous buffer. An array with gaps becomes a contiguous numpy array."""
     if isinstance(data, (bytes, bytearray)):
         return data
     try:
@@ -140,7 +142,7 @@ def create_buffer(
 
 
 def _element_of(kind):
-    """The type itself, or what lies in a StructuredBuffer of reflection."""
+    """Returns a type, or the element type if the type is a StructuredBuffer, as reflection gives it."""
     name = kind if isinstance(kind, str) else getattr(kind, "name", None)
     if isinstance(name, str) and name.startswith(("StructuredBuffer<", "RWStructuredBuffer<")):
         return name[name.index("<") + 1:-1]

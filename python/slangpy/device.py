@@ -1,4 +1,4 @@
-"""Devices: making them, what they are, what they make; the current device."""
+"""The class Device, the functions that make devices, and the current device."""
 from __future__ import annotations
 
 import os
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
 
-    class _DeviceMore(TypedDict, total=False):  # further keywords of DeviceDesc
+    class _DeviceMore(TypedDict, total=False):  # the keywords of DeviceDesc that create_device() does not list
         adapter_name: str | None
         label: str
         compiler_options: SlangCompilerOptions | Mapping[str, Any] | None
@@ -81,7 +81,7 @@ __all__ = [
 
 _KINDS = {1: "discrete", 2: "integrated", 3: "cpu"}
 
-# bits of spy_device_info.features
+# Bits of spy_device_info.features, by Feature.
 _FEATURE_BITS = {
     Feature.half: 0x1, Feature.double_: 0x2, Feature.int8: 0x4, Feature.int16: 0x8, Feature.int64: 0x10,
     Feature.atomic_float: 0x20, Feature.timestamp_query: 0x40, Feature.wave_ops: 0x80, Feature.pointer: 0x100,
@@ -102,14 +102,16 @@ def _version_of(info):
 
 
 def enumerate_adapters(type: DeviceType = DeviceType.automatic) -> list[AdapterInfo]:
-    """enumerate_adapters(type=DeviceType.automatic): what adapters there are, as a list of AdapterInfo, best first or not."""
+    """enumerate_adapters(type=DeviceType.automatic): returns the adapters as a list of AdapterInfo. The best adapter
+    need not come first."""
     return [AdapterInfo(name=info["name"], luid=_luid(i), driver=info["driver"], kind=_KINDS[info["type"]],
                         memory_bytes=info["memory_bytes"])
             for i, info in enumerate(_slangpy._enumerate_adapters(type))]
 
 
 def _check_options(options):
-    """Gives a SlangCompilerOptions. What would change results and cannot be had is an error, what has no effect a warning."""
+    """Returns options as a SlangCompilerOptions. An option that would change results but is not supported is an error; one without an
+    effect gives a warning."""
     if not isinstance(options, SlangCompilerOptions):
         options = SlangCompilerOptions(options)
     _slangpy._check_options(options)
@@ -125,7 +127,7 @@ def _check_options(options):
 
 class Device(_slangpy._Device):
     """Device(type=DeviceType.automatic, ...) or Device(desc): a GPU with its memory, its compiler sessions and its cache of
-    compiled calls. Keywords are those of DeviceDesc; see create_device(). `import slangpy` always works in its modules."""
+    compiled calls. The keywords are the fields of DeviceDesc; see create_device(). Its Slang modules can always `import slangpy`."""
 
     if TYPE_CHECKING:
 
@@ -166,7 +168,7 @@ class Device(_slangpy._Device):
         return self
 
     def close(self) -> None:
-        """close(): call the close callbacks, wait for all work, then release the device and all that was made from it."""
+        """close(): calls the close callbacks, waits for all work, and releases the device with everything that was made from it."""
         _slangpy._Device.close(self)
         _current[:] = [d for d in _current if d is not self]
 
@@ -175,21 +177,21 @@ class Device(_slangpy._Device):
 
         raise missing("Device", name)
 
-    # >>what it is
+    # >>properties
 
     @staticmethod
     def enumerate_adapters(type: DeviceType = DeviceType.automatic) -> list[AdapterInfo]:
-        """enumerate_adapters(type=DeviceType.automatic): what adapters there are, as a list of AdapterInfo."""
+        """enumerate_adapters(type=DeviceType.automatic): returns the adapters as a list of AdapterInfo."""
         return enumerate_adapters(type)
 
     @property
     def desc(self) -> DeviceDesc:
-        """What the device was made with: a DeviceDesc."""
+        """The DeviceDesc that the device was made with."""
         return self._desc
 
     @property
     def info(self) -> DeviceInfo:
-        """What the device is: a DeviceInfo."""
+        """A DeviceInfo: the device's names, limits and versions."""
         i = self._info()
         period, group = i["timestamp_period_ns"], i["max_group_size"]
         limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=(group, group, min(group, 64)),
@@ -204,7 +206,7 @@ class Device(_slangpy._Device):
     def _find_luid(self, name):
         if self._desc.adapter_luid:
             return list(self._desc.adapter_luid)
-        for handle in self.native_handles:  # two GPUs may have one name
+        for handle in self.native_handles:  # the name is not enough, because two GPUs may have the same one
             if handle.type == NativeHandleType.CUdevice:
                 return _luid(handle.value)
         return next((a.luid for a in enumerate_adapters(self._desc.type) if a.name == name), [])
@@ -218,7 +220,7 @@ class Device(_slangpy._Device):
         return sorted(found + [Feature.parameter_block])
 
     def has_feature(self, feature: Feature | str) -> bool:
-        """has_feature(feature): whether the device has a Feature, which may be given by its name."""
+        """has_feature(feature): returns whether the device has a Feature, given as a member or by its name."""
         try:
             feature = Feature[feature] if isinstance(feature, str) else Feature(feature)
         except (KeyError, ValueError):
@@ -227,7 +229,7 @@ class Device(_slangpy._Device):
 
     @property
     def capabilities(self) -> list[str]:
-        """Names of Slang capabilities that kernels may use, as a list."""
+        """The names of the Slang capabilities that kernels may use, as a list of str."""
         names = {0x1: "SPV_KHR_16bit_storage", 0x20: "SPV_EXT_shader_atomic_float_add", 0x80: "spvGroupNonUniformBallot",
                  0x100: "SPV_KHR_physical_storage_buffer"}
         i = self._info()
@@ -246,41 +248,42 @@ class Device(_slangpy._Device):
 
     @property
     def shader_cache_stats(self) -> ShaderCacheStats:
-        """The cache of compiled calls: a ShaderCacheStats."""
+        """A ShaderCacheStats of the cache of compiled calls."""
         s = self.stats()
         return ShaderCacheStats(entry_count=s["plan_count"], hit_count=s["plan_hits"], miss_count=s["plans_built"])
 
-    # >>CUDA: other backends say that they have no context
+    # >>CUDA: on other backends these methods raise an Error
 
     @property
     def native_handles(self) -> list[NativeHandle]:
-        """The CUdevice and the CUcontext of a CUDA device, as a list of NativeHandle; empty for others, whose handles stay inside."""
+        """The CUdevice and the CUcontext of a CUDA device, as a list of NativeHandle. The list of other devices is empty."""
         if self._info()["backend"] != "cuda":
             return []
         with _ContextScope(self):
             return get_cuda_current_context_native_handles()
 
     def set_cuda_context_current(self) -> None:
-        """set_cuda_context_current(): make the device's CUDA context this thread's current one, for other libraries; calls of this
-        one leave the current context as it is. An error on devices without one."""
+        """set_cuda_context_current(): makes the device's CUDA context this thread's current one, for other libraries. Slangpy's own
+        calls do not change the current context. An error on devices that are not CUDA's."""
         self._check_cuda("set_cuda_context_current")
         self._make_current()
 
     def cuda_context_scope(self) -> AbstractContextManager[Device]:
-        """cuda_context_scope(): for `with`: the device's CUDA context is this thread's current one in the block, and what was current
-        before is so again after it, also when the device was closed meanwhile. An error on devices without one."""
+        """cuda_context_scope(): returns an object for `with`. In the block the device's CUDA context is this thread's current one. After
+        the block the earlier context is current again, also when the device was closed meanwhile. An error on devices that are not
+        CUDA's."""
         self._check_cuda("cuda_context_scope")
         return _ContextScope(self)
 
     def sync_to_cuda(self, cuda_stream: _StreamLike = 0) -> None:
-        """sync_to_cuda(cuda_stream=0): all further work of this CUDA device begins after what the stream has been given so far by
-        others. Does not wait. 0: CUDA's default stream; else as Function.cuda_stream()."""
+        """sync_to_cuda(cuda_stream=0): orders all further work of this CUDA device after the work that is in a stream now. The host does
+        not wait. The stream is given as in Function.cuda_stream(); 0 is CUDA's default stream."""
         self._check_cuda("sync_to_cuda")
         self._wait_stream(cuda_stream)
 
     def sync_to_device(self, cuda_stream: _StreamLike = 0) -> None:
-        """sync_to_device(cuda_stream=0): what the stream is given from now on begins after all work of this CUDA device so far. Does
-        not wait. As sync_to_cuda()."""
+        """sync_to_device(cuda_stream=0): orders all further work of a stream after the work that this CUDA device has now. The host does
+        not wait. The stream is given as in sync_to_cuda()."""
         self._check_cuda("sync_to_device")
         self._signal_stream(cuda_stream)
 
@@ -291,18 +294,19 @@ class Device(_slangpy._Device):
 
     @property
     def supports_cuda_interop(self) -> bool:
-        """Whether memory is shared with a CUDA device beside it: never in this version."""
+        """Whether the device shares memory with a separate CUDA device. False in this version."""
         return False
 
     def register_shader_hot_reload_callback(self, callback: Callable[[ShaderHotReloadEvent], object]) -> None:
-        """register_shader_hot_reload_callback(callback): call callback(event), a ShaderHotReloadEvent, after each reload of a module."""
+        """register_shader_hot_reload_callback(callback): calls callback(event) after each reload of a module. `event` is a
+        ShaderHotReloadEvent."""
         if not callable(callback):
             raise TypeError("Device.register_shader_hot_reload_callback: argument 'callback': expected a callable, got {!r}".format(
                 type(callback)))
         _slangpy._Device.register_shader_hot_reload_callback(
             self, lambda succeeded, message: callback(ShaderHotReloadEvent(succeeded=succeeded, message=message)))
 
-    # >>what it makes
+    # >>buffers and command lists
 
     def create_buffer(
             self, size: int | BufferDesc = 0, element_count: int = 0, struct_size: int = 0, resource_type_layout: _TypeLike | None = None,
@@ -311,10 +315,11 @@ class Device(_slangpy._Device):
             data: _ArrayLike | None = None, struct_type: _TypeLike | None = None, desc: BufferDesc | Mapping[str, Any] | None = None) -> Buffer:
         """create_buffer(size=0, element_count=0, struct_size=0, resource_type_layout=None, format=Format.undefined,
         memory_type=MemoryType.device_local, usage=BufferUsage.none, default_state=None, label="", data=None, struct_type=None,
-        desc=None): a Buffer of `size` bytes, or of `element_count` elements of `struct_size` bytes, of a type (`struct_type`: module.Foo,
-        "float3"; `resource_type_layout`: of reflection) or of a format; or as large as `data`, whose bytes are copied to it.
-        Without type and format it holds bytes, which fit buffers and pointers of any type; their layout is then the program's
-        business: structs lie as in C (scalar layout). Without data the contents are undefined. A BufferDesc, `desc` or the first argument, stands for all."""
+        desc=None): makes a Buffer of `size` bytes, or of `element_count` elements, or as large as `data`. The elements are of a type
+        (`struct_type`, such as module.Foo or "float3", or `resource_type_layout` from reflection), of a format, or of `struct_size` bytes.
+        Without a type or a format the buffer holds bytes, which parameters that are buffers or pointers of any type take; structs in it
+        must have C's (scalar) layout. The bytes of `data` are copied to the buffer; without it the contents are undefined. A BufferDesc
+        as `desc` or as the first argument replaces all other arguments."""
         desc = size if isinstance(size, BufferDesc) else desc
         if desc is not None:
             return _buffers.create_buffer(self, **vars(desc if isinstance(desc, BufferDesc) else BufferDesc(desc)))
@@ -325,8 +330,8 @@ class Device(_slangpy._Device):
     def create_command_encoder(
             self, queue: CommandQueueType = CommandQueueType.graphics, label: str | None = None,
             on_record: Callable[[int, int, str], object] | None = None) -> CommandEncoder:
-        """create_command_encoder(queue=CommandQueueType.graphics, label=None, on_record=None): a CommandEncoder.
-        `on_record`: function(kind, index, name) called after each recorded operation; it must not use the device."""
+        """create_command_encoder(queue=CommandQueueType.graphics, label=None, on_record=None): makes a CommandEncoder.
+        `on_record` is a function(kind, index, name) that is called after each recorded operation. It must not use the device."""
         from .encoders import CommandEncoder
 
         return CommandEncoder(self, label, on_record)
@@ -336,9 +341,10 @@ class Device(_slangpy._Device):
             signal_fences: Sequence[Fence] = (), signal_fence_values: Sequence[int] = (),
             queue: CommandQueueType = CommandQueueType.graphics, cuda_stream: _StreamLike | None = None) -> int:
         """submit_command_buffers(command_buffers, wait_fences=(), wait_fence_values=(), signal_fences=(), signal_fence_values=(),
-        queue=CommandQueueType.graphics, cuda_stream=None): run CommandBuffers in order, after the fences have the values to wait for; gives the
-        id to wait for. The fences to signal get their values when it has finished. `cuda_stream`: run them on that stream (an int, a
-        NativeHandle, or an object with cuda_stream, as torch's), after all earlier work of the device, which goes on after them."""
+        queue=CommandQueueType.graphics, cuda_stream=None): runs CommandBuffers in order, after each wait fence has reached its value.
+        Each signal fence gets its value when they have finished. Returns the submit id, for wait_for_submit(). With `cuda_stream` (an
+        int, a NativeHandle, or an object with cuda_stream, such as torch's streams) they run on that stream, after all earlier work of
+        the device and before its later work."""
         from .encoders import submit
 
         with _StreamScope(self, cuda_stream, "submit_command_buffers"):
@@ -346,32 +352,32 @@ class Device(_slangpy._Device):
 
     def submit_command_buffer(
             self, command_buffer: CommandBuffer, queue: CommandQueueType = CommandQueueType.graphics, cuda_stream: _StreamLike | None = None) -> int:
-        """submit_command_buffer(command_buffer, queue=CommandQueueType.graphics, cuda_stream=None): run a CommandBuffer; gives the
-        id to wait for. As submit_command_buffers()."""
+        """submit_command_buffer(command_buffer, queue=CommandQueueType.graphics, cuda_stream=None): runs one CommandBuffer, like
+        submit_command_buffers(). Returns the submit id."""
         return self.submit_command_buffers([command_buffer], queue=queue, cuda_stream=cuda_stream)
 
     def wait_for_idle(self, queue: CommandQueueType = CommandQueueType.graphics) -> None:
-        """wait_for_idle(queue=CommandQueueType.graphics): as wait()."""
+        """wait_for_idle(queue=CommandQueueType.graphics): waits for all work, like wait()."""
         self.wait()
 
     def run_garbage_collection(self) -> None:
-        """run_garbage_collection(): give unused memory back to the driver. Waits."""
+        """run_garbage_collection(): waits for all work, and gives unused memory back to the driver."""
         self.trim()
 
     def create_fence(self, initial_value: int = 0, shared: bool = False) -> Fence:
-        """create_fence(initial_value=0, shared=False): a Fence. Shared ones are an error."""
+        """create_fence(initial_value=0, shared=False): makes a Fence. shared=True is an error."""
         from .encoders import Fence
 
         return Fence(self, initial_value, shared)
 
     def create_query_pool(self, type: QueryType = QueryType.timestamp, count: int = 1) -> QueryPool:
-        """create_query_pool(type=QueryType.timestamp, count=1): a QueryPool of GPU times."""
+        """create_query_pool(type=QueryType.timestamp, count=1): makes a QueryPool with room for `count` GPU times."""
         from .encoders import QueryPool
 
         return QueryPool(self, type, count)
 
     def get_timestamp_calibration(self) -> TimestampCalibration:
-        """get_timestamp_calibration(): one moment on the GPU's clock and the host's: a TimestampCalibration. Waits."""
+        """get_timestamp_calibration(): returns one moment on the GPU's clock and on the host's, as a TimestampCalibration. Waits for the GPU."""
         gpu, host = self._calibration()
         return TimestampCalibration(gpu_ns=gpu, host_ns=host)
 
@@ -385,36 +391,37 @@ class Device(_slangpy._Device):
     def create_slang_session(
             self, compiler_options: SlangCompilerOptions | Mapping[str, Any] | None = None, add_default_include_paths: bool = True,
             cache_path: _Path | None = None) -> SlangSession:
-        """create_slang_session(compiler_options=None, add_default_include_paths=True, cache_path=None): a SlangSession, whose
-        options are for the modules that it loads. Options of the device that it does not give stay."""
+        """create_slang_session(compiler_options=None, add_default_include_paths=True, cache_path=None): makes a SlangSession,
+        whose options apply to the modules that it loads. Other options of the device apply, too."""
         from .programs import SlangSession
 
         return SlangSession(self, compiler_options)
 
     def load_program(
             self, module_name: _Path, entry_point_names: Sequence[str], additional_source: str | None = None, link_options: Any = None) -> ShaderProgram:
-        """load_program(module_name, entry_point_names, additional_source=None, link_options=None): a ShaderProgram of a module
-        (a path, with or without .slang) and some of its entry points. `additional_source`: Slang text behind the module's."""
+        """load_program(module_name, entry_point_names, additional_source=None, link_options=None): loads a module (by a path, with or
+        without .slang) and makes a ShaderProgram of it and some of its entry points. `additional_source` is Slang text that is compiled
+        after the module's text."""
         return self.slang_session.load_program(module_name, entry_point_names, additional_source, link_options)
 
     def link_program(self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint], link_options: Any = None) -> ShaderProgram:
-        """link_program(modules, entry_points, link_options=None): a ShaderProgram."""
+        """link_program(modules, entry_points, link_options=None): makes a ShaderProgram of modules and entry points."""
         return self.slang_session.link_program(modules, entry_points, link_options)
 
     def create_compute_kernel(self, program: ShaderProgram) -> ComputeKernel:
-        """create_compute_kernel(program): a ComputeKernel of a ShaderProgram with one entry point."""
+        """create_compute_kernel(program): makes a ComputeKernel of a ShaderProgram with one entry point."""
         from .programs import ComputeKernel
 
         return ComputeKernel(self, program)
 
     def create_compute_pipeline(self, program: ShaderProgram, label: str | None = None) -> ComputePipeline:
-        """create_compute_pipeline(program, label=None): a ComputePipeline, for CommandEncoder.begin_compute_pass()."""
+        """create_compute_pipeline(program, label=None): makes a ComputePipeline, for CommandEncoder.begin_compute_pass()."""
         from .programs import ComputePipeline
 
         return ComputePipeline(self, program, label)
 
     def create_root_shader_object(self, program: ShaderProgram) -> ShaderObject:
-        """create_root_shader_object(program): a ShaderObject for a program's parameters."""
+        """create_root_shader_object(program): makes a ShaderObject for a program's parameters."""
         from .programs import ShaderObject
 
         return ShaderObject(program)
@@ -423,7 +430,7 @@ class Device(_slangpy._Device):
 
     @property
     def enable_compilation_reports(self) -> bool:
-        """Whether reports are kept of what is loaded and compiled."""
+        """Whether the device keeps reports of the modules and kernels that it compiles."""
         return self._steps.keep
 
     @enable_compilation_reports.setter
@@ -432,12 +439,12 @@ class Device(_slangpy._Device):
         _apply_dumps([self])
 
     def get_compilation_reports(self, name: str | None = None) -> list[CompilationReport]:
-        """get_compilation_reports(name=None): CompilationReports of modules and kernels whose label holds `name`, oldest first.
-        Empty without enable_compilation_reports=True."""
+        """get_compilation_reports(name=None): returns a list of CompilationReports, oldest first: of all modules and kernels, or of those
+        whose label contains `name`. The list is empty unless enable_compilation_reports is True."""
         return self._steps.get(name)
 
     def clear_compilation_reports(self) -> None:
-        """clear_compilation_reports(): forget them."""
+        """clear_compilation_reports(): deletes all compilation reports."""
         self._steps.clear()
 
     # >>display
@@ -465,13 +472,18 @@ def create_device(
         bindless_options: Any = None, **more: Unpack[_DeviceMore]) -> Device:
     """create_device(type=DeviceType.automatic, enable_debug_layers=False, adapter_luid=None, include_paths=(),
     enable_cuda_interop=False, enable_print=False, enable_hot_reload=True, enable_compilation_reports=False,
-    existing_device_handles=None, bindless_options=None, **more): a Device. `adapter_luid`: of enumerate_adapters();
-    `include_paths`: searched by `import` and #include; `existing_device_handles`: a CUcontext for a CUDA device, which must outlive
-    it, with or without its CUdevice, as a list of NativeHandle; see get_cuda_current_context_native_handles(); `more`: further keywords of DeviceDesc (adapter_name, label,
-    compiler_options, log, progress, print_buffer_size, slang_library, max_plans, compile_timeout_s: seconds that the Slang
-    compiler may take for one module or kernel, and the driver for one kernel, 0: 600, negative: no limit; check_bounds, for
-    debugging: tensors taken whole check their indices in the kernel, and the first bad one is the next wait's or read's error). The environment's
-    SLANGPY_DEVICE_TYPE_OVERRIDE names another type."""
+    existing_device_handles=None, bindless_options=None, **more): makes a Device.
+
+    adapter_luid: the luid of an AdapterInfo from enumerate_adapters().
+    include_paths: folders that Slang's `import` and #include search.
+    existing_device_handles: list of NativeHandle with a CUcontext, which must outlive the device, and perhaps its CUdevice; see
+    get_cuda_current_context_native_handles().
+    more: further keywords of DeviceDesc: adapter_name, label, compiler_options, log, progress, print_buffer_size, slang_library,
+    max_plans, compile_timeout_s, check_bounds. compile_timeout_s: seconds that the Slang compiler may take for one module or kernel,
+    and the driver for one kernel; 0 means 600, and a negative number means no limit. check_bounds, for debugging: kernels check the
+    indices into tensors that parameters take as a whole, and the next wait or read raises an error for the first bad index.
+
+    The environment variable SLANGPY_DEVICE_TYPE_OVERRIDE overrides `type`."""
     override = os.environ.get("SLANGPY_DEVICE_TYPE_OVERRIDE")
     if override:
         try:
@@ -486,7 +498,7 @@ def create_device(
 
 
 def init_device() -> Device:
-    """init_device(): create_device() without arguments."""
+    """init_device(): returns create_device()."""
     return create_device()
 
 
@@ -496,28 +508,29 @@ _current = []
 
 
 def push_current_device(device: Device) -> None:
-    """push_current_device(device): functions such as slangpy.create_buffer() use it until it is popped or closed."""
+    """push_current_device(device): makes it the current device until it is popped or closed. Functions such as
+    slangpy.create_buffer() use the current device."""
     if not isinstance(device, _slangpy._Device):
         raise TypeError("push_current_device: argument 'device': expected a Device, got {!r}".format(type(device)))
     _current.append(device)
 
 
 def pop_current_device() -> Device:
-    """pop_current_device(): back to the one before; gives the device. An error when none was pushed."""
+    """pop_current_device(): returns the current device and makes the one before it current. An error when no device was pushed."""
     if not _current:
         raise _slangpy.Error("pop_current_device: no device was pushed")
     return _current.pop()
 
 
 def current_device() -> Device:
-    """current_device(): the device pushed last. An error when there is none."""
+    """current_device(): returns the device that was pushed last. An error when no device was pushed."""
     if not _current:
         raise _slangpy.Error("current_device: there is none; push_current_device(device) sets it")
     return _current[-1]
 
 
 def _as_method(method: Callable[Concatenate[Device, _P], _R]) -> Callable[[Callable[..., _R]], Callable[_P, _R]]:
-    """For type checkers: the function has the parameters of a method of Device."""
+    """Tells type checkers that a function has the parameters of a method of Device."""
     return lambda function: function
 
 

@@ -1,11 +1,11 @@
-"""What help() and IPython show of a Slang function: its signature in Python's words. Imported when it is first asked for."""
+"""Signatures of Slang functions in Python's form, for help() and IPython. This module is imported when the first one is needed."""
 import inspect as _inspect
 
 _OURS = ("_result", "_append_to", "_thread_count")
 
 
 class _Type:
-    """A Slang type as an annotation, which is shown as its bare name."""
+    """A Slang type as an annotation. It is shown as its name, without quotes."""
 
     def __init__(self, name):
         self.name = name
@@ -15,7 +15,7 @@ class _Type:
 
 
 def signature(overloads):
-    """The inspect.Signature of a function from its overloads: (((name, type, has default), ...), type of the result) of each."""
+    """Returns the inspect.Signature of a function. Each overload is (((name, type, has default), ...), type of the result)."""
     kinds = _inspect.Parameter
     ours = [kinds(name, kinds.KEYWORD_ONLY, default=None) for name in _OURS]
     try:
@@ -23,6 +23,6 @@ def signature(overloads):
         given = [kinds(name, kinds.POSITIONAL_OR_KEYWORD, annotation=_Type(type), default=_Type("...") if default else kinds.empty)
                  for name, type, default in parameters]
         return _inspect.Signature(given + ours, return_annotation=_Type(result))
-    except ValueError:  # several overloads, or names that are Python's own words
+    except ValueError:  # there are several overloads, or a parameter's name is a Python keyword
         any_of_them = [kinds("args", kinds.VAR_POSITIONAL), *ours, kinds("kwargs", kinds.VAR_KEYWORD)]
         return _inspect.Signature(any_of_them)

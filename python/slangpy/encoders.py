@@ -1,4 +1,4 @@
-"""Command encoders: Python's share of them; fences and query pools."""
+"""The Python part of command encoders; fences and query pools."""
 from __future__ import annotations
 
 import time
@@ -22,9 +22,9 @@ CommandBuffer = _slangpy.CommandBuffer
 
 
 class CommandEncoder(_slangpy._CommandEncoder):
-    """Records calls, copies and marks: see Device.create_command_encoder(). finish() gives a CommandBuffer, which can be
-    submitted any number of times. Contents of tensors are read when the GPU comes to it, numbers and host arrays are taken
-    when they are recorded."""
+    """Records calls, copies and marks; see Device.create_command_encoder(). finish() returns a CommandBuffer, which can be
+    submitted any number of times. Each submission reads what tensors contain then; numbers and host arrays keep the values that
+    they had when they were recorded."""
 
     def __getattr__(self, name):
         from .absent import missing
@@ -33,8 +33,9 @@ class CommandEncoder(_slangpy._CommandEncoder):
 
     def clear_buffer(  # type: ignore[override]
             self, buffer: Tensor, range: BufferRange | Mapping[str, int] | int | None = None, size: int = -1, offset: int = 0) -> None:
-        """clear_buffer(buffer, range=None, size=-1, offset=0): set bytes to zero: all, a BufferRange (or a dict of offset and size),
-        or `size` bytes from `offset` on (which may be the second argument); -1: to the end."""
+        """clear_buffer(buffer, range=None, size=-1, offset=0): sets bytes of a buffer to zero: those of a BufferRange (or a dict of
+        offset and size), or `size` bytes from byte `offset` on, or all of them. `range` may also be the offset. A size of -1 means to
+        the end."""
         if isinstance(range, int):
             offset = range
         elif range is not None:
@@ -43,12 +44,12 @@ class CommandEncoder(_slangpy._CommandEncoder):
         _slangpy._CommandEncoder.clear_buffer(self, buffer, offset, size)
 
     def write_timestamp(self, query_pool: QueryPool, index: int) -> None:
-        """write_timestamp(query_pool, index): put the GPU's time, when all operations before are done, into a QueryPool."""
+        """write_timestamp(query_pool, index): writes the GPU time at which all earlier operations are done to a QueryPool."""
         query_pool._check(index, 1, "CommandEncoder.write_timestamp")
         self._queries.append((query_pool, index, self._timestamp()))
 
     def begin_compute_pass(self) -> ComputePassEncoder:
-        """begin_compute_pass(): a ComputePassEncoder, which is ended by end() or a `with` block."""
+        """begin_compute_pass(): returns a ComputePassEncoder. Its end(), or the end of a `with` block, ends the pass."""
         from .programs import ComputePassEncoder
 
         if self.is_finished:
@@ -56,7 +57,7 @@ class CommandEncoder(_slangpy._CommandEncoder):
         return ComputePassEncoder(self)
 
     def set_buffer_state(self, buffer: Tensor, state: ResourceState) -> None:
-        """set_buffer_state(buffer, state): nothing is recorded, for the library orders work on buffers by itself."""
+        """set_buffer_state(buffer, state): records nothing, because the library orders work on buffers by itself."""
         if self.is_finished:
             raise _slangpy.Error("CommandEncoder.set_buffer_state: the command encoder is finished; create another one")
 
@@ -103,7 +104,7 @@ def _fence_pairs(device, fences, values, name, where):
 
 
 class Fence:
-    """A number that only grows, set by submissions when they have finished, or by signal(): see Device.create_fence()."""
+    """A 64-bit number that only grows. A submission sets it when its work has finished, or signal() does. See Device.create_fence()."""
 
     device: Device
 
@@ -115,7 +116,7 @@ class Fence:
             raise _slangpy.Error("create_fence: argument 'shared': fences cannot be shared with other APIs")
         self.device = device
         self._reached = self._value(initial_value, "create_fence")
-        self._pending: list[tuple[int, int]] = []  # (value, submit id), both growing
+        self._pending: list[tuple[int, int]] = []  # (value, submit id) of each running submission; both grow
 
     @staticmethod
     def _value(value, where):
@@ -135,18 +136,19 @@ class Fence:
 
     @property
     def current_value(self) -> int:
-        """The value now. Never waits."""
+        """The value that the fence has now. Does not wait."""
         while self._pending and self.device.is_submit_finished(self._pending[0][1]):
             self._reached = self._pending.pop(0)[0]
         return self._reached
 
     @property
     def signaled_value(self) -> int:
-        """The largest value that was asked for so far."""
+        """The largest value that signal() or a submission has set or will set."""
         return self._pending[-1][0] if self._pending else self._reached
 
     def signal(self, value: int | None = None) -> int:
-        """signal(value=None): set the value from the host, at once; None: one more than the largest. Gives it."""
+        """signal(value=None): sets the value at once, from the host, and returns it. The default is signaled_value + 1. An error when
+        `value` is not above signaled_value, or while submissions will still set the fence."""
         if value is None:
             value = self.signaled_value + 1
         self._check_signal(value)
@@ -156,8 +158,8 @@ class Fence:
         return value
 
     def wait(self, value: int | None = None, timeout_ns: int = TIMEOUT_INFINITE) -> None:
-        """wait(value=None, timeout_ns=infinite): wait until the value is reached; None: the largest one asked for. An error when
-        nothing will bring it there, or when the time is over."""
+        """wait(value=None, timeout_ns=infinite): waits until the fence has reached a value; the default is signaled_value. An error when
+        no submission or signal() leads to the value, or when the time is over."""
         value = self.signaled_value if value is None else self._value(value, "Fence.wait")
         if not self._will_reach(value):
             raise _slangpy.Error("Fence.wait: nothing that was submitted, and no signal(), brings the fence to {}".format(value))
@@ -179,7 +181,7 @@ class Fence:
 
 
 class QueryPool:
-    """GPU times, written by CommandEncoder.write_timestamp(): see Device.create_query_pool()."""
+    """An array of GPU times, which CommandEncoder.write_timestamp() writes. See Device.create_query_pool()."""
 
     device: Device
     type: QueryType
@@ -202,15 +204,16 @@ class QueryPool:
             raise IndexError("{}: queries {} to {} are beyond the pool's {}".format(where, index, index + count, self.count))
 
     def reset(self) -> None:
-        """reset(): forget all times."""
+        """reset(): deletes all times."""
         self._written.clear()
 
     def get_result(self, index: int) -> int:
-        """get_result(index): a time in ticks of DeviceInfo.timestamp_frequency (ns). Waits for it."""
+        """get_result(index): returns one time in ticks of DeviceInfo.timestamp_frequency, which are ns. Waits for the GPU to write it."""
         return self.get_results(index, 1)[0]
 
     def get_results(self, index: int, count: int) -> list[int]:
-        """get_results(index, count): several times, as a list of int. An error when one was not written yet."""
+        """get_results(index, count): returns `count` times from `index` on, in ns, as a list of int. Waits for the GPU to write them. An
+        error when no submitted command buffer writes one of them."""
         self._check(index, count, "QueryPool.get_results")
         missing = [i for i in range(index, index + count) if i not in self._written]
         if missing:
@@ -223,11 +226,11 @@ class QueryPool:
         return [times[id(self._written[i][0])][self._written[i][1]] for i in range(index, index + count)]
 
     def get_timestamp_result(self, index: int) -> float:
-        """get_timestamp_result(index): a time in seconds."""
+        """get_timestamp_result(index): returns one time in seconds, like get_result()."""
         return self.get_result(index) * 1e-9
 
     def get_timestamp_results(self, index: int, count: int) -> list[float]:
-        """get_timestamp_results(index, count): times in seconds, as a list of float."""
+        """get_timestamp_results(index, count): returns times in seconds as a list of float, like get_results()."""
         return [t * 1e-9 for t in self.get_results(index, count)]
 
     def __repr__(self):

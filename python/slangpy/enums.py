@@ -1,9 +1,9 @@
-"""Enums and plain descriptions. Names and members are those of SlangPy."""
+"""Enums, and classes of named values such as DeviceDesc. Their names and members are SlangPy's."""
 from __future__ import annotations
 
 from enum import Enum, EnumMeta, IntEnum, IntFlag
 
-TYPE_CHECKING = False  # of typing, which is not imported: `import slangpy` stays quick
+TYPE_CHECKING = False  # typing's constant; typing is not imported, so that `import slangpy` is fast
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from dataclasses import InitVar, field
@@ -23,13 +23,13 @@ __all__ = [
 
 
 class _Members(EnumMeta):
-    """Says of a member that there is not which ones there are."""
+    """Metaclass of enums: the error for a member that does not exist names the members that do."""
 
-    if not TYPE_CHECKING:  # which knows the members
+    if not TYPE_CHECKING:  # type checkers know the members
 
         def __getattr__(cls, name):
             hint = ""
-            if not name.startswith("_"):  # which Python asks for itself
+            if not name.startswith("_"):  # Python itself looks for such names
                 from .absent import near
 
                 members = list(cls.__members__)
@@ -46,7 +46,7 @@ class _IntFlag(IntFlag, metaclass=_Members):
 
 
 class DeviceType(_IntEnum):
-    """What drives the GPU. Vulkan and CUDA are built in; the others are errors that say so."""
+    """The API that drives the GPU. Vulkan and CUDA are built in. The other types raise an error that says why."""
 
     automatic = 0
     d3d12 = 1
@@ -58,7 +58,7 @@ class DeviceType(_IntEnum):
 
 
 class Feature(_IntEnum):
-    """What a device may be able to do: see Device.has_feature()."""
+    """A feature that a device may have; see Device.has_feature()."""
 
     hardware_device = 0
     software_device = 1
@@ -85,7 +85,7 @@ class Feature(_IntEnum):
 
 
 class ShaderModel(_IntEnum):
-    """Of D3D12's naming; other backends count as the newest that they can follow."""
+    """A shader model of D3D12. A device of another API has the newest one whose compute features it supports."""
 
     unknown = 0
     sm_6_0 = 60
@@ -99,7 +99,7 @@ class ShaderModel(_IntEnum):
 
 
 class DataType(_IntEnum):
-    """Types of numbers, which can be given as the dtype of tensors."""
+    """A type of numbers, which can be the dtype of a tensor."""
 
     void = 0
     bool = 1
@@ -117,7 +117,7 @@ class DataType(_IntEnum):
 
 
 class BufferUsage(_IntFlag):
-    """What a buffer is used for. Every buffer here can be used in all of these ways that compute has."""
+    """The uses of a buffer. In this library every buffer can be used in each way that compute has."""
 
     none = 0
     vertex_buffer = 1
@@ -135,7 +135,7 @@ class BufferUsage(_IntFlag):
 
 
 class MemoryType(_IntEnum):
-    """Where a buffer lies. upload and read_back lie in device memory too: transfers go through the library's own staging."""
+    """The memory of a buffer. In this library it is device memory for all members; transfers use the library's own staging memory."""
 
     device_local = 0
     upload = 1
@@ -143,7 +143,7 @@ class MemoryType(_IntEnum):
 
 
 class ResourceState(_IntEnum):
-    """States of SlangPy's barriers. The library orders work by itself, so none is ever needed."""
+    """A resource state for SlangPy's barriers. No barrier is needed here, because the library orders work by itself."""
 
     undefined = 0
     general = 1
@@ -167,19 +167,19 @@ class ResourceState(_IntEnum):
 
 
 class CommandQueueType(_IntEnum):
-    """The one queue that a device has."""
+    """The queue for submissions. A device has one queue."""
 
     graphics = 0
 
 
 class QueryType(_IntEnum):
-    """What a QueryPool holds."""
+    """The type of a QueryPool's values."""
 
     timestamp = 0
 
 
 class LogLevel(_IntEnum):
-    """How severe a message is. As a logger's level: the least severe that is told; none: all."""
+    """How severe a message is. A logger's level is the least severe one that it passes on; `none` passes all messages on."""
 
     none = 0
     debug = 1
@@ -190,21 +190,21 @@ class LogLevel(_IntEnum):
 
 
 class LogFrequency(_IntEnum):
-    """Whether a message is told each time or only the first time."""
+    """Whether a logger passes a text on each time or only the first time."""
 
     always = 0
     once = 1
 
 
 class SlangMatrixLayout(_IntEnum):
-    """How matrices lie in memory: always row_major here."""
+    """The layout of matrices in memory. Only row_major is supported."""
 
     row_major = 0
     column_major = 1
 
 
 class SlangFloatingPointMode(_IntEnum):
-    """What the compiler may assume of floats."""
+    """What the compiler may assume about floats."""
 
     default = 0
     fast = 1
@@ -212,7 +212,7 @@ class SlangFloatingPointMode(_IntEnum):
 
 
 class SlangDebugInfoLevel(_IntEnum):
-    """What kernels carry for debuggers: nothing; lines of functions; variables and sources."""
+    """The debug information in kernels: none, function lines, or variables and sources, too."""
 
     none = 0
     minimal = 1
@@ -221,7 +221,7 @@ class SlangDebugInfoLevel(_IntEnum):
 
 
 class SlangOptimizationLevel(_IntEnum):
-    """How far kernels are optimised before the driver sees them."""
+    """How much Slang optimizes kernels before the driver compiles them."""
 
     none = 0
     default = 1
@@ -230,7 +230,7 @@ class SlangOptimizationLevel(_IntEnum):
 
 
 class Format(Enum, metaclass=_Members):
-    """Formats of buffers: (Slang type, numpy dtype, components)."""
+    """The format of a buffer's elements. A member's value is (Slang type, numpy dtype, number of components)."""
 
     undefined = None
     r8_uint = ("uint8_t", "u1", 1)
@@ -257,7 +257,7 @@ class Format(Enum, metaclass=_Members):
 
     @property
     def slang_type(self) -> str | None:
-        """Slang's name of an element; None for undefined."""
+        """The Slang type of an element; None for undefined."""
         return self.value and self.value[0]
 
 
@@ -273,7 +273,8 @@ else:
 
 
 class _Desc(_Fields):
-    """Plain named values: the class's attributes are keywords of the constructor and their defaults; unknown ones are errors."""
+    """Base of classes of named values. The class's attributes are the keywords of the constructor and their defaults. Other keywords
+    raise a TypeError."""
 
     _fields: ClassVar[dict[str, Any]] = {}
     if TYPE_CHECKING:
@@ -302,7 +303,7 @@ class _Desc(_Fields):
 
 
 class SlangCompilerOptions(_Desc):
-    """How Slang code is compiled. What the library or its target cannot honour is an error or a logged warning."""
+    """Options for compiling Slang code. An option that the library or its target does not support is an error or a logged warning."""
 
     include_paths: Sequence[_Path] = []
     defines: dict[str, object] = {}
@@ -324,7 +325,7 @@ class SlangCompilerOptions(_Desc):
 
 
 class DeviceDesc(_Desc):
-    """What Device() and create_device() take, as one value."""
+    """All arguments of Device() and create_device() as one value."""
 
     type: DeviceType = DeviceType.automatic
     enable_debug_layers: bool = False
@@ -354,7 +355,7 @@ class DeviceDesc(_Desc):
 
 
 class AdapterInfo(_Desc):
-    """An adapter: its name, PCI ids (0 where the driver does not tell them) and luid, to be given to create_device()."""
+    """An adapter: its name, its PCI ids (0 where the driver does not give them), and its luid, which create_device() takes."""
 
     name: str = ""
     vendor_id: int = 0
@@ -366,7 +367,7 @@ class AdapterInfo(_Desc):
 
 
 class DeviceLimits(_Desc):
-    """The largest sizes that a device can do."""
+    """The largest sizes that a device supports."""
 
     max_compute_threads_per_group: int = 0
     max_compute_thread_group_size: tuple[int, int, int] = (0, 0, 0)
@@ -376,7 +377,7 @@ class DeviceLimits(_Desc):
 
 
 class DeviceInfo(_Desc):
-    """What a device is. timestamp_frequency: ticks of a QueryPool in a second."""
+    """The names, limits and versions of a device. timestamp_frequency: ticks of a QueryPool per second."""
 
     type: DeviceType = DeviceType.vulkan
     api_name: str = ""
@@ -391,21 +392,21 @@ class DeviceInfo(_Desc):
 
 
 class ShaderHotReloadEvent(_Desc):
-    """A module was loaded again, or could not be: then `message` says why, and the old code stays."""
+    """The event of a module's reload. If the reload failed, `message` says why, and the old code stays."""
 
     succeeded: bool = True
     message: str = ""
 
 
 class BufferRange(_Desc):
-    """Bytes of a buffer, from `offset` on; size -1: to its end."""
+    """`size` bytes of a buffer from byte `offset` on. A size of -1 means to the end."""
 
     offset: int = 0
     size: int = -1
 
 
 class BufferDesc(_Desc):
-    """What Device.create_buffer() takes, as one value."""
+    """All arguments of Device.create_buffer() as one value."""
 
     size: int = 0
     element_count: int = 0
@@ -421,7 +422,7 @@ class BufferDesc(_Desc):
 
 
 class ShaderCacheStats(_Desc):
-    """The cache of compiled calls: how many are kept, and how often a call was found there or not."""
+    """Numbers of the cache of compiled calls: its entries, and how often a call was found in it (hits) or not (misses)."""
 
     entry_count: int = 0
     hit_count: int = 0
@@ -429,7 +430,7 @@ class ShaderCacheStats(_Desc):
 
 
 class TimestampCalibration(_Desc):
-    """One moment on two clocks, in ns: the GPU's, as in a QueryPool, and the host's monotonic one."""
+    """One moment on two clocks, in ns: the GPU's clock, which a QueryPool uses, and the host's monotonic clock."""
 
     gpu_ns: int = 0
     host_ns: int = 0

@@ -29,23 +29,24 @@ def _zero_like(value):
 
 
 def diffPair(p: Any = None, d: Any = None, needs_grad: bool = True) -> DiffPair:
-    """diffPair(p=None, d=None, needs_grad=True): a DiffPair of a value and its gradient; without d the gradient is zero."""
+    """diffPair(p=None, d=None, needs_grad=True): makes a DiffPair of a value `p` and its gradient `d`, which is zero by default."""
     return _slangpy.DiffPair(p, _zero_like(p) if d is None and p is not None else d, needs_grad)
 
 
 def floatDiffPair(p: float = 0.0, d: float = 1.0, needs_grad: bool = True) -> DiffPair:
-    """floatDiffPair(p=0.0, d=1.0, needs_grad=True): a DiffPair of two floats."""
+    """floatDiffPair(p=0.0, d=1.0, needs_grad=True): makes a DiffPair of two floats, the value `p` and its gradient `d`."""
     return _slangpy.DiffPair(float(p), float(d), needs_grad)
 
 
 def diff_pair(primal: Any, grad: Any) -> DiffPair:
-    """diff_pair(primal, grad): a DiffPair of two tensors or arrays; grad None: the value is a constant."""
+    """diff_pair(primal, grad): makes a DiffPair of a tensor or array and its gradient. If the gradient is None, the value is a
+    constant."""
     return _slangpy.DiffPair(primal, grad, grad is not None)
 
 
 class NDDifferentiableBuffer(_slangpy.NDBuffer):
-    """NDDifferentiableBuffer(device, dtype=float, element_count=None, shape=None, requires_grad=True): an NDBuffer with a gradient,
-    zero: as NDBuffer(...).with_grads(). Or NDDifferentiableBuffer(array), as NDBuffer(array)."""
+    """NDDifferentiableBuffer(device, dtype=float, element_count=None, shape=None, requires_grad=True): an NDBuffer with a gradient
+    of zeros, like NDBuffer(...).with_grads(). NDDifferentiableBuffer(array) works like NDBuffer(array)."""
 
     def __new__(
             cls, *args: Any, requires_grad: bool = True, grad_type: Any = None, grad_usage: Any = None, grad_memory_type: Any = None,
@@ -54,5 +55,5 @@ class NDDifferentiableBuffer(_slangpy.NDBuffer):
 
     @property
     def primal(self) -> Tensor:
-        """The same memory without the gradient."""
+        """An NDBuffer over the same memory, without the gradient."""
         return self.detach()

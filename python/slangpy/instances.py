@@ -1,4 +1,4 @@
-"""Lists of instances of a Slang type, in one tensor (InstanceTensor) or a tensor for each field (InstanceList)."""
+"""Instances of a Slang struct: InstanceTensor has them in one tensor, InstanceList has a tensor for each field."""
 from __future__ import annotations
 
 from . import _slangpy
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .device import Device
 
 class _Instances:
-    """What both share: the struct, its methods as attributes, and the place that a call's `this` has."""
+    """Base of both classes: the struct, its methods as attributes, and what a call gets as `this`."""
 
     def __init__(self, struct: Struct) -> None:
         if not isinstance(struct, _slangpy.Struct):
@@ -24,7 +24,7 @@ class _Instances:
 
     @property
     def struct(self) -> Struct:
-        """The Slang type of the instances."""
+        """The Struct of the instances."""
         return self._struct
 
     @property
@@ -33,19 +33,19 @@ class _Instances:
         return self._struct.module.device
 
     def construct(self, *args: Any, **kwargs: Any) -> None:
-        """construct(*args, **kwargs): call the struct's constructor for each instance; arguments broadcast as in any call."""
+        """construct(*args, **kwargs): calls the struct's constructor for each instance. The arguments broadcast as in any call."""
         self._struct["__init"](*args, _result=self.get_this(), **kwargs)
 
     def pack(self) -> PackedArg:
-        """pack(): the instances as a PackedArg, converted once for many calls."""
+        """pack(): returns the instances as a PackedArg, which is converted once and serves many calls."""
         return _slangpy.pack(self._struct.module, self.get_this())
 
     def get_this(self) -> Any:
-        """get_this(): what stands for the instances in a call."""
+        """get_this(): returns the value that calls get in place of this object."""
         raise NotImplementedError
 
     def update_this(self, value: Any) -> None:
-        """update_this(value): after a call that may have changed the instances; tensors have changed in place."""
+        """update_this(value): gets the new value after a call that may have changed the instances. Tensors have changed in place."""
 
     def _find(self, name):
         function = self._functions.get(name)
@@ -70,8 +70,9 @@ class _Instances:
 class InstanceTensor(_Instances):
     """InstanceTensor(struct, shape, data=None): instances of a Slang struct in one tensor.
 
-    Methods of the struct are attributes: t.update(0.1) calls it for each instance and changes mutating ones in place.
-    `data`: a Tensor of that type and shape, or what Tensor.copy_from_numpy() takes; without it contents are undefined.
+    The struct's methods are attributes: t.update(0.1) calls update() for each instance. Mutating methods change the instances in
+    place. `data` is a Tensor of that type and shape, or a value that Tensor.copy_from_numpy() takes. Without it the contents are
+    undefined.
     """
 
     def __init__(self, struct: Struct, shape: _ShapeLike, data: Tensor | _ArrayLike | Mapping[str, Any] | None = None) -> None:
@@ -92,28 +93,28 @@ class InstanceTensor(_Instances):
 
     @property
     def tensor(self) -> Tensor:
-        """The tensor that holds the instances."""
+        """The tensor of the instances."""
         return self._tensor
 
     @property
     def shape(self) -> Shape:
-        """Sizes of the dimensions."""
+        """The shape of the tensor."""
         return self._tensor.shape
 
     def get_this(self) -> Tensor:
-        """get_this(): the tensor."""
+        """get_this(): returns the tensor."""
         return self._tensor
 
     def to_numpy(self) -> NDArray[Any]:
-        """to_numpy(): the instances as a structured numpy array. Waits."""
+        """to_numpy(): returns the instances as a structured numpy array of the same shape. Waits for the work that writes them."""
         return self._tensor.to_numpy()
 
     def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
-        """copy_from_numpy(data): fill all instances, as Tensor.copy_from_numpy()."""
+        """copy_from_numpy(data): writes all instances, like Tensor.copy_from_numpy()."""
         self._tensor.copy_from_numpy(data)
 
     def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
-        """cursor(start=0, count=None): as Tensor.cursor()."""
+        """cursor(start=0, count=None): returns the tensor's cursor; see Tensor.cursor()."""
         return self._tensor.cursor(start, count)
 
     def __len__(self) -> int:
@@ -136,8 +137,8 @@ InstanceBuffer = InstanceTensor  # its name in earlier versions of SlangPy
 class InstanceList(_Instances):
     """InstanceList(struct, data={}): instances of a Slang struct, each field in a tensor, array or value of its own.
 
-    Fields are attributes that can be set: p.position = tensor. Single values are for all instances. Methods of the struct
-    are attributes too; mutating ones write into the fields' tensors. A subclass may add attributes and methods.
+    The fields are attributes that can be set: p.position = tensor. A single value counts for all instances. The struct's methods
+    are attributes, too; mutating methods write into the fields' tensors. A subclass may add attributes and methods.
     """
 
     def __init__(self, struct: Struct, data: Mapping[str, Any] | None = None) -> None:
@@ -148,7 +149,7 @@ class InstanceList(_Instances):
             self.set_data(data)
 
     def set_data(self, data: Mapping[str, Any]) -> None:
-        """set_data(data): replace all fields by those of a dict."""
+        """set_data(data): replaces all fields by the items of a dict. A ValueError for a name that is no field."""
         for name in data:
             if name not in self._fields:
                 message = "{}: {} has no field '{}'; expected {}"
@@ -157,15 +158,15 @@ class InstanceList(_Instances):
 
     @property
     def data(self) -> dict[str, Any]:
-        """A dict of the fields as they were given."""
+        """A dict of the fields' values."""
         return dict(self._data)
 
     def get_this(self) -> dict[str, Any]:
-        """get_this(): a dict of the fields with the struct's name."""
+        """get_this(): returns a dict of the fields, with the struct as '_type'."""
         return dict(self._data, _type=self._struct)
 
     def update_this(self, value: Any) -> None:
-        """update_this(value): takes the numbers that a mutating method has changed; tensors and arrays have changed in place."""
+        """update_this(value): stores the numbers that a mutating method has changed. Tensors and arrays have changed in place."""
         self._data.update((name, field) for name, field in value.items() if name in self._data)
 
     def __getattr__(self, name: str) -> Any:

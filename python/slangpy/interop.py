@@ -26,7 +26,7 @@ __all__ = ["NativeHandle", "NativeHandleType", "get_cuda_current_context_native_
 
 
 class NativeHandleType(IntEnum):
-    """What a NativeHandle is a handle of: the name of its type in its API."""
+    """The type of a NativeHandle, under the name that it has in its API."""
 
     unknown = 0
     VkInstance = 1
@@ -40,7 +40,7 @@ class NativeHandleType(IntEnum):
 
 class NativeHandle:
     """NativeHandle(type=NativeHandleType.unknown, value=0): a handle of another API, such as a CUcontext or CUstream, as an int.
-    Without a type it stands for none. It owns nothing."""
+    NativeHandle() means no handle. The object does not own what the handle stands for."""
 
     type: NativeHandleType
     value: int
@@ -60,12 +60,13 @@ class NativeHandle:
 
     @staticmethod
     def from_cuda_stream(stream: int | _HasStream) -> NativeHandle:
-        """from_cuda_stream(stream): the handle of a CUDA stream, given as an int or an object with cuda_stream, as torch's streams."""
+        """from_cuda_stream(stream): returns the handle of a CUDA stream, given as an int or as an object with cuda_stream, such as torch's
+        streams."""
         return NativeHandle(NativeHandleType.CUstream, stream if isinstance(stream, int) else stream.cuda_stream)
 
     @property
     def cuda_stream(self) -> int:
-        """The value of a CUstream; an AttributeError for other types."""
+        """The value of a handle of type CUstream. An AttributeError for other types."""
         if self.type != NativeHandleType.CUstream:
             raise AttributeError("{!r} is no CUstream".format(self))
         return self.value
@@ -84,8 +85,9 @@ class NativeHandle:
 
 
 def get_cuda_current_context_native_handles() -> list[NativeHandle]:
-    """get_cuda_current_context_native_handles(): the CUdevice and the CUcontext that are current on this thread, as a list of
-    NativeHandle for create_device(existing_device_handles=...). An error where none is current, or without a CUDA driver."""
+    """get_cuda_current_context_native_handles(): returns this thread's current CUDA context, as a list of the NativeHandles of its
+    CUdevice and CUcontext, for create_device(existing_device_handles=...). An error when the thread has no current context, or when
+    there is no CUDA driver."""
     context, adapter = _slangpy._cuda_get_current()
     if not context:
         raise _slangpy.Error("get_cuda_current_context_native_handles: this thread has no current CUDA context; torch.cuda.current_stream() "
@@ -102,7 +104,8 @@ _VULKAN = (NativeHandleType.VkInstance, NativeHandleType.VkPhysicalDevice, Nativ
 
 
 def _take_handles(desc):
-    """What a DeviceDesc's existing_device_handles ask for: (CUcontext or None, adapter_luid or None). Sets an automatic type."""
+    """Returns (CUcontext or None, adapter_luid or None) from a DeviceDesc's existing_device_handles. With CUDA handles, an automatic
+    type of the desc becomes DeviceType.cuda."""
     given = {}
     for handle in desc.existing_device_handles or ():
         if not isinstance(handle, NativeHandle):
@@ -130,7 +133,7 @@ def _take_handles(desc):
 
 
 class _ContextScope:
-    """What Device.cuda_context_scope() gives: `with` makes the device's context current and puts back what was before."""
+    """The object that Device.cuda_context_scope() returns. `with` makes the device's context current and restores the earlier one."""
 
     def __init__(self, device):
         self._device, self._before = device, []
@@ -146,7 +149,8 @@ class _ContextScope:
 
 
 class _StreamScope:
-    """`with` this, the device's work goes to a stream that an argument 'cuda_stream' names; None or NativeHandle(): no other."""
+    """In a `with` block of this object, the device's work goes to the stream of an argument 'cuda_stream'. With None or NativeHandle() the
+    stream does not change."""
 
     def __init__(self, device, stream, where):
         self._device, self._stream, self._where = device, stream, where
@@ -166,7 +170,7 @@ class _StreamScope:
 
 
 def _torch_index(torch, given):
-    """The number of torch's CUDA device that was asked for."""
+    """Returns torch's number of the CUDA device that the argument 'torch_device' names."""
     where = "create_torch_device: argument 'torch_device': "
     if not torch.cuda.is_available():
         raise _slangpy.Error("create_torch_device: torch.cuda.is_available() is False: this torch has no CUDA, or the machine has no GPU")
@@ -188,7 +192,7 @@ def _torch_index(torch, given):
 
 
 def _current_stream_of(torch, index):
-    """A function that gives the handle of the calling thread's current stream, or a type that can be asked from C."""
+    """Returns a function that returns the handle of the calling thread's current stream, or torch.Tensor if C code can ask that type."""
     tensor = getattr(torch, "Tensor", None)
     if hasattr(tensor, "__dlpack_c_exchange_api__"):
         return tensor
@@ -196,15 +200,16 @@ def _current_stream_of(torch, index):
 
 
 def _python_stream_of(torch, index):
-    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the time, and what torch's own compiler uses
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # ten times as fast; torch's own compiler uses it
     if raw is not None:
         return lambda: raw(index)
     return lambda: torch.cuda.current_stream(index).cuda_stream
 
 
 def _library_of(type):
-    """(function(device) that gives the stream in which a library works now, function that makes its array of another's) for one
-    of its types; None for what is not known. Only of libraries that are imported: the type comes from there."""
+    """Returns a pair of functions for a class of arrays, whose library is imported already. The first, function(device), returns the
+    library's current stream; the second makes an array of the library from a DLPack producer. Both are None for a library other than
+    torch and CuPy."""
     name = (type.__module__ or "").partition(".")[0]
     library = sys.modules.get(name)
     if name == "torch" and hasattr(library, "from_dlpack"):
@@ -215,10 +220,10 @@ def _library_of(type):
 
 
 def create_torch_device(type: DeviceType | str = DeviceType.automatic, torch_device: Any = None, **more: Unpack[_DeviceOptions]) -> Device:
-    """create_torch_device(type=DeviceType.automatic, torch_device=None, **more): a CUDA Device for use beside torch. It is in the
-    context that torch has on `torch_device` (torch.device, "cuda:1", a number; None: torch's current one), and all that a thread does
-    with it goes to torch's current stream of that thread, so that neither side waits for the other. `more`: keywords of
-    create_device(). An error for other types, and where torch has no CUDA; ImportError without torch."""
+    """create_torch_device(type=DeviceType.automatic, torch_device=None, **more): makes a CUDA Device for use with torch. The device uses
+    torch's context on `torch_device`: a torch.device, a name such as "cuda:1", a number, or None for torch's current device. The work of
+    each thread goes to torch's current stream of that thread, so that neither side waits for the other. `more` are keywords of
+    create_device(). An error for types other than CUDA, and when torch has no CUDA. An ImportError without torch."""
     from .device import create_device
 
     if _name_of(type) not in ("automatic", "cuda"):
@@ -230,7 +235,7 @@ def create_torch_device(type: DeviceType | str = DeviceType.automatic, torch_dev
         raise ImportError("create_torch_device: this needs PyTorch, which is not installed: pip install torch") from error
     index = _torch_index(torch, torch_device)
     with torch.cuda.device(index):
-        torch.cuda.current_stream()  # makes the context, and makes it current
+        torch.cuda.current_stream()  # torch makes its context, and makes it current
         handles = get_cuda_current_context_native_handles()
     device = create_device(DeviceType.cuda, existing_device_handles=handles, **more)
     device._follow = _current_stream_of(torch, index)

@@ -1,4 +1,4 @@
-"""Loggers: where messages of devices and programs go. The default one writes to the standard error stream."""
+"""Loggers, which pass messages of devices and programs on to outputs. The default logger writes to the standard error stream."""
 from __future__ import annotations
 
 import sys
@@ -26,10 +26,11 @@ _COLORS = {LogLevel.debug: "\033[2m", LogLevel.warn: "\033[33m", LogLevel.error:
 
 
 class LoggerOutput:
-    """Base of outputs: a subclass overrides write()."""
+    """Base class of outputs. A subclass overrides write()."""
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
-        """write(level, name, msg): take one message. `level`: LogLevel, `name`: the logger's, `msg`: text without a newline."""
+        """write(level, name, msg): writes one message. `level` is its LogLevel, `name` the logger's name, `msg` a text without a newline
+        at its end."""
         raise NotImplementedError("LoggerOutput.write: a subclass must override it")
 
 
@@ -38,8 +39,8 @@ def _line(level, name, msg):
 
 
 class ConsoleLoggerOutput(LoggerOutput):
-    """ConsoleLoggerOutput(colored=True): writes to sys.stderr as it is then, so that in Jupyter it is the cell's. Colors are for
-    terminals only."""
+    """ConsoleLoggerOutput(colored=True): writes to the sys.stderr of the moment, which in Jupyter is the cell's. Only terminals get
+    colors."""
 
     colored: bool
 
@@ -57,7 +58,7 @@ class ConsoleLoggerOutput(LoggerOutput):
 
 
 class FileLoggerOutput(LoggerOutput):
-    """FileLoggerOutput(path): writes to a file, which is begun anew, a line or more a message."""
+    """FileLoggerOutput(path): writes to a new file. Each message begins a line. A file that exists is overwritten."""
 
     path: str | PathLike[str]
 
@@ -70,12 +71,12 @@ class FileLoggerOutput(LoggerOutput):
         self._file.flush()
 
     def close(self) -> None:
-        """close(): close the file; later messages are errors."""
+        """close(): closes the file. A later message raises an error."""
         self._file.close()
 
 
 class Logger:
-    """Logger(level=LogLevel.info, name="", use_default_outputs=True): messages of at least `level` go to all outputs."""
+    """Logger(level=LogLevel.info, name="", use_default_outputs=True): passes messages of at least `level` on to all its outputs."""
 
     name: str
 
@@ -88,12 +89,12 @@ class Logger:
 
     @staticmethod
     def get() -> Logger:
-        """get(): the default logger, which messages of devices go to."""
+        """get(): returns the default logger, which gets the messages of devices."""
         return _default
 
     @property
     def level(self) -> LogLevel:
-        """Least severe level that is told."""
+        """The least severe level that the logger passes on."""
         return self._level
 
     @level.setter
@@ -101,7 +102,7 @@ class Logger:
         self._level = LogLevel(level)
 
     def add_output(self, output: _O) -> _O:
-        """add_output(output): a LoggerOutput, or any object with write(level, name, msg)."""
+        """add_output(output): adds a LoggerOutput, or any object with write(level, name, msg)."""
         if not callable(getattr(output, "write", None)):
             raise TypeError("Logger.add_output: expected an object with write(level, name, msg), got {!r}".format(type(output)))
         with self._lock:
@@ -110,30 +111,30 @@ class Logger:
         return output
 
     def add_console_output(self, colored: bool = True) -> ConsoleLoggerOutput:
-        """add_console_output(colored=True): gives the new output."""
+        """add_console_output(colored=True): adds a ConsoleLoggerOutput and returns it."""
         return self.add_output(ConsoleLoggerOutput(colored))
 
     def add_file_output(self, path: str | PathLike[str]) -> FileLoggerOutput:
-        """add_file_output(path): gives the new output."""
+        """add_file_output(path): adds a FileLoggerOutput and returns it."""
         return self.add_output(FileLoggerOutput(path))
 
     def use_same_outputs(self, other: Logger) -> None:
-        """use_same_outputs(other): take another logger's outputs instead of the own ones."""
+        """use_same_outputs(other): replaces the logger's outputs by another logger's."""
         with self._lock:
             self._outputs = list(other._outputs)
 
     def remove_output(self, output: _Output) -> None:
-        """remove_output(output): ValueError when it is not there."""
+        """remove_output(output): removes an output. A ValueError when the logger does not have it."""
         with self._lock:
             self._outputs.remove(output)
 
     def remove_all_outputs(self) -> None:
-        """remove_all_outputs(): the logger is silent then."""
+        """remove_all_outputs(): removes all outputs, so that messages go nowhere."""
         with self._lock:
             self._outputs.clear()
 
     def log(self, level: LogLevel, msg: str, frequency: LogFrequency = LogFrequency.always) -> None:
-        """log(level, msg, frequency=LogFrequency.always): tell a message; with `once`, only if this text was not told before."""
+        """log(level, msg, frequency=LogFrequency.always): logs a message. With LogFrequency.once, each text is logged only once."""
         level = LogLevel(level)
         if level < self._level or level == LogLevel.none:
             return
@@ -147,43 +148,43 @@ class Logger:
             output.write(level, self.name, msg)
 
     def debug(self, msg: str) -> None:
-        """debug(msg): log a message of level debug."""
+        """debug(msg): logs a message of level debug."""
         self.log(LogLevel.debug, msg)
 
     def info(self, msg: str) -> None:
-        """info(msg): log a message of level info."""
+        """info(msg): logs a message of level info."""
         self.log(LogLevel.info, msg)
 
     def warn(self, msg: str) -> None:
-        """warn(msg): log a message of level warn."""
+        """warn(msg): logs a message of level warn."""
         self.log(LogLevel.warn, msg)
 
     def error(self, msg: str) -> None:
-        """error(msg): log a message of level error."""
+        """error(msg): logs a message of level error."""
         self.log(LogLevel.error, msg)
 
     def fatal(self, msg: str) -> None:
-        """fatal(msg): log a message of level fatal."""
+        """fatal(msg): logs a message of level fatal."""
         self.log(LogLevel.fatal, msg)
 
     def debug_once(self, msg: str) -> None:
-        """debug_once(msg): the same, but each text only once."""
+        """debug_once(msg): logs a message of level debug, but each text only once."""
         self.log(LogLevel.debug, msg, LogFrequency.once)
 
     def info_once(self, msg: str) -> None:
-        """info_once(msg): the same, but each text only once."""
+        """info_once(msg): logs a message of level info, but each text only once."""
         self.log(LogLevel.info, msg, LogFrequency.once)
 
     def warn_once(self, msg: str) -> None:
-        """warn_once(msg): the same, but each text only once."""
+        """warn_once(msg): logs a message of level warn, but each text only once."""
         self.log(LogLevel.warn, msg, LogFrequency.once)
 
     def error_once(self, msg: str) -> None:
-        """error_once(msg): the same, but each text only once."""
+        """error_once(msg): logs a message of level error, but each text only once."""
         self.log(LogLevel.error, msg, LogFrequency.once)
 
     def fatal_once(self, msg: str) -> None:
-        """fatal_once(msg): the same, but each text only once."""
+        """fatal_once(msg): logs a message of level fatal, but each text only once."""
         self.log(LogLevel.fatal, msg, LogFrequency.once)
 
     def __repr__(self):
@@ -191,63 +192,63 @@ class Logger:
 
 
 def log(level: LogLevel, msg: str, frequency: LogFrequency = LogFrequency.always) -> None:
-    """log(level, msg, frequency=LogFrequency.always): log a message to the default logger."""
+    """log(level, msg, frequency=LogFrequency.always): logs a message to the default logger."""
     Logger.get().log(level, msg, frequency)
 
 
 def log_debug(msg: str) -> None:
-    """log_debug(msg): log a message of level debug to the default logger."""
+    """log_debug(msg): logs a message of level debug to the default logger."""
     Logger.get().log(LogLevel.debug, msg)
 
 
 def log_info(msg: str) -> None:
-    """log_info(msg): log a message of level info to the default logger."""
+    """log_info(msg): logs a message of level info to the default logger."""
     Logger.get().log(LogLevel.info, msg)
 
 
 def log_warn(msg: str) -> None:
-    """log_warn(msg): log a message of level warn to the default logger."""
+    """log_warn(msg): logs a message of level warn to the default logger."""
     Logger.get().log(LogLevel.warn, msg)
 
 
 def log_error(msg: str) -> None:
-    """log_error(msg): log a message of level error to the default logger."""
+    """log_error(msg): logs a message of level error to the default logger."""
     Logger.get().log(LogLevel.error, msg)
 
 
 def log_fatal(msg: str) -> None:
-    """log_fatal(msg): log a message of level fatal to the default logger."""
+    """log_fatal(msg): logs a message of level fatal to the default logger."""
     Logger.get().log(LogLevel.fatal, msg)
 
 
 def log_debug_once(msg: str) -> None:
-    """log_debug_once(msg): the same, but each text only once."""
+    """log_debug_once(msg): logs a message of level debug to the default logger, but each text only once."""
     Logger.get().log(LogLevel.debug, msg, LogFrequency.once)
 
 
 def log_info_once(msg: str) -> None:
-    """log_info_once(msg): the same, but each text only once."""
+    """log_info_once(msg): logs a message of level info to the default logger, but each text only once."""
     Logger.get().log(LogLevel.info, msg, LogFrequency.once)
 
 
 def log_warn_once(msg: str) -> None:
-    """log_warn_once(msg): the same, but each text only once."""
+    """log_warn_once(msg): logs a message of level warn to the default logger, but each text only once."""
     Logger.get().log(LogLevel.warn, msg, LogFrequency.once)
 
 
 def log_error_once(msg: str) -> None:
-    """log_error_once(msg): the same, but each text only once."""
+    """log_error_once(msg): logs a message of level error to the default logger, but each text only once."""
     Logger.get().log(LogLevel.error, msg, LogFrequency.once)
 
 
 def log_fatal_once(msg: str) -> None:
-    """log_fatal_once(msg): the same, but each text only once."""
+    """log_fatal_once(msg): logs a message of level fatal to the default logger, but each text only once."""
     Logger.get().log(LogLevel.fatal, msg, LogFrequency.once)
 
 
 _default = Logger()
 
-_LEVELS = {1: LogLevel.error, 2: LogLevel.warn, 3: LogLevel.info, 4: LogLevel.debug}  # by spy_log_level
+_LEVELS = {1: LogLevel.error, 2: LogLevel.warn, 3: LogLevel.info, 4: LogLevel.debug}  # spy_log_level -> LogLevel
 
 
 def _from_device(level, message):

@@ -1,4 +1,4 @@
-"""Profiling: named spans of a program on the host and, on request, on the GPU, written as traces for Perfetto and Chrome."""
+"""Profiling: measures named zones of a program on the host and, on request, on the GPU, and writes traces for Perfetto and Chrome."""
 from __future__ import annotations
 
 import functools
@@ -26,8 +26,8 @@ _threads = threading.local()
 
 
 class ProfileZone:
-    """A span of time: name, category ('zone', 'function', 'frame'), thread_id, depth in its thread, start_ns and end_ns on the
-    host's monotonic clock, and gpu_start_ns and gpu_end_ns on the same clock, or None without a device."""
+    """A named span of time. category: 'zone', 'function' or 'frame'. depth: the number of open zones around it in its thread. start_ns
+    and end_ns, in ns of the host's monotonic clock; gpu_start_ns and gpu_end_ns on the same clock, or None without a device."""
 
     name: str
     category: str
@@ -49,12 +49,12 @@ class ProfileZone:
 
     @property
     def duration(self) -> float:
-        """Seconds on the host."""
+        """The zone's time on the host in seconds."""
         return (self.end_ns - self.start_ns) * 1e-9
 
     @property
     def gpu_duration(self) -> float | None:
-        """Seconds on the GPU, from when all earlier work was done until all of the zone's was; None without a device."""
+        """The zone's time on the GPU in seconds, from the end of all earlier work to the end of the zone's work; None without a device."""
         return None if self.gpu_start_ns is None or self.gpu_end_ns is None else (self.gpu_end_ns - self.gpu_start_ns) * 1e-9
 
     def _stamp(self):
@@ -74,21 +74,21 @@ class ProfileZone:
 
 
 class Profiler:
-    """Profiler(): collects the zones of all threads between start() and stop(), or within `with profiler:`."""
+    """Profiler(): collects the zones of all threads between start() and stop(), or in a block `with profiler:`."""
 
     def __init__(self) -> None:
         self._zones: list[ProfileZone] = []
         self._lock = threading.Lock()
 
     def start(self) -> Self:
-        """start(): collect zones from now on. An error when it does already."""
+        """start(): begins to collect zones. An error when the profiler is running."""
         if self in _active:
             raise RuntimeError("Profiler.start: it has been started already")
         _active.append(self)
         return self
 
     def stop(self) -> None:
-        """stop(): collect no more. An error when it was not started."""
+        """stop(): ends the collection. An error when the profiler is not running."""
         if self not in _active:
             raise RuntimeError("Profiler.stop: it was not started")
         _active.remove(self)
@@ -101,11 +101,11 @@ class Profiler:
 
     @property
     def is_running(self) -> bool:
-        """Whether it collects now."""
+        """Whether the profiler collects zones now."""
         return self in _active
 
     def reset(self) -> None:
-        """reset(): forget all zones."""
+        """reset(): deletes all zones."""
         with self._lock:
             self._zones = []
 
@@ -115,7 +115,7 @@ class Profiler:
 
     @property
     def zones(self) -> list[ProfileZone]:
-        """The zones that have ended, as a list of ProfileZone in the order in which they began. Waits for GPU times."""
+        """A list of the ProfileZones that have ended, in the order in which they began. Waits for their GPU times."""
         with self._lock:
             zones = sorted(self._zones, key=lambda z: (z.start_ns, -z.end_ns))
         offsets = {}
@@ -129,7 +129,7 @@ class Profiler:
         return zones
 
     def summary(self) -> dict[str, dict[str, float]]:
-        """summary(): {name: dict of count, total, mean, min, max and gpu_total in seconds}, in the order of first appearance."""
+        """summary(): returns {name: {count, total, mean, min, max, gpu_total}} in the order of first appearance; times are in seconds."""
         table: dict[str, dict[str, float]] = {}
         for zone in self.zones:
             row = table.setdefault(zone.name, {"count": 0, "total": 0.0, "min": float("inf"), "max": 0.0, "gpu_total": 0.0})
@@ -143,7 +143,7 @@ class Profiler:
         return table
 
     def report(self) -> str:
-        """report(): the summary as text, times in ms."""
+        """report(): returns the summary as text with times in ms."""
         lines = ["{:<32} {:>8} {:>12} {:>12} {:>12}".format("zone", "count", "total", "mean", "GPU total")]
         for name, row in self.summary().items():
             lines.append("{:<32} {:>8} {:>12.3f} {:>12.3f} {:>12.3f}".format(
@@ -151,7 +151,7 @@ class Profiler:
         return "\n".join(lines)
 
     def to_trace(self) -> dict[str, Any]:
-        """to_trace(): the zones as a dict in the trace event format, which Perfetto and chrome://tracing open."""
+        """to_trace(): returns the zones as a dict in the trace event format, which Perfetto and chrome://tracing read."""
         process, events = os.getpid(), []
         for zone in self.zones:
             event = {"name": zone.name, "cat": zone.category, "ph": "X", "pid": process, "tid": zone.thread_id,
@@ -165,7 +165,7 @@ class Profiler:
         return {"traceEvents": events, "displayTimeUnit": "ms"}
 
     def write_trace(self, path: str | PathLike[str]) -> None:
-        """write_trace(path): the zones as a JSON file for ui.perfetto.dev and chrome://tracing."""
+        """write_trace(path): writes the zones as a JSON file for ui.perfetto.dev and chrome://tracing."""
         import json
 
         with open(path, "w", encoding="utf-8") as file:
@@ -183,8 +183,8 @@ class Profiler:
 
 
 class profile_zone:
-    """profile_zone(name, device=None): `with profile_zone("step"):` or @profile_zone("step"): a span for the running profilers; with
-    a device, also the GPU's time of the work that is made inside. Costs nothing to speak of while no profiler runs."""
+    """profile_zone(name, device=None): a zone for the running profilers, as `with profile_zone("step"):` or @profile_zone("step").
+    With a device, the GPU time of the work that the zone submits is measured, too. It costs very little while no profiler runs."""
 
     name: str
     device: Device | None
@@ -219,7 +219,7 @@ class profile_zone:
             profiler._add(zone)
 
     def _take(self):
-        """The zone that this thread opened last: other threads may use the object too."""
+        """The zone that this thread opened last; each thread has its own, because threads may share this object."""
         me = threading.get_ident()
         entry = next(e for e in reversed(list(self._open)) if e[0] == me)
         self._open.remove(entry)
@@ -235,7 +235,7 @@ class profile_zone:
 
 
 class profile_frame(profile_zone):
-    """profile_frame(name="frame", device=None): a zone of the category 'frame', for one turn of a main loop."""
+    """profile_frame(name="frame", device=None): a zone of the category 'frame', for one pass of a main loop."""
 
     _category = "frame"
 

@@ -1,4 +1,4 @@
-"""Programs built by hand: sessions, entry points, kernels, pipelines, shader objects. Each is a thin view of a Module."""
+"""SlangPy's classes for programs: sessions, entry points, kernels, pipelines and shader objects. Each is a thin layer over a Module."""
 from __future__ import annotations
 
 import os
@@ -33,7 +33,7 @@ ShaderCursor = _slangpy.ShaderCursor
 
 
 class SlangSession:
-    """Loads modules with options of its own: see Device.create_slang_session()."""
+    """Loads modules with its own options; see Device.create_slang_session()."""
 
     device: Device
     desc: SlangCompilerOptions | None
@@ -43,22 +43,23 @@ class SlangSession:
         self.desc = _check_options(compiler_options) if compiler_options else None
 
     def load_module(self, module_name: str | PathLike[str]) -> Module:
-        """load_module(module_name): a module by its path, with or without .slang; relative ones are searched in the include paths."""
+        """load_module(module_name): loads a module by its path, with or without .slang. A relative path is searched in the include
+        paths."""
         return self.device.load_module(os.fspath(module_name), self.desc)
 
     def load_module_from_source(self, module_name: str, source: str, path: str | PathLike[str] | None = None) -> Module:
-        """load_module_from_source(module_name, source, path=None): a module from Slang text."""
+        """load_module_from_source(module_name, source, path=None): loads a module from Slang text."""
         return self.device.load_module_from_source(module_name, source, self.desc)
 
     def link_program(self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint], link_options: Any = None) -> ShaderProgram:
-        """link_program(modules, entry_points, link_options=None): a ShaderProgram."""
+        """link_program(modules, entry_points, link_options=None): makes a ShaderProgram of modules and entry points."""
         return ShaderProgram(modules, entry_points)
 
     def load_program(
             self, module_name: str | PathLike[str], entry_point_names: Sequence[str], additional_source: str | None = None,
             link_options: Any = None) -> ShaderProgram:
-        """load_program(module_name, entry_point_names, additional_source=None, link_options=None): load a module, and take some of
-        its entry points. `additional_source`: Slang text that is compiled behind the module's own."""
+        """load_program(module_name, entry_point_names, additional_source=None, link_options=None): loads a module and makes a
+        ShaderProgram of it and some of its entry points. `additional_source` is Slang text that is compiled after the module's text."""
         if isinstance(entry_point_names, str):
             raise TypeError("load_program: argument 'entry_point_names': expected a list of str, got 'str'")
         if additional_source:
@@ -78,7 +79,7 @@ class SlangSession:
 
 
 class SlangEntryPoint:
-    """A function of a module that can be dispatched: see Module.entry_point()."""
+    """A function of a module that can be dispatched; see Module.entry_point()."""
 
     module: Module
     function: Function
@@ -91,26 +92,27 @@ class SlangEntryPoint:
 
     @property
     def stage(self) -> ShaderStage:
-        """Its ShaderStage; none for a plain function."""
+        """The function's ShaderStage; ShaderStage.none for a function without a stage."""
         from .reflection import ShaderStage
 
         return self.layout.stage if self.layout else ShaderStage.none
 
     @property
     def layout(self) -> EntryPointLayout | None:
-        """Its EntryPointLayout; None for a plain function."""
+        """The function's EntryPointLayout; None for a function without a stage."""
         return next((e for e in self.module.layout.entry_points if e.name == self.function.name), None)
 
     def with_name(self, name: str) -> SlangEntryPoint:
-        """with_name(name): the same under another name."""
+        """with_name(name): returns the same entry point under another name."""
         return SlangEntryPoint(self.module, self.function, name)
 
     def rename(self, name: str) -> SlangEntryPoint:
-        """rename(name): as with_name."""
+        """rename(name): does the same as with_name()."""
         return self.with_name(name)
 
     def specialize(self, specialization_args: Iterable[str | int | Struct | TypeReflection]) -> SlangEntryPoint:
-        """specialize(specialization_args): a generic one with its arguments: names of types, or numbers."""
+        """specialize(specialization_args): returns a generic entry point with its generic arguments: types, their names,
+        or numbers."""
         arguments = ", ".join(str(getattr(a, "name", a)) for a in specialization_args)
         full = "{}<{}>".format(self.function.name.split("<")[0], arguments)
         return SlangEntryPoint(self.module, self.module.require_function(full), self.name)
@@ -120,13 +122,13 @@ class SlangEntryPoint:
 
 
 def _entry_point(self, name, type_conformances=()):
-    """entry_point(name, type_conformances=()): a function of the module as a SlangEntryPoint; an error when there is none."""
+    """entry_point(name, type_conformances=()): returns a function of the module as a SlangEntryPoint. An error when there is none."""
     function = self.require_function(name)
     return SlangEntryPoint(self, function.type_conformances(list(type_conformances)) if type_conformances else function, name)
 
 
 def _entry_points(self):
-    """The functions with a stage, [shader("compute")] and others, as a list of SlangEntryPoint."""
+    """The module's functions that have a stage, such as [shader("compute")], as a list of SlangEntryPoint."""
     return [SlangEntryPoint(self, self.require_function(e.name), e.name) for e in self.layout.entry_points]
 
 
@@ -135,7 +137,7 @@ def _session(self):
     return self.device.slang_session
 
 
-# The stub of the C module declares these.
+# The stub of the C module declares these attributes for type checkers.
 _slangpy.Module.entry_point = _entry_point  # type: ignore[method-assign]
 _slangpy.Module.entry_points = property(_entry_points)  # type: ignore[method-assign, assignment]
 _slangpy.Module.session = property(_session)  # type: ignore[method-assign, assignment]
@@ -151,7 +153,7 @@ _slangpy.Function.__getattr__ = _function_missing  # type: ignore[attr-defined]
 
 
 class ShaderProgram:
-    """Modules and entry points: what kernels and pipelines are made of."""
+    """Modules and entry points, from which kernels and pipelines are made."""
 
     modules: list[Module]
     entry_points: list[SlangEntryPoint]
@@ -182,7 +184,7 @@ class ShaderProgram:
 
 
 class ComputeKernel:
-    """A program with one entry point, to be dispatched: see Device.create_compute_kernel()."""
+    """A program with one entry point, which dispatch() runs; see Device.create_compute_kernel()."""
 
     device: Device
     program: ShaderProgram
@@ -203,9 +205,10 @@ class ComputeKernel:
             queue: CommandQueueType = CommandQueueType.graphics, cuda_stream: _StreamLike | None = None,
             query_pool: QueryPool | None = None, query_index_before: int = 0, query_index_after: int = 0, **kwargs: Any) -> None:
         """dispatch(thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None,
-        query_pool=None, query_index_before=0, query_index_after=0, **kwargs): run in at least [x, y, z] threads (whole groups).
-        `vars`: global shader parameters by name or path; `kwargs`: the entry point's parameters. With a command encoder it is
-        recorded; with a QueryPool, GPU times before and after are written. `cuda_stream`: run it on that stream, as Function.cuda_stream()."""
+        query_pool=None, query_index_before=0, query_index_after=0, **kwargs): runs the kernel in at least [x, y, z] threads,
+        rounded up to groups. `vars`: global shader parameters by name or path. `kwargs`: the entry point's parameters. With a command
+        encoder the dispatch is recorded. With a QueryPool the GPU times before and after it are written at the two indices.
+        `cuda_stream`: CUDA stream to run it on, given as in Function.cuda_stream()."""
         encoder = command_encoder
         if encoder is None and query_pool is not None:
             encoder = self.device.create_command_encoder()
@@ -238,7 +241,7 @@ class ComputePipeline:
 
     @property
     def thread_group_size(self) -> tuple[int, int, int]:
-        """Threads of a group: [numthreads] as (x, y, z); (64, 1, 1) for a plain function."""
+        """Threads of a group as (x, y, z), from [numthreads]; (64, 1, 1) for a function without a stage."""
         layout = self.entry_point.layout
         return layout.compute_thread_group_size if layout else (64, 1, 1)
 
@@ -247,8 +250,8 @@ class ComputePipeline:
 
 
 class ShaderObject:
-    """Values for a program's parameters. ShaderCursor(object) sets them: globals by name, those of an entry point below the entry
-    point's name."""
+    """Values for a program's parameters. ShaderCursor(object) sets them: a global by its name, and a parameter of an entry point by
+    the path entry_point.parameter."""
 
     program: ShaderProgram
     values: dict[str, Any]
@@ -260,7 +263,7 @@ class ShaderObject:
         self.values = {}
 
     def _split(self, entry):
-        """(globals, parameters of the entry point): paths below parameters become nested dicts."""
+        """Returns two dicts: the globals, and the parameters of the entry point. Paths into parameters become nested dicts."""
         variables, own = {}, {}
         for path, value in self.values.items():
             if path == entry:
@@ -278,7 +281,7 @@ class ShaderObject:
 
 
 class ComputePassEncoder:
-    """Records dispatches of pipelines: see CommandEncoder.begin_compute_pass()."""
+    """Records dispatches of pipelines; see CommandEncoder.begin_compute_pass()."""
 
     def __init__(self, encoder: CommandEncoder) -> None:
         self._encoder: CommandEncoder | None = encoder
@@ -290,7 +293,8 @@ class ComputePassEncoder:
             raise _slangpy.Error("ComputePassEncoder.{}: the pass has ended".format(where))
 
     def bind_pipeline(self, pipeline: ComputePipeline, root_object: ShaderObject | None = None) -> ShaderObject:
-        """bind_pipeline(pipeline, root_object=None): what dispatch() runs. Gives the ShaderObject of its parameters."""
+        """bind_pipeline(pipeline, root_object=None): sets the pipeline that dispatch() runs. Returns the ShaderObject of its parameters,
+        which is `root_object` if given."""
         self._check("bind_pipeline")
         if not isinstance(pipeline, ComputePipeline):
             raise TypeError("bind_pipeline: argument 'pipeline': expected a ComputePipeline, got {!r}".format(type(pipeline)))
@@ -301,7 +305,7 @@ class ComputePassEncoder:
         return values
 
     def dispatch(self, thread_count: _ShapeLike) -> None:
-        """dispatch(thread_count): record a dispatch of at least [x, y, z] threads, with the parameters as they are now."""
+        """dispatch(thread_count): records a dispatch of at least [x, y, z] threads with the parameters' present values."""
         self._check("dispatch")
         if self._pipeline is None or self._object is None:
             raise _slangpy.Error("ComputePassEncoder.dispatch: no pipeline is bound; see bind_pipeline()")
@@ -310,7 +314,7 @@ class ComputePassEncoder:
         entry.function.dispatch(thread_count, vars=variables, command_encoder=self._encoder, **own)
 
     def end(self) -> None:
-        """end(): end the pass."""
+        """end(): ends the pass."""
         self._check("end")
         self._encoder = None
 

@@ -1,4 +1,4 @@
-"""The enums of reflection. Numbers are those of Slang's own API; the classes are in slangpy itself."""
+"""The enums of reflection. Their numbers are those of Slang's API. The classes of reflection are in slangpy itself."""
 from enum import IntEnum
 
 from ._slangpy import (
@@ -14,8 +14,8 @@ __all__ = [
 
 
 class DeclKind(IntEnum):
-    """DeclReflection.Kind: what is declared. Fields, parameters, constants and globals are all variables; methods and
-    constructors are functions; a generic function or struct is what it would be without its parameters."""
+    """DeclReflection.Kind: the kind of a declaration. Fields, parameters, constants and globals are variables; methods and
+    constructors are functions; a generic function or struct has the kind that it would have without generic parameters."""
 
     unsupported = 0
     struct = 1
@@ -36,7 +36,7 @@ class DeclKind(IntEnum):
 
 
 class TypeKind(IntEnum):
-    """TypeReflection.Kind: what a type is. void is a scalar, as it is for Slang."""
+    """TypeReflection.Kind: the kind of a type. void is a scalar, as in Slang."""
 
     none = 0
     struct = 1
@@ -62,7 +62,7 @@ class TypeKind(IntEnum):
 
 
 class ScalarType(IntEnum):
-    """TypeReflection.ScalarType: of a scalar, or of the numbers of a vector or matrix."""
+    """TypeReflection.ScalarType: the type of a scalar, or of a vector's or matrix's components."""
 
     none = 0
     void = 1
@@ -81,7 +81,7 @@ class ScalarType(IntEnum):
 
 
 class ResourceShape(IntEnum):
-    """TypeReflection.ResourceShape: which buffer or texture a resource is."""
+    """TypeReflection.ResourceShape: the form of a buffer or texture."""
 
     none = 0
     texture_1d = 1
@@ -105,7 +105,7 @@ class ResourceShape(IntEnum):
 
 
 class ResourceAccess(IntEnum):
-    """TypeReflection.ResourceAccess: what kernels may do to a resource."""
+    """TypeReflection.ResourceAccess: how kernels may access a resource."""
 
     none = 0
     read = 1
@@ -118,7 +118,7 @@ class ResourceAccess(IntEnum):
 
 
 class ModifierID(IntEnum):
-    """How something is declared. inn: a parameter that is only read; inout has neither inn nor out."""
+    """A modifier of a declaration. inn: the parameter is only read. An inout parameter has neither inn nor out."""
 
     shared = 0
     nodiff = 1

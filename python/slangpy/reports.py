@@ -1,4 +1,4 @@
-"""What was compiled and how long it took; generated kernels in files or printed."""
+"""Reports of what was compiled and how long it took, and generated kernels in files or printed."""
 from __future__ import annotations
 
 import os
@@ -16,7 +16,7 @@ __all__ = [
 
 
 class CompilationReport:
-    """A module or kernel that was compiled. Times in seconds; 0 for steps that it did not need."""
+    """The report of one module or kernel that was compiled. Its times are in seconds; a step that was not needed has 0."""
 
     label: str
     kind: str
@@ -31,7 +31,7 @@ class CompilationReport:
 
     @property
     def create_time(self) -> float:
-        """All of its steps together."""
+        """The time of all steps together, in seconds."""
         return self.load_time + self.compile_time + self.create_pipeline_time
 
     def __repr__(self):
@@ -41,7 +41,7 @@ class CompilationReport:
 
 
 class _Steps:
-    """A device's listener of slow steps: "load module NAME", "compile NAME", "pipeline NAME"."""
+    """Called before and after each slow step of a device: "load module NAME", "compile NAME", "pipeline NAME"."""
 
     def __init__(self, keep):
         self.keep = bool(keep)
@@ -94,7 +94,7 @@ class _Settings:
     prints = _flag("SLANGPY_PRINT_GENERATED_SHADERS")
     intermediates = _flag("SLANGPY_DUMP_SLANG_INTERMEDIATES")
     directory = ".temp"
-    hidden = None # a directory that goes when the program ends: for printing alone
+    hidden = None # a temporary directory, used when kernels are only printed
 
 
 def _directory():
@@ -130,20 +130,20 @@ def _set(name, value):
 
 
 def set_dump_generated_shaders(value: bool, directory: str | PathLike[str] = ".temp") -> None:
-    """set_dump_generated_shaders(value, directory=".temp"): write kernels that are generated from now on, of all devices, to
-    files NAME.slang and NAME.spv. The environment's SLANGPY_DUMP_GENERATED_SHADERS=1 does so from the start."""
+    """set_dump_generated_shaders(value, directory=".temp"): whether all devices write the kernels that they generate from now on to
+    files NAME.slang and NAME.spv. The environment variable SLANGPY_DUMP_GENERATED_SHADERS=1 turns this on from the start."""
     _Settings.directory = os.fspath(directory)
     _set("dump", bool(value))
 
 
 def set_dump_slang_intermediates(value: bool, directory: str | PathLike[str] = ".temp") -> None:
-    """set_dump_slang_intermediates(value, directory=".temp"): the same, for what the compiler makes of them: NAME.spv. The
-    environment: SLANGPY_DUMP_SLANG_INTERMEDIATES=1."""
+    """set_dump_slang_intermediates(value, directory=".temp"): does the same as set_dump_generated_shaders(). The environment
+    variable is SLANGPY_DUMP_SLANG_INTERMEDIATES=1."""
     _Settings.directory = os.fspath(directory)
     _set("intermediates", bool(value))
 
 
 def set_print_generated_shaders(value: bool) -> None:
-    """set_print_generated_shaders(value): print kernels that are generated from now on to the standard output. The environment:
-    SLANGPY_PRINT_GENERATED_SHADERS=1."""
+    """set_print_generated_shaders(value): whether kernels that are generated from now on are printed to the standard output. The
+    environment variable SLANGPY_PRINT_GENERATED_SHADERS=1 turns this on from the start."""
     _set("prints", bool(value))

@@ -1,9 +1,9 @@
-"""What tensors do in Python: torch, images, uniforms(), storage."""
+"""Methods of tensors that are written in Python: to_torch(), load_from_image(), uniforms() and storage."""
 from . import _slangpy
 
 
 class Uniforms(dict):
-    """What Tensor.uniforms() gives: a dict to look at; as an argument it stands for its tensor."""
+    """The dict that Tensor.uniforms() returns, for looking at. As an argument of a call it stands for its tensor."""
 
     def __init__(self, tensor):
         super().__init__(_shape=tuple(tensor.shape), _strides=tuple(tensor.strides), _offset=tensor.offset)

@@ -1,28 +1,31 @@
-// A call: Python arguments become spy_args on the stack, then spy_call, then results. Objects are made for results only.
+// One call: Python arguments become spy_args on the stack, spy_call() runs, and the results become Python
+// values. Python objects are made for results only.
 #include "calls/calls.h"
 #include "slangpy_cuda.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-#define SPYP_MOST_ARGS 64
+#define SPYP_MOST_ARGS 64 // arguments of a call
 
-// So many calls of one thread may run within each other's arguments and callbacks. Each takes 11 KiB of the thread's stack.
+// Most calls of one thread that may run within each other, in code of the user that converts an argument or
+// is called back. Each takes 11 KiB of the thread's stack.
 #define SPYP_MOST_NESTED 64
-static SPYP_THREAD_LOCAL int spyp_nested;
+static SPYP_THREAD_LOCAL int spyp_nested; // calls of this thread that are running
 
+// One call with its arguments, options and results.
 typedef struct spyp_invocation {
     spyp_call call;
-    spy_arg items[SPYP_MOST_ARGS + 1]; // and the result
+    spy_arg items[SPYP_MOST_ARGS + 1]; // one more for the result
     spy_args args;
     spy_call_options options;
     bool has_options;
-    spy_result value, grad;  // of a result without a place of its own, and its gradient going forward
-    spy_tensor *tensor, *grad_tensor; // of one that must be a tensor
+    spy_result value, grad; // a result that no `_result` object takes, and its gradient of a forward call
+    spy_tensor *tensor, *grad_tensor; // a result that must be a tensor, and its gradient
     spy_arg pair[2];
-    PyObject *result;       // `_result`, borrowed; NULL: none given
-    PyObject *append_to;    // borrowed, or NULL
-    PyObject *thread_count; // borrowed, or NULL
+    PyObject *result;       // the argument `_result`, borrowed; NULL: not given
+    PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
+    PyObject *thread_count; // the argument `_thread_count`, borrowed, or NULL
 } spyp_invocation;
 
 // >>errors
@@ -50,7 +53,8 @@ static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t posi
     else spyp_error_prefix(call, "%U: argument %zd: ", call->function->name, position + 1);
 }
 
-// Raises the device's error without a name before the library's text, because that text names the Slang function.
+// Raises the device's error without a name before the library's text, because that text names the Slang
+// function.
 static PyObject *spyp_raise_call(spyp_device *d) {
     d->what = NULL;
     return spyp_raise(d);
@@ -81,7 +85,7 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
 
 // >>where the result goes
 
-// Makes the argument for a result that has no place of its own: a value of any type, or a new tensor.
+// Makes the argument for a result that no `_result` object takes: a value of any type, or a new tensor.
 static spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
     if (in->call.mode == SPY_CALL_MODE_DEFAULT) return tensor ? spy_out_tensor("_result", &in->tensor) : spy_out_result("_result", &in->value);
     in->pair[0] = tensor ? spy_out_tensor(NULL, &in->tensor) : spy_out_result(NULL, &in->value);
@@ -90,7 +94,8 @@ static spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
     return spy_arg_diff_pair("_result", pair);
 }
 
-// Checks `_result` given as a name or class. Returns 0 if it says 'numpy' or 'tensor', and -1 with an exception set otherwise.
+// Checks `_result` given as a name or class. Returns 0 if it says 'numpy' or 'tensor', and -1 with an
+// exception set otherwise.
 static int spyp_result_kind(spyp_invocation *in) {
     PyObject *given = in->result;
     const char *word = NULL;
@@ -146,7 +151,8 @@ static int spyp_take_result(spyp_invocation *in) {
     spy_arg *arg = &in->items[in->args.count];
     if (!given || given == Py_None) {
         in->result = NULL;
-        if (in->call.mode == SPY_CALL_MODE_BACKWARD) return 0; // it has none, or C says what is missing
+        // The result may be void; if not, the library names what is missing.
+        if (in->call.mode == SPY_CALL_MODE_BACKWARD) return 0;
         *arg = spyp_new_result(in, false);
     } else if (PyUnicode_Check(given) || PyType_Check(given)) {
         if (spyp_result_kind(in) < 0) return -1;
@@ -211,8 +217,8 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
 
 // >>building and running
 
-// A keyword argument whose name begins like the options of a call ("_result"), but is no option and no parameter of the function.
-// Raises TypeError when its name is near an option's name. Returns -1 with an error, 0 otherwise.
+// Checks a keyword that begins with '_', as the options of a call do, but is no option and no parameter of
+// the function. Returns 0, or -1 with a TypeError set when it is similar to an option's name.
 static int spyp_check_keyword(const spyp_call *call, PyObject *name, const char *text) {
     for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl))
         if (spyp_parameter_type(call->function, decl, text, SPYP_NO_PARAMETER)) return 0;
@@ -298,7 +304,7 @@ static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
     in->value.type = in->grad.type = NULL;
 }
 
-// Reloads modules whose files have changed. If that fails, the log is told, and the old code stays.
+// Reloads modules whose files have changed. If that fails, the log gets the error, and the old code stays.
 static void spyp_look_for_changes(spyp_device *d) {
     const char *what = d->what;
     if (!d->hot_reload) return;
@@ -313,8 +319,8 @@ static void *spyp_asked_stream(const spyp_invocation *in) {
     return f->chain && !in->append_to ? f->chain->stream : NULL;
 }
 
-// Run before and after the work of a call. The call goes to the stream that was asked for, and the device's own stream continues
-// after it. The call is ordered with the streams of the libraries whose arrays it uses.
+// Run before and after the work of a call. The call goes to the stream that was asked for, and the device's
+// own stream continues after it. The call is ordered with the streams of the libraries whose arrays it uses.
 static spy_status spyp_work_begin(const spyp_invocation *in, void *stream) {
     spyp_device *d = in->call.function->module->device;
     spy_status status = spyp_stream_begin(d, stream);
@@ -341,7 +347,8 @@ static spy_status spyp_call_in_order(const spyp_invocation *in) {
     return status == SPY_OK ? back : status;
 }
 
-// A recorded call runs later. Until then the encoder keeps the call's arguments, which may be memory of other libraries.
+// A recorded call runs later. Until then the encoder keeps the call's arguments, which may be memory of other
+// libraries.
 static int spyp_keep_arrays(const spyp_invocation *in, PyObject *const *args, Py_ssize_t n) {
     PyObject *all = PyTuple_New(n + 1);
     if (!all) return -1;
@@ -386,7 +393,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     return result;
 }
 
-// >>dispatch, explain, time: the same arguments, other verbs
+// >>dispatch(), explain(), time() and resolve(): they take a call's arguments and use them otherwise
 
 typedef PyObject *(*spyp_verb)(spyp_invocation *in, void *data);
 
@@ -425,7 +432,8 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
         if (made && in.append_to && spyp_keep_arrays(&in, all, n + k) < 0) Py_CLEAR(made);
         spyp_leave(d);
     }
-    spy_tensor *unused[] = { in.value.tensor, in.grad.tensor, in.tensor, in.grad_tensor }; // of time(): nobody asked for them
+    // Results of time(), which are not given to the user.
+    spy_tensor *unused[] = { in.value.tensor, in.grad.tensor, in.tensor, in.grad_tensor };
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) spyp_drop_tensor(d, unused[i]);
     if (made && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(made);
     spyp_call_end(&in.call);
@@ -438,7 +446,7 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
 
 typedef struct spyp_threads {
     spy_uint3 count;
-    spy_tensor *groups; // or NULL: numbers of groups in GPU memory
+    spy_tensor *groups; // numbers of groups in GPU memory, or NULL
 } spyp_threads;
 
 static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
@@ -468,7 +476,8 @@ static int spyp_threads_parse(const spyp_device *device, PyObject *object, bool 
     return -1;
 }
 
-// Takes the first argument, by position or name, then those of the function. The keywords vars and command_encoder are options.
+// Takes `thread_count` (dispatch_indirect(): `groups`) by position or name, and then the function's
+// arguments. The keywords `vars` and `command_encoder` are options.
 static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
     const char *verb = indirect ? "dispatch_indirect" : "dispatch", *what = indirect ? "groups" : "thread_count";
     spyp_function *f = (spyp_function *)self;
@@ -513,7 +522,8 @@ static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     SPYP_UNUSED(data);
     spy_resolution *possible = spy_resolve(f->function, in->args, in->has_options ? &in->options : NULL);
-    if (!possible) return spyp_raise_call(f->module->device); // the text would be the error's
+    // When a call cannot be resolved, its explanation is only the error message.
+    if (!possible) return spyp_raise_call(f->module->device);
     spy_release_resolution(possible);
     size_t size = spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, NULL, 0);
     char *text = (char *)PyMem_Malloc(size + 1);

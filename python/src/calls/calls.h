@@ -4,11 +4,12 @@
 
 #include "conversion/conversion.h"
 
-// >>chain.c: the chain's share of a call
+// >>chain.c: what a function's chain adds to a call
 int spyp_chain_options(spyp_call *call, spy_call_options *options);
 int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg *arg);
-int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // missing numbers are 1
-PyObject *spyp_merged(PyObject *dict, PyObject *more); // a new dict of both; either may be NULL
+int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // left-out numbers become 1
+// Returns a new dict with the items of both dicts; either may be NULL.
+PyObject *spyp_merged(PyObject *dict, PyObject *more);
 
 // >>call.c
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
@@ -30,14 +31,19 @@ typedef struct spyp_encoder {
     PyObject *on_record; // function(kind, index, name), or NULL
     PyObject *queries;   // list of (QueryPool, index, number of the timestamp)
     PyObject *functions; // dict from a recorded call's number to its function
-    PyObject *leases;    // list of what keeps other libraries' arrays that recorded calls use, or NULL
+    PyObject *leases;    // list of the objects that keep other libraries' arrays for recorded calls, or NULL
     bool finished;
 } spyp_encoder;
-spy_command_list *spyp_encoder_list(PyObject *encoder, const spyp_device *device); // of that device; NULL with an error
-int spyp_encoder_open(spyp_encoder *e, const char *what); // -1 with an error: its recording has ended
-// Whether a tensor is one of `device`, which may be used; else an error: "what: argument 'name': ...".
+// Returns the list of an encoder that records for `device`, or NULL with an exception set.
+spy_command_list *spyp_encoder_list(PyObject *encoder, const spyp_device *device);
+// Returns 0 while the encoder records, or -1 with an exception set when recording has ended.
+int spyp_encoder_open(spyp_encoder *e, const char *what);
+// Returns whether a tensor belongs to `device`. If not, an exception is set: "what: argument 'name': ...".
 bool spyp_tensor_is_of(PyObject *tensor, const spyp_device *device, const char *what, const char *name);
-int spyp_encoder_keep(PyObject *encoder, const spyp_call *call, PyObject *objects); // as long as it is there; -1 with an error
-int spyp_encoder_recorded(PyObject *encoder, spyp_function *function); // after a call, inside the device; -1 with an error
+// Keeps a recorded call's objects as long as the encoder lives. Returns 0, or -1 with an exception set.
+int spyp_encoder_keep(PyObject *encoder, const spyp_call *call, PyObject *objects);
+// Notes the function of the call that was recorded last. Call it inside the device. Returns 0, or -1 with an
+// exception set.
+int spyp_encoder_recorded(PyObject *encoder, spyp_function *function);
 
 #endif // SPYP_CALLS_H

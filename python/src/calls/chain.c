@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-// A copy of `dict` (may be NULL) with the items of `more` (may be NULL).
 PyObject *spyp_merged(PyObject *dict, PyObject *more) {
     PyObject *all = dict ? PyDict_Copy(dict) : PyDict_New();
     if (all && more && PyDict_Update(all, more) < 0) Py_CLEAR(all);

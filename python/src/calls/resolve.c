@@ -1,4 +1,5 @@
-// What Function.resolve() gives: a call as the library understands it, without compiling or running it.
+// The results of Function.resolve(): how the library binds a call's arguments, without compiling or running
+// the call.
 #include "calls/calls.h"
 
 #include <string.h>

@@ -20,13 +20,14 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     spyp_arena_begin(&call->arena);
 }
 
-// Releases a tensor that no Python object owns. `tensor` may be NULL. If the device is closed, its tensors are gone already.
 void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor) {
     if (tensor && d->device && d->fork_count == spyp.fork_count) spy_release_tensor(tensor);
 }
 
 void spyp_call_end(spyp_call *call) {
-    for (spyp_back *back = call->backs; back; back = back->next) spyp_drop_tensor(call->function->module->device, back->result.tensor); // nobody took it
+    // No Python object owns it.
+    for (spyp_back *back = call->backs; back; back = back->next)
+        spyp_drop_tensor(call->function->module->device, back->result.tensor);
     if (call->borrows) spyp_foreign_return(call);
     spyp_arena_end(&call->arena);
 }
@@ -43,7 +44,6 @@ int spyp_call_update(spyp_call *call, PyObject *object, PyObject **place, const 
     return 0;
 }
 
-// Finds the converter for an object whose type this function has not been called with yet, and remembers it in the function.
 const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     const spyp_converter *converter = spyp_converter_of(object);
@@ -60,11 +60,11 @@ void spyp_error_prefix(spyp_call *call, const char *format, ...) {
     va_list list;
     if (call->foreign) return;
     va_start(list, format);
-    spyp_error_words(call->arena.depth == 0, format, list); // the levels of what is too deep are not named one by one
+    // An error about too many levels gets words for the outermost level only.
+    spyp_error_words(call->arena.depth == 0, format, list);
     va_end(list);
 }
 
-// Converts a value that lies within another one, such as a field of a dict.
 int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
     if (spyp_arena_down(&call->arena) < 0) return -1;
     int status = spyp_convert_here(call, object, name, arg);

@@ -6,77 +6,95 @@
 
 // >>the call that is being prepared
 
-#define SPYP_NO_PARAMETER PY_SSIZE_T_MAX // the position of what is for none: a result, a global
+#define SPYP_NO_PARAMETER PY_SSIZE_T_MAX // the position of results and globals, which no parameter takes
 
-// A value that goes into a call and comes back. All in the arena.
+// A value that a call gets and may change. It lies in the arena, with everything that it points to.
 typedef struct spyp_part {
-    PyObject *value;         // what went in; the arena or the caller keeps it
-    struct spyp_back *back;  // where a number or array of numbers comes back; NULL: it is changed in place, if at all
-    struct spyp_part *parts; // of a dict, in its order; NULL for '_type'
-    Py_ssize_t count;
+    // The value before the call (of a dict, its items); the arena or the caller keeps it.
+    PyObject *value;
+    // The result of a number or array of numbers; NULL: the call changes other values in place.
+    struct spyp_back *back;
+    struct spyp_part *parts; // one for each item of a dict, in its order; NULL: the value is no dict
+    Py_ssize_t count;        // of `parts`
 } spyp_part;
 
+// The place where a changed number or array of numbers comes back: `result`, or floats in the arena if `host`
+// is set.
 typedef struct spyp_back {
     spy_result result;
-    void *host;         // instead of it: numbers that the call may change, and what they were; else NULL
-    const void *before;
-    size_t size_bytes;  // of either
+    void *host;         // numbers that the call may change, or NULL
+    const void *before; // copy of `host` from before the call
+    size_t size_bytes;  // of `host`
     spy_dtype dtype;
     spy_shape shape;
     struct spyp_back *next;
 } spyp_back;
 
-typedef struct spyp_update { // an object to be told what came back: see spyp_call_update
+// One object that gets a changed value after the call; see spyp_call_update().
+typedef struct spyp_update {
     PyObject *object;
-    PyObject **place;  // of the object, where the value goes; NULL: to its update_this()
+    PyObject **place; // member of the object that gets the value; NULL: object.update_this() gets it
     const spyp_part *part;
     struct spyp_update *next;
 } spyp_update;
 
-// One step from a value to a part of it: the name of a field, or NULL for any element. It lies on the C stack while the part is
-// converted.
+// One step from a value to a part of it: the name of a field, or NULL for any element. It lies on the C stack
+// while the part is converted.
 typedef struct spyp_step {
     const struct spyp_step *up;
     const char *field;
 } spyp_step;
 
+// The state of one call while its arguments are converted and until its results are given.
 typedef struct spyp_call {
     spyp_function *function;
-    const char *name;      // of the argument that is being converted, or NULL: by position
-    Py_ssize_t position;   // -1: the bound instance
-    const spyp_step *step; // and which part of it; NULL: all of it
+    const char *name;      // of the argument that is being converted; NULL: it is given by position
+    Py_ssize_t position;   // of that argument, from 0; -1: the bound instance
+    const spyp_step *step; // the part of that argument that is being converted; NULL: all of it
     spyp_arena arena;
     spyp_update *updates, **last_update;
-    spyp_back *backs; // all of them, so that no tensor is lost
+    spyp_back *backs; // list of all, so that each tensor in them is released
     bool foreign;     // the error that is set was raised by the user's own code
-    bool gradient;    // what is converted is a gradient: numbers become floats that the call may change
+    // The value being converted is a gradient: its numbers become floats that the call may change.
+    bool gradient;
     spy_call_mode mode;
-    // of arrays in CUDA memory: foreign.c
+    // The next members are for arrays in CUDA memory; see foreign.c.
     spyp_device *borrows;    // the device whose imports are used, or NULL
-    void *streams[SPYP_SHARED]; // where their libraries work now
+    void *streams[SPYP_SHARED]; // CUDA streams in which the arrays' libraries work
     uint32_t stream_count;
-    const struct spyp_dl_exchange *library; // of the first one; NULL: it cannot be asked from C
-    PyObject *wrap;          // instead: function(DLPack producer) that makes such an array, or NULL; borrowed
+    // DLPack functions of the first array's library; NULL: it has none for C.
+    const struct spyp_dl_exchange *library;
+    // Without them: function(DLPack producer) that makes an array of the library, or NULL; borrowed.
+    PyObject *wrap;
 } spyp_call;
 
 // >>argument.c
 void spyp_call_begin(spyp_call *call, spyp_function *function);
 void spyp_call_end(spyp_call *call);
-void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor); // releases a tensor (or NULL) that has no owner in Python, unless the device has gone before it
+// Releases a tensor that no Python object owns. `tensor` may be NULL. A closed device has released its
+// tensors already.
+void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor);
 
-// Converts one kind of Python values to arguments. `convert` fills *arg, whose name is set already. It returns 0, or -1 with an
-// exception set.
+// Converts one kind of Python values to arguments. `convert` fills *arg, except for its name,
+// which the caller sets. It returns 0, or -1 with an exception set.
 typedef struct spyp_converter {
     const char *kind; // for messages
     int (*convert)(spyp_call *call, PyObject *object, spy_arg *arg);
 } spyp_converter;
-const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *object); // for a kind of value that the call site has not met; remembered there
-int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg); // also of values within others
+// Returns the converter for an object whose class is not in f->seen, and adds it there. NULL with an
+// exception set.
+const spyp_converter *spyp_new_converter(spyp_function *f, PyObject *object);
+// Converts a value that lies within another one, such as a field of a dict. Returns 0, or -1 with an
+// exception set.
+int spyp_convert(spyp_call *call, PyObject *object, const char *name, spy_arg *arg);
 // After the call, the value that `part` has become is stored at `place`, or given to object.update_this().
 int spyp_call_update(spyp_call *call, PyObject *object, PyObject **place, const spyp_part *part);
-// Puts words such as "%U: argument 'x': " before the text of the exception that is set. Exceptions of the user's code stay as they are.
+// Puts words such as "%U: argument 'x': " before the text of the exception that is set. Exceptions of the
+// user's code stay as they are.
 void spyp_error_prefix(spyp_call *call, const char *format, ...);
 
+// Converts one argument, or one part of it, without counting the depth. Returns 0, or -1 with an exception
+// set.
 static inline int spyp_convert_here(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
     spyp_function *f = call->function;
     const PyTypeObject *type = Py_TYPE(object);
@@ -94,107 +112,140 @@ static inline int spyp_convert_here(spyp_call *call, PyObject *object, const cha
 
 // >>convert.c
 const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeError 'Unsupported type' set
-void spyp_input_only(spy_arg *arg); // host arrays in it are only read
-int spyp_int_error(PyObject *number); // OverflowError: an int that no type has. Always -1
-// Arranges that what the call writes into array->data is copied to array->place. Returns 1, or -1 with an exception set.
+void spyp_input_only(spy_arg *arg); // forbids the call to write into host arrays of the argument
+// Raises an OverflowError for an int that fits no type; always returns -1.
+int spyp_int_error(PyObject *number);
+// Arranges that what the call writes into array->data is copied to array->place. Returns 1, or -1 with an
+// exception set.
 int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg);
-// Returns the converter for a value of a class that users have registered. NULL without an exception: its class is not registered.
+// Returns the converter for a value of a class that users have registered. NULL without an exception: its
+// class is not registered.
 const spyp_converter *spyp_extension_converter(PyObject *object);
 
 // >>structs.c
-// Converts a tuple for a struct, or a list of structs for an array of them. `rows` has the items. Returns 1, or 0 if the parameter is
-// something else, or -1 with an exception set.
+// Converts a tuple for a struct, or a list of structs for an array of them. `rows` has the items. Returns 1,
+// or 0 if the parameter is something else, or -1 with an exception set.
 int spyp_convert_structs(spyp_call *call, PyObject *object, PyObject *rows, spy_arg *arg);
 
 // >>parameters.c: what a function takes
-// A Function that arguments can be converted for; calling it needs more (spyp_function_make).
+// Makes a Function for converting arguments only. spyp_function_make() makes one that can be called.
 PyObject *spyp_function_new(spyp_module *module, spy_function *function, PyObject *name);
-// A function has a trait if one of its overloads has it. Reflection finds the traits when they are first asked for.
-#define SPYP_TRAIT_KNOWN 1u
+// A function has a trait if one of its overloads has it. Reflection finds the traits when they are first
+// asked for.
+#define SPYP_TRAIT_KNOWN 1u   // the traits have been found
 #define SPYP_TRAIT_DOUBLES 2u // has a parameter of doubles
 #define SPYP_TRAIT_POINTERS 8u // has a parameter that is a pointer, or has one in it
 #define SPYP_TRAIT_STRUCTS 16u // has a parameter that is a struct or an array of structs, or has one in it
 #define SPYP_TRAIT_PAIRS 32u // has a parameter that is or holds a DifferentialPair<T>
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
-// Returns the function's first declaration, or NULL if reflection does not know the function. Enters the device.
+// Returns the function's first declaration, or NULL if reflection does not know the function. Enters the
+// device.
 const spy_decl *spyp_declared(spyp_function *function);
-// Returns the type of an overload's parameter by its name, or by its position if `name` is NULL. Returns NULL if it has no such parameter.
+// Returns the type of an overload's parameter by its name, or by its position if `name` is NULL. Returns NULL
+// if it has no such parameter.
 const spy_type_info *spyp_parameter_type(spyp_function *function, const spy_decl *decl, const char *name, Py_ssize_t position);
-// Returns the name of the parameter at a position, or NULL if it is not known or the overloads differ. Keeps an exception that is set.
+// Returns the name of the parameter at a position, or NULL if it is not known or the overloads differ. Keeps
+// an exception that is set.
 const char *spyp_argument_name(spyp_function *function, Py_ssize_t position);
-// Returns the types that the overloads have for a parameter as new text: "int or float3". The parameter is found by its name, or else
-// by its position. NULL without an exception: the types are not known. Keeps an exception that is set.
+// Returns the types that the overloads have for a parameter as new text: "int or float3". The parameter is
+// found by its name, or else by its position. NULL without an exception: the types are not known. Keeps an
+// exception that is set.
 PyObject *spyp_argument_types(spyp_function *function, const char *name, Py_ssize_t position);
-// Returns the entry that `dict` has for the name of the parameter at a position, borrowed, or NULL. A bound instance is not counted.
+// Returns the entry that `dict` has for the name of the parameter at a position, borrowed, or NULL. A bound
+// instance is not counted.
 PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject *dict);
-int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what); // -1: it has no such parameter
+// Returns 0, or -1 with an exception set for a key of `dict` that names no parameter.
+int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what);
 
 // >>references.c: generators, references and packed arguments
-const spyp_converter *spyp_values_converter(PyObject *object); // NULL: none of these
-// Converts a value that comes back after the call, and describes it in *part. Numbers and arrays of numbers come back as new values,
-// dicts field by field; other values are changed in place.
+const spyp_converter *spyp_values_converter(PyObject *object); // NULL: the object is of no such class
+// Converts a value that comes back after the call, and describes it in *part. Numbers and arrays of numbers
+// come back as new values, dicts field by field; other values are changed in place.
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
-int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg); // a ValueRef for `_result`
-// Does the same for a place in any object. The place gets `otherwise`, which the caller keeps, if nothing comes back.
+// Converts a ValueRef that takes a result and gives no value, such as `_result`.
+int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg);
+// Makes an argument whose result is stored at `place`, a member of `object`. If the call gives no result, the
+// place gets `otherwise`, which the caller keeps.
 int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg);
-PyObject *spyp_part_value(spyp_module *module, const spyp_part *part); // after the call; new reference
+// Returns the part's value after the call as a new reference.
+PyObject *spyp_part_value(spyp_module *module, const spyp_part *part);
+// After a call: stores new values in references, and passes them to update_this(). Returns 0, or -1 with an
+// exception set.
 int spyp_give_updates(spyp_call *call);
-int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg); // a structured array, field by field
-PyObject *spyp_recorder_make(PyObject *dict); // a cursor whose writes go into a dict, path by path
+// Converts a structured array as a struct of arrays, field by field.
+int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg);
+// Makes a cursor for Function.write(). What is written through it goes into the dict, by path.
+PyObject *spyp_recorder_make(PyObject *dict);
 int spyp_values_ready(PyObject *module);
 
 // >>gradient.c: values with gradients
 extern const spyp_converter spyp_pair_converter;
-int spyp_convert_pair_result(spyp_call *call, PyObject *pair, spy_arg *arg); // a DiffPair for `_result`
-int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out);     // see spyp_back.host; as spyp_make_back
-PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like);       // new reference
+// Converts a DiffPair for `_result`.
+int spyp_convert_pair_result(spyp_call *call, PyObject *pair, spy_arg *arg);
+// Copies an argument's numbers to floats in the arena, which the call may change. Returns 1, or 0 if the
+// argument has no numbers or is written in place, or -1 with an exception set.
+int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out);
+// Returns back->host as nested lists, or as a vector or matrix if `like` is one. A new reference.
+PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like);
+// Applies an entry of map() to a DiffPair's argument.
 int spyp_map_pair(spyp_call *call, PyObject *map, spy_arg *arg);
-// Returns a result and its gradient as a Tensor with a gradient, or as a DiffPair. Takes over both references. If one is NULL, an
-// exception is set.
+// Returns a result and its gradient as a Tensor with a gradient, or as a DiffPair. Takes over both
+// references. If one is NULL, an exception is set.
 PyObject *spyp_pair_give(PyObject *primal, PyObject *grad);
 int spyp_gradient_ready(PyObject *module);
 
 // >>streams.c: streams of CUDA
-// Parses a stream, given as an int (0: CUDA's default stream) or as an object that has one. Returns -1 with an exception set.
+// Parses a stream, given as an int (0: CUDA's default stream) or as an object that has one. Returns -1 with
+// an exception set.
 int spyp_stream_parse(PyObject *object, void **stream);
-// Call these round work that goes to `stream`; the device's own stream continues after it. NULL is no other stream. Call them inside
-// the device.
+// Call these before and after work that goes to `stream`; the device's own stream continues after that work.
+// They do nothing if `stream` is NULL. Call them inside the device.
 spy_status spyp_stream_begin(spyp_device *device, void *stream);
 spy_status spyp_stream_end(spyp_device *device, void *stream);
-int spyp_stream_follow(spyp_device *device); // work goes to the stream that `follow` says; -1 with an error
+// Sends the device's work to the stream that device->follow gives. Returns 0, or -1 with an exception set.
+int spyp_stream_follow(spyp_device *device);
 
 // >>foreign.c: CUDA memory of other libraries, in and out, without a copy
 struct spyp_dl_versioned;
-// Order the streams of other libraries with the device's own, when the device is entered and left. See spyp_above.
-int spyp_stream_enter(spyp_device *device); // -1 with an error, outside again
+// Order the streams of other libraries with the device's own, when the device is entered and left. See
+// spyp_above.
+int spyp_stream_enter(spyp_device *device); // after an error it has left the device and returns -1
 void spyp_stream_leave(spyp_device *device);
-// Converts an array in CUDA memory. Returns 1, or 0 if its memory is not CUDA's or the device is not, or -1 with an exception set.
+// Converts an array in CUDA memory. Returns 1, or 0 if its memory is not CUDA's or the device is not, or -1
+// with an exception set.
 int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg);
-// Makes a Tensor over the memory of such an array. NULL without an exception: it is no such array. `dtype` is None, or the element type
-// that its numbers are seen as. If `reads` is true, the tensor is only read, and the array may be read-only.
+// Makes a Tensor over the memory of such an array. NULL without an exception: it is no such array. `dtype` is
+// None, or the element type that its numbers are seen as. If `reads` is true, the tensor is only read, and
+// the array may be read-only.
 PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *device, PyObject *object, PyObject *dtype, bool reads, const char *what);
-// Call these round the work of a call, inside the device. They order it with the streams of the arrays' libraries. `own` is the stream
-// of the call.
+// Call these before and after the work of a call, inside the device. They order it with the streams of the
+// arrays' libraries. `own` is the stream of the call.
 spy_status spyp_foreign_begin(const spyp_call *call, void *own);
 spy_status spyp_foreign_end(const spyp_call *call, void *own);
-void spyp_foreign_return(spyp_call *call);      // the end of spyp_call_end()
-// Adds the objects that a recorded call uses to a list, with leases for the streams of other libraries. Returns -1 with an exception set.
+void spyp_foreign_return(spyp_call *call); // the call's arrays are not used any more
+// Adds the objects that a recorded call uses to a list, with leases for the streams of other libraries.
+// Returns -1 with an exception set.
 int spyp_foreign_keep(const spyp_call *call, PyObject *list, PyObject *objects);
-void spyp_imports_drop(spyp_device *device);    // the device is closed
-int spyp_work_stream_of(PyTypeObject *type, int device, void **stream); // 1; 0: it cannot be asked from C; -1 with an error
-// Makes a lease of memory that this device and another library use. As long as the lease lives, `object` is kept, and `stream` (NULL: it
-// is not known) is ordered with the device's work.
+void spyp_imports_drop(spyp_device *device); // releases the tensors over arrays
+// Asks a library for the CUDA stream that the calling thread works in. `type` is the class of its arrays.
+// Returns 1, or 0 if the library has no DLPack functions for C, or -1 with an exception set.
+int spyp_work_stream_of(PyTypeObject *type, int device, void **stream);
+// Makes a lease of memory that this device and another library use. As long as the lease lives, `object` is
+// kept, and `stream` (NULL: it is not known) is ordered with the device's work.
 PyObject *spyp_lease_make(spyp_device *device, void *stream, PyObject *object);
-void spyp_lease_end(PyObject *lease); // its memory is used again after what its stream was given; takes the reference
-// Returns a tensor as an array of the library whose arrays the call got, or else as it is. Takes over the reference. Call it outside
-// the device.
+// Ends a lease. The device uses the memory again after the work that is in the lease's stream. Takes over the
+// reference.
+void spyp_lease_end(PyObject *lease);
+// Returns a tensor as an array of the library whose arrays the call got, or else as it is. Takes over the
+// reference. Call it outside the device.
 PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor);
 int spyp_foreign_ready(PyObject *module);
 
 // >>export.c: tensors as arrays of other libraries
 int spyp_export_ready(PyObject *module);
-struct spyp_dl_versioned *spyp_export_shared(spyp_tensor *tensor, void *stream); // CUDA memory; NULL with an error
+// Makes a DLPack export of a tensor's CUDA memory for use in `stream`. Returns NULL with an exception set.
+struct spyp_dl_versioned *spyp_export_shared(spyp_tensor *tensor, void *stream);
 
 #endif // SPYP_CONVERSION_H

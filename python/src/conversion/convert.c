@@ -8,7 +8,7 @@
 // >>numbers
 
 int spyp_int_error(PyObject *number) {
-    PyObject *text = PyObject_Str(number); // Python does not write ints of thousands of digits
+    PyObject *text = PyObject_Str(number); // Python raises an error for ints of thousands of digits
     PyErr_Clear();
     PyErr_Format(PyExc_OverflowError, "%V fits no integer type of Slang", text, "an int of thousands of digits");
     Py_XDECREF(text);
@@ -21,8 +21,9 @@ static int spyp_convert_bool(spyp_call *call, PyObject *object, spy_arg *arg) {
     return 0;
 }
 
-// The dtype of a Python int is the narrowest of int, int64 and uint64: parameters convert what fits. Pointers take an address as
-// a UINT; none is so small that it is an int.
+// Converts a Python int. Its dtype is the narrowest of int, int64 and uint64 that holds it; the library
+// converts it to the parameter's type if it fits. A pointer takes its address as a UINT, because no address
+// is small enough for an int.
 static int spyp_convert_int(spyp_call *call, PyObject *object, spy_arg *arg) {
     int overflow = 0;
     long long n = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -39,7 +40,7 @@ static int spyp_convert_int(spyp_call *call, PyObject *object, spy_arg *arg) {
     return 0;
 }
 
-// A generic parameter takes a Python float as float. A double parameter gets all its digits.
+// Converts a Python float. A generic parameter takes it as float; a double parameter gets all its digits.
 static int spyp_convert_float(spyp_call *call, PyObject *object, spy_arg *arg) {
     double value = PyFloat_AsDouble(object);
     SPYP_UNUSED(call);
@@ -62,8 +63,8 @@ static int spyp_convert_number(spyp_call *call, PyObject *object, spy_arg *arg) 
     return status;
 }
 
-// Converts an object that knows the address of its memory, for a pointer parameter. It has .device_address, or .data_ptr() as
-// torch's tensors have.
+// Converts an object that knows the address of its memory, for a pointer parameter. It has .device_address,
+// or .data_ptr() as torch's tensors have.
 static int spyp_convert_address(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *address = PyObject_GetAttrString(object, PyObject_HasAttrString(object, "device_address") ? "device_address" : "data_ptr");
     if (address && PyCallable_Check(address)) spyp_replace(&address, PyObject_CallNoArgs(address));
@@ -82,13 +83,13 @@ static int spyp_convert_address(spyp_call *call, PyObject *object, spy_arg *arg)
 
 // >>lists: numbers as a host array
 
-// The numbers of a nested list in row-major order. Each is asked for its value once, for that may run code of the user, which
-// may change the lists.
+// The numbers of a nested list, in row-major order. Each number is asked for its value once, because that may
+// run code of the user, which may change the lists.
 typedef struct spyp_listing {
     spy_shape shape;
-    uint64_t *data;   // `count` numbers of 8 bytes: int64, with `floats` float64
+    uint64_t *data; // `count` numbers of 8 bytes: float64 if `floats` is set, else int64
     size_t count, room;
-    bool floats, wide; // wide: integers that no type has together; they are held as floats
+    bool floats, wide; // wide: no integer type holds all the integers, so they are stored as floats
     int64_t least;
     uint64_t most;
 } spyp_listing;
@@ -144,7 +145,7 @@ static int spyp_listing_number(spyp_call *call, spyp_listing *listing, PyObject 
     if (PyLong_Check(object)) return spyp_listing_int(call, listing, object);
     double value = PyFloat_AsDouble(object);
     if (value == -1 && PyErr_Occurred()) {
-        PyObject *type, *error, *trace; // to look for attributes clears it
+        PyObject *type, *error, *trace; // looking for attributes clears the exception
         bool missing = PyErr_ExceptionMatches(PyExc_TypeError);
         PyErr_Fetch(&type, &error, &trace);
         missing = missing && (spyp_is_array(object) || !PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__float__"));
@@ -169,7 +170,8 @@ static int spyp_listing_ragged(const spyp_listing *listing, uint32_t depth, Py_s
     return -1;
 }
 
-// Raises an error for a list with too many levels, which says how many it has by following the first items. Always returns -1.
+// Raises an error for a list with too many levels, which says how many it has by following the first items.
+// Always returns -1.
 static int spyp_listing_deep(spyp_call *call, PyObject *items, uint32_t depth) {
     PyObject *item = PyTuple_Size(items) ? Py_NewRef(PyTuple_GetItem(items, 0)) : NULL;
     if (!item || !spyp_is_sequence(item)) {
@@ -186,7 +188,8 @@ static int spyp_listing_deep(spyp_call *call, PyObject *items, uint32_t depth) {
 
 static int spyp_listing_walk(spyp_call *call, spyp_listing *listing, PyObject *object, uint32_t depth);
 
-// Adds the `n` items of a sequence to the listing. `items` is a tuple with a list's items, or a vector or a matrix.
+// Adds the `n` items of a sequence to the listing. `items` is a tuple with a list's items, or a vector or a
+// matrix.
 static int spyp_listing_items(spyp_call *call, spyp_listing *listing, PyObject *items, Py_ssize_t n, uint32_t depth) {
     spy_shape *shape = &listing->shape;
     bool tuple = PyTuple_Check(items);
@@ -228,7 +231,7 @@ static int spyp_listing_misfit(const spyp_listing *listing, spy_dtype dtype) {
     return -1;
 }
 
-// `items`: a tuple.
+// Converts a list of numbers as an array. `items` is a tuple of the list's items.
 static int spyp_convert_numbers_of(spyp_call *call, PyObject *items, spy_arg *arg) {
     spyp_listing listing;
     memset(&listing, 0, sizeof listing);
@@ -290,7 +293,8 @@ static int spyp_convert_dicts(spyp_call *call, PyObject *rows, spy_arg *arg) {
     return status == 0 ? spyp_convert_dict(call, columns, arg) : -1;
 }
 
-// Converts a list of tensors or of DiffPairs as a struct without names of fields. It feeds an array of buffers or DifferentialPairs.
+// Converts a list of tensors or of DiffPairs as a struct without names of fields. It feeds an array of
+// buffers or DifferentialPairs.
 static int spyp_convert_tensors(spyp_call *call, PyObject *tensors, spy_arg *arg) {
     Py_ssize_t n = PyTuple_Size(tensors);
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
@@ -369,7 +373,7 @@ static int spyp_convert_math(spyp_call *call, PyObject *object, spy_arg *arg) {
     shape.rank = info.rank;
     shape.dims[0] = info.dims[0];
     shape.dims[1] = info.dims[1];
-    if (info.rank) { // one value, whatever the parameter
+    if (info.rank) { // a vector or matrix is one value for every parameter
         *arg = spy_map_value(spy_arg_array(NULL, info.data, shape, info.dtype));
         return 0;
     }
@@ -419,7 +423,10 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
 
 void spyp_input_only(spy_arg *arg) {
     if (arg->direction == SPY_DIRECTION_ANY) arg->direction = SPY_DIRECTION_DEFAULT;
-    union { const spy_arg *in; spy_arg *out; } fields; // they lie in our arena
+    union {
+        const spy_arg *in;
+        spy_arg *out;
+    } fields; // the fields lie in the arena, so they may be written
     fields.in = arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR ? arg->value.fields : NULL;
     for (size_t i = 0; fields.in && i < arg->count; i++) spyp_input_only(&fields.out[i]);
 }
@@ -456,13 +463,13 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyObject_TypeCheck(object, spyp.tensor)) return &spyp_converter_table[TENSOR];
     if (spyp_math_view(object, &info)) return &spyp_converter_table[MATH];
     if ((own = spyp_values_converter(object))) return own;
-    bool class_itself = PyType_Check(object); // has its instances' attributes
+    bool class_itself = PyType_Check(object); // a class has its instances' methods as attributes
     if (!class_itself && PyObject_HasAttr(object, spyp.s_get_this)) return &spyp_converter_table[THIS];
     if (PyLong_Check(object)) return &spyp_converter_table[INT];
     if (PyFloat_Check(object)) return &spyp_converter_table[FLOAT];
     if (PyDict_Check(object)) return &spyp_converter_table[STRUCT];
     if (PyList_Check(object) || PyTuple_Check(object)) return &spyp_converter_table[LIST];
-    if (PyBytes_Check(object)) { // text of another day: its bytes are no numbers until somebody says so
+    if (PyBytes_Check(object)) { // bytes may be text, so the user must say which numbers they are
         PyErr_Format(PyExc_TypeError, "Unsupported type %R: numpy.frombuffer(value, dtype) says which numbers its bytes are", (PyObject *)Py_TYPE(object));
         return NULL;
     }
@@ -481,7 +488,9 @@ static int spyp_convert_extension(spyp_call *call, PyObject *object, spy_arg *ar
     PyObject *value = function              ? spyp_registered_call(function, object)
                       : PyErr_Occurred()    ? NULL
                                             : spyp_extension_value(object);
-    if (!value && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object)); // no longer
+    // The class is not registered any more.
+    if (!value && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     value = spyp_arena_kept(&call->arena, value);
     return value ? spyp_convert(call, value, NULL, arg) : -1;
 }

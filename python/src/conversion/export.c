@@ -1,5 +1,5 @@
-// Tensors as arrays of other libraries: DLPack, __cuda_array_interface__, numpy's __array__, torch. They share CUDA's memory;
-// Vulkan's cannot be shared with them: what they get is a copy in host memory.
+// Tensors as arrays of other libraries: DLPack, __cuda_array_interface__, numpy's __array__, torch. The
+// libraries share a tensor's CUDA memory. They cannot share Vulkan memory, so they get a copy in host memory.
 #include "values/dlpack.h"
 #include "conversion/conversion.h"
 #include "slangpy_cuda.h"
@@ -11,14 +11,15 @@
 
 enum { SPYP_EXPORT_RANK = 2 * SPY_MAX_RANK, SPYP_EXPORT_ALIGN = 256 };
 
-// The memory of an export is one block from malloc, because consumers free it from any thread and without the GIL.
+// The memory of an export is one block from malloc, because consumers free it from any thread and without the
+// GIL.
 typedef struct spyp_export {
     union {
         spyp_dl_legacy legacy;
         spyp_dl_versioned versioned;
     } managed;
     int64_t shape[SPYP_EXPORT_RANK], strides[SPYP_EXPORT_RANK];
-    PyObject *lease; // of the tensor whose memory it is; NULL: it is a copy
+    PyObject *lease; // lease of the tensor whose memory is shared; NULL: the export has a copy
 } spyp_export;
 
 // Frees an export. After the interpreter has ended, its tensor cannot be given back.
@@ -65,8 +66,8 @@ static uint8_t spyp_dl_code(spy_dtype dtype) {
     }
 }
 
-// Fills `tensor` with the sizes of `t`, packed in host memory, and the type of its numbers. Returns -1 with an exception set if DLPack
-// has no form for it.
+// Fills `tensor` with the sizes of `t`, packed in host memory, and the type of its numbers. Returns -1 with
+// an exception set if DLPack has no form for it.
 static int spyp_export_describe(spyp_tensor *t, const spy_tensor_info *info, spyp_export *e,
                                 spyp_dl_tensor *tensor) {
     spy_shape inner;
@@ -99,7 +100,8 @@ static int spyp_export_describe(spyp_tensor *t, const spy_tensor_info *info, spy
     return 0;
 }
 
-// Fills in where the elements lie in the device's memory, instead of a copy. Call it inside the device.
+// Describes the elements in the device's memory instead of a copy. Returns -1 with an exception set. Call it
+// inside the device.
 static int spyp_export_place(spyp_tensor *t, const spy_tensor_info *info, spyp_export *e, spyp_dl_tensor *tensor) {
     size_t item = tensor->dtype.bits / 8u, each = 1;
     for (int32_t i = (int32_t)info->shape.rank; i < tensor->ndim; i++) each *= (size_t)e->shape[i];
@@ -115,7 +117,8 @@ static int spyp_export_place(spyp_tensor *t, const spy_tensor_info *info, spyp_e
     return 0;
 }
 
-// Allocates an export with room for `data` bytes. Returns NULL with an exception set. Call it inside the device.
+// Allocates an export with room for `data` bytes. Returns NULL with an exception set. Call it inside the
+// device.
 static spyp_export *spyp_export_new(bool versioned, uint64_t flags, size_t data, spyp_dl_tensor **tensor) {
     size_t head = (sizeof(spyp_export) + SPYP_EXPORT_ALIGN - 1) / SPYP_EXPORT_ALIGN * SPYP_EXPORT_ALIGN;
     char *memory = (char *)malloc(SPYP_EXPORT_ALIGN + head + data);
@@ -146,7 +149,8 @@ static void spyp_export_free(spyp_export *e, bool versioned) {
     else e->managed.legacy.deleter(&e->managed.legacy);
 }
 
-// Makes an export with a copy of the elements in host memory. Returns NULL with an exception set. Call it inside the device.
+// Makes an export with a copy of the elements in host memory. Returns NULL with an exception set. Call it
+// inside the device.
 static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     spyp_dl_tensor *tensor;
@@ -164,8 +168,8 @@ static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
     return NULL;
 }
 
-// Makes an export of the tensor's own memory. Work in `stream` (NULL: it is not known) begins after the device's work so far. Call it
-// outside the device.
+// Makes an export of the tensor's own memory. Work in `stream` (NULL: it is not known) begins after the
+// device's work so far. Call it outside the device.
 static spyp_export *spyp_export_share(spyp_tensor *t, bool versioned, void *stream) {
     spyp_dl_tensor *tensor;
     spyp_export *e = NULL;
@@ -189,7 +193,8 @@ spyp_dl_versioned *spyp_export_shared(spyp_tensor *t, void *stream) {
     return e ? &e->managed.versioned : NULL;
 }
 
-// Returns what the arguments ask for: 1 the memory itself, 0 a copy in host memory, 2 a copy on the device, or -1 with an exception set.
+// Returns what the arguments ask for: 1 the memory itself, 0 a copy in host memory, 2 a copy on the device,
+// or -1 with an exception set.
 static int spyp_export_check(const spyp_device *d, PyObject *stream, PyObject *device, PyObject *copy) {
     int here = d->cuda >= 0 ? SPYP_DL_CUDA : SPYP_DL_CPU, number = d->cuda >= 0 ? d->cuda : 0, type = here, id = number;
     if (device != Py_None) {
@@ -225,7 +230,7 @@ static int spyp_consumer_stream(PyObject *object, void **stream) {
     return 0;
 }
 
-// Outside the device.
+// Makes the export that spyp_export_check() has chosen (`how`). Call it outside the device.
 static spyp_export *spyp_export_as(spyp_tensor *t, int how, bool versioned, PyObject *stream) {
     void *consumer = NULL;
     if (how && spyp_consumer_stream(stream, &consumer) < 0) return NULL;
@@ -332,7 +337,7 @@ static PyObject *spyp_tensor_array(PyObject *self, PyObject *args, PyObject *kwa
     return converted;
 }
 
-// >>what is naturally Python: slangpy/tensors.py
+// >>methods that are written in Python: slangpy/tensors.py
 
 static PyObject *spyp_in_python(const char *function, PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *module = PyImport_ImportModule("slangpy.tensors"),

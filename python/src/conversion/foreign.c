@@ -1,6 +1,6 @@
-// CUDA memory that is shared with other libraries, without a copy: their arrays as arguments and Tensors, whose order their
-// streams keep with the device's. Any array with DLPack (by its C functions where its type has them, as torch's has) or
-// __cuda_array_interface__.
+// CUDA memory that is shared with other libraries, without a copy. Their arrays become arguments and Tensors,
+// and their streams are ordered with the device's. An array needs __cuda_array_interface__ or DLPack, whose C
+// functions are used if its type has them, as torch's has.
 #include "values/dlpack.h"
 #include "conversion/conversion.h"
 #include "slangpy_cuda.h"
@@ -8,15 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-// >>libraries: what is known of a type of arrays
+// >>libraries
 
+// What is known about one class of arrays: how to ask its library.
 typedef struct spyp_producer {
-    PyTypeObject *type;          // NULL: free
-    const spyp_dl_exchange *api; // NULL: asked through attributes
-    PyObject *stream;            // function(device) that gives its current stream, or NULL: CUDA's default one
-    PyObject *wrap;              // function(DLPack producer) that makes an array of it, or NULL
-    PyObject *requires_grad;     // of a library with gradients and functions for C: the descriptor of that property, or NULL
-    descrgetfunc get;            // ... and how it is asked: without a look-up by name, for it is asked at each call
+    PyTypeObject *type;          // the class; NULL: the entry is free
+    const spyp_dl_exchange *api; // DLPack functions for C; NULL: the array is asked through its attributes
+    // function(device) that returns the library's stream; NULL: CUDA's default stream.
+    PyObject *stream;
+    PyObject *wrap; // function(DLPack producer) that makes an array of the library, or NULL
+    // Descriptor of the property requires_grad if `api` is set and the class has it, or NULL.
+    PyObject *requires_grad;
+    descrgetfunc get; // getter of `requires_grad`: it runs at each call, so no name is looked up
 } spyp_producer;
 
 #define SPYP_PRODUCERS 16
@@ -40,7 +43,8 @@ static void spyp_find_requires_grad(spyp_producer *p) {
     else Py_DECREF(descriptor);
 }
 
-// Asks slangpy/interop.py for the functions of a library that has no DLPack functions for C. It knows torch and CuPy.
+// Asks slangpy/interop.py for the functions of a library that has no DLPack functions for C. It knows torch
+// and CuPy.
 static int spyp_ask_library(spyp_producer *p) {
     PyObject *module = PyImport_ImportModule("slangpy.interop");
     PyObject *pair = module ? PyObject_CallMethod(module, "_library_of", "O", (PyObject *)p->type) : NULL;
@@ -54,7 +58,7 @@ static int spyp_ask_library(spyp_producer *p) {
     return wrap ? 0 : -1;
 }
 
-// Finds out what is known of a type of arrays. The answer is kept, with the type, until other types take its place.
+// Finds the functions for a class of arrays. spyp_producers keeps the answer until another class replaces it.
 static int spyp_meet_producer(PyTypeObject *type, spyp_producer *out) {
     static uint32_t turn;
     spyp_producer p = { (PyTypeObject *)Py_NewRef((PyObject *)type), spyp_find_exchange(type), NULL, NULL, NULL, NULL };
@@ -132,18 +136,20 @@ spy_status spyp_foreign_end(const spyp_call *call, void *own) {
     return spyp_order_streams(call, own, spy_cuda_signal_stream);
 }
 
-// >>what an array is
+// >>describing an array
 
+// The memory of one array.
 typedef struct spyp_extent {
     uint64_t address;
     uint32_t rank;
     int32_t dtype;
-    int64_t sizes[2 * SPY_MAX_RANK]; // rank sizes, then rank strides, in elements
+    int64_t sizes[2 * SPY_MAX_RANK]; // `rank` sizes, then `rank` strides; both count elements
 } spyp_extent;
 
 typedef struct spyp_seen_array {
     spyp_extent extent;
-    bool read_only, lasting; // lasting: the address is known to be of this GPU, now and later
+    // lasting: the address is known to be on this GPU, so a tensor over it can be kept.
+    bool read_only, lasting;
 } spyp_seen_array;
 
 static int spyp_unsupported(const char *text) {
@@ -170,7 +176,8 @@ static int64_t spyp_times(int64_t step, int64_t size) {
     return size > 0 && step > INT64_MAX / size ? INT64_MAX : size > 0 ? step * size : step;
 }
 
-// In elements. CuPy 14 divides a negative stride's bytes as if they had no sign: x[::-1] of float32 says 2^62 - 1.
+// Returns a stride in elements. CuPy 14 divides the bytes of a negative stride as an unsigned number, so that
+// x[::-1] of float32 has 2^62 - 1; this is corrected.
 static inline int64_t spyp_dl_stride(const spyp_dl_tensor *t, uint32_t i) {
     int64_t stride = t->strides[i], item = (int64_t)t->dtype.bits * t->dtype.lanes / 8;
     if (SPYP_LIKELY(stride < (int64_t)1 << 56) || item < 1) return stride;
@@ -198,7 +205,7 @@ static inline int spyp_see_dl(const spyp_device *d, const spyp_dl_tensor *t, spy
     return 0;
 }
 
-// __cuda_array_interface__: the type, from "<f4".
+// Reads the element type of a __cuda_array_interface__, such as "<f4".
 static int spyp_see_typestr(PyObject *typestr, spyp_extent *e, Py_ssize_t *item) {
     const char *text = typestr && PyUnicode_Check(typestr) ? spyp_utf8(typestr) : "";
     if (!text) return -1;
@@ -230,7 +237,7 @@ static int spyp_see_strides(PyObject *strides, spyp_extent *e, Py_ssize_t item) 
     return 0;
 }
 
-// `items`: of the dict.
+// Reads a __cuda_array_interface__. `items` are the keys and values of its dict.
 static int spyp_see_interface(PyObject *items, spyp_seen_array *seen, PyObject **stream) {
     spyp_extent *e = &seen->extent;
     PyObject *shape = spyp_item_named(items, "shape"), *data = spyp_item_named(items, "data");
@@ -254,14 +261,14 @@ static int spyp_see_interface(PyObject *items, spyp_seen_array *seen, PyObject *
     int read_only = PyErr_Occurred() ? -1 : PyObject_IsTrue(PyTuple_GetItem(data, 1));
     if (read_only < 0 || spyp_see_typestr(spyp_item_named(items, "typestr"), e, &item) < 0) return -1;
     seen->read_only = read_only;
-    seen->lasting = false; // it does not say which GPU's memory that is
+    seen->lasting = false; // the interface does not say which GPU has the memory
     return spyp_see_strides(spyp_item_named(items, "strides"), e, item);
 }
 
-// >>tensors over it
+// >>tensors over arrays
 
-// Computes the bytes from the lowest element to the end of the highest one, and where the first element lies. Returns -1 with an
-// exception set.
+// Computes the bytes from the lowest element to the end of the highest one, and where the first element lies.
+// Returns -1 with an exception set.
 static int spyp_extent_range(const spyp_extent *e, int64_t *count, int64_t *first, int64_t *elements) {
     int64_t low = 0, high = 0, most = INT64_MAX / 64;
     *elements = 1;
@@ -281,7 +288,7 @@ static int spyp_extent_range(const spyp_extent *e, int64_t *count, int64_t *firs
     return 0;
 }
 
-// Inside the device.
+// Makes a tensor over an array's memory. Returns NULL with an exception set. Call it inside the device.
 static spy_tensor *spyp_tensor_over_extent(spyp_device *d, const spyp_extent *e) {
     int64_t count, first, elements;
     spy_tensor_desc desc;
@@ -297,7 +304,7 @@ static spy_tensor *spyp_tensor_over_extent(spyp_device *d, const spyp_extent *e)
     desc.shape.rank = 1;
     desc.shape.dims[0] = count;
     size_t size = spy_dtype_size_bytes(desc.dtype);
-    if (!elements) desc.shape = view.shape; // no memory: the address may be anything
+    if (!elements) desc.shape = view.shape; // an array without elements may have any address
     spy_tensor *all = elements ? spy_cuda_create_tensor(d->device, e->address - (uint64_t)first * size, (uint64_t)count * size, &desc)
                                : spy_create_tensor(d->device, &desc);
     spy_tensor *made = all && elements ? spy_create_view(all, &view) : all;
@@ -306,19 +313,20 @@ static spy_tensor *spyp_tensor_over_extent(spyp_device *d, const spyp_extent *e)
     return made;
 }
 
-// Tensors over the arrays that were arguments lately, because an allocator gives the same addresses and sizes again and again. They
-// keep no memory alive: what lies at an address belongs to the array that comes with the call.
-#define SPYP_IMPORTS 256
-#define SPYP_IMPORT_WAYS 4
+// A cache of tensors over the arrays that were arguments recently, because allocators return the same
+// addresses and sizes again. The tensors keep no memory alive: each call's own array does.
+#define SPYP_IMPORTS 256   // entries of the cache
+#define SPYP_IMPORT_WAYS 4 // entries that may hold a given array
 typedef struct spyp_import {
     spyp_extent extent;
-    spy_tensor *tensor; // NULL: free
+    spy_tensor *tensor; // NULL: the entry is free
 } spyp_import;
 
 typedef struct spyp_imports {
     spyp_import items[SPYP_IMPORTS];
-    uint32_t turn, users;  // users: calls that may hold tensors of it
-    spy_tensor **dropped;  // no longer in it, or never; released when there are no users
+    // turn: chooses the entry to replace. users: running calls that may use the tensors.
+    uint32_t turn, users;
+    spy_tensor **dropped; // tensors that are not in `items`; released when there are no users
     size_t dropped_count, dropped_room;
 } spyp_imports;
 
@@ -427,7 +435,8 @@ static int spyp_unsupported_by(void) {
     return -1;
 }
 
-// Returns the device's stream as DLPack and the array interface number streams. They have no stream 0. NULL with an exception set.
+// Returns the device's stream as DLPack and the array interface number streams. They have no stream 0. NULL
+// with an exception set.
 static PyObject *spyp_own_stream(spyp_device *d) {
     if (spyp_enter(d, "CUDA array") < 0) return NULL;
     void *stream = spy_cuda_get_stream(d->device);
@@ -435,13 +444,14 @@ static PyObject *spyp_own_stream(spyp_device *d) {
     return PyLong_FromVoidPtr(stream);
 }
 
-// Describes an array by its __dlpack__, which orders the library's stream before the device's. *capsule is a new reference.
+// Describes an array by its __dlpack__, which orders the library's stream before the device's. *capsule is a
+// new reference.
 static int spyp_see_dlpack(spyp_device *d, PyObject *object, spyp_seen_array *seen, PyObject **capsule) {
     PyObject *stream = NULL, *plain = NULL;
     *capsule = NULL;
     if (PyCapsule_CheckExact(object)) *capsule = Py_NewRef(object);
     else if ((stream = spyp_own_stream(d)) != NULL) {
-        bool grad = spyp_is_true(object, "requires_grad"); // torch exports no other
+        bool grad = spyp_is_true(object, "requires_grad"); // torch exports no tensor that requires a gradient
         plain = grad ? PyObject_CallMethod(object, "detach", NULL) : Py_NewRef(object);
         if (plain) *capsule = spyp_dlpack_capsule(plain, stream, "DLPack");
     }
@@ -453,8 +463,8 @@ static int spyp_see_dlpack(spyp_device *d, PyObject *object, spyp_seen_array *se
     return hold ? 1 : -1;
 }
 
-// Returns 1 if the object has an array in CUDA memory, and the GPU's number, or -1 for the number if the object does not say it.
-// Returns 0 if it has none, and -1 with an exception set.
+// Returns 1 if the object has an array in CUDA memory, and the GPU's number, or -1 for the number if the
+// object does not say it. Returns 0 if it has none, and -1 with an exception set.
 static int spyp_has_cuda_memory(PyObject *object, bool *dlpack, int *number) {
     *dlpack = false;
     *number = -1;
@@ -475,8 +485,8 @@ static int spyp_has_cuda_memory(PyObject *object, bool *dlpack, int *number) {
     return PyObject_HasAttr(object, spyp.s_cuda_array);
 }
 
-// Describes an array by its attributes: *seen, a new reference to what keeps its memory, and the stream that its library works in.
-// Returns 1, or 0 if it is not in CUDA memory, or -1 with an exception set.
+// Describes an array by its attributes: *seen, a new reference to what keeps its memory, and the stream that
+// its library works in. Returns 1, or 0 if it is not in CUDA memory, or -1 with an exception set.
 static int spyp_see_attributes(spyp_device *d, const spyp_producer *p, PyObject *object, spyp_seen_array *seen, PyObject **keeper,
                                void **stream) {
     bool dlpack;
@@ -505,7 +515,8 @@ static int spyp_see_attributes(spyp_device *d, const spyp_producer *p, PyObject 
 static int spyp_see_by_attributes(spyp_call *call, const spyp_producer *p, PyObject *object, spyp_seen_array *seen) {
     PyObject *keeper;
     void *stream = NULL;
-    spyp_producer mine = { p->type, NULL, Py_XNewRef(p->stream), Py_XNewRef(p->wrap), NULL, NULL }; // others may push it out meanwhile
+    // A copy with its own references, because the entry may be replaced meanwhile.
+    spyp_producer mine = { p->type, NULL, Py_XNewRef(p->stream), Py_XNewRef(p->wrap), NULL, NULL };
     int found = spyp_see_attributes(call->function->module->device, &mine, object, seen, &keeper, &stream);
     if (found > 0 && (spyp_add_stream(call, stream) < 0 || spyp_arena_keep(&call->arena, keeper) < 0 ||
                       (mine.wrap && spyp_arena_keep(&call->arena, mine.wrap) < 0)))
@@ -519,7 +530,7 @@ static int spyp_see_by_attributes(spyp_call *call, const spyp_producer *p, PyObj
 
 static inline int spyp_wants_gradient(const spyp_producer *p, PyObject *object) {
     PyObject *flag = p->get(p->requires_grad, object, (PyObject *)p->type);
-    Py_XDECREF(flag); // True and False live on
+    Py_XDECREF(flag); // True and False are never freed
     return SPYP_LIKELY(flag == Py_False) ? 0 : !flag ? -1 : flag == Py_True ? spyp_refuse_gradient(NULL) : 0;
 }
 
@@ -554,19 +565,21 @@ int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg) {
     return 1;
 }
 
-// >>leases: memory that both sides go on using
+// >>leases: memory that the device and another library use
 
+// One lease; see spyp_lease_make().
 typedef struct spyp_lease {
     PyObject_HEAD
     spyp_device *device;
-    void *stream;  // that the other side uses it in; NULL: not known
-    bool counted;  // among the device's shared streams
+    void *stream; // CUDA stream in which the other library uses the memory; NULL: not known
+    bool counted; // the stream is counted in device->shared
     PyObject *object;
 } spyp_lease;
 
 static PyTypeObject *spyp_lease_type;
 
-// Counts one more use of a stream. A device that follows a library's stream always works in that stream and needs no count.
+// Counts one more use of a stream. A device that follows a library's stream always works in that stream and
+// needs no count.
 static int spyp_share_begin(spyp_device *d, void *stream) {
     uint32_t i = 0;
     while (i < d->shared_count && d->shared[i].stream != stream) i++;
@@ -605,7 +618,8 @@ PyObject *spyp_lease_make(spyp_device *d, void *stream, PyObject *object) {
     return (PyObject *)lease;
 }
 
-// The thread that enters the device next orders the device's work after the lease's stream. Then the memory can be used again.
+// The thread that enters the device next orders the device's work after the lease's stream. Then the memory
+// can be used again.
 void spyp_lease_end(PyObject *lease) {
     spyp_device *d = ((spyp_lease *)lease)->device;
     if (d->device && d->fork_count == spyp.fork_count) {
@@ -615,7 +629,8 @@ void spyp_lease_end(PyObject *lease) {
     Py_DECREF(lease);
 }
 
-// Takes back the memory of leases that have ended. A stream that does not exist any more has no work either. Call it inside the device.
+// Takes back the memory of leases that have ended. A stream that does not exist any more has no work either.
+// Call it inside the device.
 static void spyp_take_returned(spyp_device *d) {
     PyObject *list = d->returned;
     d->returned = NULL;
@@ -684,8 +699,8 @@ static PyType_Slot spyp_lease_slots[] = {
 
 // >>tensors for users
 
-// Returns a view of the tensor whose elements are of `dtype`; the tensor's numbers are their scalars. Takes over `tensor`. Call it
-// inside the device. Returns NULL with an exception set.
+// Returns a view of the tensor whose elements are of `dtype`; the tensor's numbers are their scalars. Takes
+// over `tensor`. Call it inside the device. Returns NULL with an exception set.
 static spy_tensor *spyp_see_as(spyp_device *d, spy_tensor *tensor, const spyp_dtype *dtype, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(tensor);
     spyp_module *module = dtype->from ? (spyp_module *)Py_NewRef((PyObject *)dtype->from) : d->above->default_module(d);
@@ -726,7 +741,7 @@ static spy_tensor *spyp_see_as(spyp_device *d, spy_tensor *tensor, const spyp_dt
     return made;
 }
 
-// Puts the function's name and that of its argument before the text of the exception that is set.
+// Puts the names of a function and of its argument before the text of the exception that is set.
 static void spyp_name_array(const char *what) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -783,7 +798,7 @@ PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor) {
     } else {
         given = PyObject_CallFunctionObjArgs(call->wrap, tensor, NULL);
     }
-    if (!given && PyErr_ExceptionMatches(PyExc_BufferError)) { // structs have no form there
+    if (!given && PyErr_ExceptionMatches(PyExc_BufferError)) { // DLPack has no type for structs
         PyErr_Clear();
         return tensor;
     }

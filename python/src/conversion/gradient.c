@@ -1,4 +1,5 @@
-// Gradients: DiffPair, a value with its gradient, as an argument; gradients of tensors.
+// Gradients: the class DiffPair, which is a value with its gradient, as an argument; and gradients of
+// tensors.
 #include "conversion/conversion.h"
 #include "values/math_view.h"
 
@@ -71,7 +72,7 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     const bool number = arg->kind == SPY_ARG_KIND_BOOL || arg->kind == SPY_ARG_KIND_INT ||
                         arg->kind == SPY_ARG_KIND_UINT || arg->kind == SPY_ARG_KIND_FLOAT;
     if (!number && (arg->kind != SPY_ARG_KIND_ARRAY || arg->direction != SPY_DIRECTION_DEFAULT))
-        return 0; // changed where it lies
+        return 0; // the call changes the value in place
     spyp_back *back = (spyp_back *)spyp_arena_take(&call->arena, sizeof *back);
     if (!back) return -1;
     memset(back, 0, offsetof(spyp_back, result) + offsetof(spy_result, data));
@@ -107,7 +108,8 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     return 1;
 }
 
-// Returns nested lists of the numbers from *at on, and moves *at behind them.
+// Returns the numbers from *at on as nested lists, and moves *at behind them. `depth` is the dimension of the
+// outermost list.
 static PyObject *spyp_lists(const spyp_back *back, uint32_t depth, const char **at) {
     if (depth == back->shape.rank) {
         PyObject *number = spyp_scalar_read(back->dtype, *at);
@@ -136,7 +138,8 @@ PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like) {
 
 // >>pairs as arguments
 
-// Tells whether a value is replaced by what the call gives. The call writes into other values, such as tensors.
+// Tells whether a new value replaces this value after the call. The call writes into other values, such as
+// tensors.
 static bool spyp_is_replaced(PyObject *value) {
     spyp_math_info info;
     return value == Py_None || PyFloat_Check(value) || PyLong_Check(value) || PyList_Check(value) ||
@@ -191,7 +194,8 @@ static int spyp_pair_field(spyp_call *call, PyObject *primal, PyObject *grad, sp
     return spyp_join(call, &value, &gradient, arg);
 }
 
-// `items` is a dict's (key, value, key, value ...). Returns the index of the pair whose key equals `key`, or -1 when no pair has it.
+// `items` is a dict's (key, value, key, value ...). Returns the index of the pair whose key equals `key`, or
+// -1 when no pair has it.
 static Py_ssize_t spyp_key_position(PyObject *items, PyObject *key) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(items) / 2; i++) {
         PyObject *other = PyTuple_GetItem(items, 2 * i);
@@ -210,7 +214,8 @@ static int spyp_check_gradient_fields(PyObject *values, PyObject *grad) {
     return 0;
 }
 
-// Converts a dict of values and a dict of gradients. A field with a gradient becomes a pair of its own; the other fields are constants.
+// Converts a dict of values and a dict of gradients. A field with a gradient becomes a pair of its own; the
+// other fields are constants.
 static int spyp_pair_fields(spyp_call *call, PyObject *primal, PyObject *given, spy_arg *arg,
                             spyp_part *part) {
     if (!PyDict_Check(given)) {
@@ -259,14 +264,14 @@ static int spyp_pair_keep(spyp_call *call, spyp_pair_object *pair, PyObject **pr
     return spyp_arena_keep(&call->arena, *primal) < 0 ? -1 : spyp_arena_keep(&call->arena, *grad);
 }
 
-// Tells whether only the pair's value is used: in calls that compute no gradients, of functions that take no DifferentialPair. Packed
-// arguments keep the gradient, because they can be given to any call.
+// Tells whether only the pair's value is used: in calls that compute no gradients, of functions that take no
+// DifferentialPair. Packed arguments keep the gradient, because they can be given to any call.
 static bool spyp_is_value_only(const spyp_call *call, const spyp_pair_object *pair) {
     if (!pair->needs_grad) return true;
     return call->mode == SPY_CALL_MODE_DEFAULT && call->function->function && !spyp_function_is(call->function, SPYP_TRAIT_PAIRS);
 }
 
-// Tells whether an earlier argument of a backward call has this place for its gradient already.
+// Tells whether an earlier argument of a backward call stores its gradient at this place already.
 static bool spyp_is_told(const spyp_call *call, PyObject **place) {
     for (const spyp_update *u = call->updates; call->mode == SPY_CALL_MODE_BACKWARD && u; u = u->next)
         if (u->place == place) return true;
@@ -302,7 +307,8 @@ static int spyp_convert_pair(spyp_call *call, PyObject *object, spy_arg *arg) {
 }
 const spyp_converter spyp_pair_converter = { "value with its gradient", spyp_convert_pair };
 
-// Converts a DiffPair for `_result`. Numbers and None are replaced by the results; tensors, arrays and dicts of them are written in place.
+// Converts a DiffPair for `_result`. Numbers and None are replaced by the results; tensors, arrays and dicts
+// of them are written in place.
 int spyp_convert_pair_result(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_pair_object *pair = (spyp_pair_object *)object;
     PyObject *primal, *grad;
@@ -323,18 +329,19 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *object, spy_arg *arg) {
     if (!backward && spyp_is_replaced(grad)) {
         status = spyp_convert_out(call, object, &pair->grad, grad, &gradient);
     } else {
-        spyp_part part; // nothing comes back of it
+        spyp_part part; // unused: no value comes back
         status = spyp_convert_gradient(call, grad, &gradient, &part);
     }
     return status < 0 ? -1 : spyp_join(call, &value, &gradient, arg);
 }
 
-// Applies an entry of map() to a pair. Dimensions are for the value and its gradient, a type is for the value only.
+// Applies an entry of map() to a pair. Dimensions are for the value and its gradient, a type is for the value
+// only.
 int spyp_map_pair(spyp_call *call, PyObject *map, spy_arg *arg) {
     union {
         const spy_arg *in;
         spy_arg *out;
-    } items; // they lie in our arena
+    } items; // the fields lie in the arena, so they may be written
     items.in = arg->value.fields;
     if (spyp_apply_map(call, map, &items.out[0]) < 0) return -1;
     bool dims = PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map);
@@ -374,7 +381,8 @@ static int spyp_tensor_fill_number(spyp_tensor *t, PyObject *number) {
     return status;
 }
 
-// Returns grad_in or grad_out as a Tensor: the tensor that was given, or a new one with the numbers that were given.
+// Returns grad_in or grad_out as a Tensor: the tensor that was given, or a new one with the numbers that were
+// given.
 static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *what) {
     if (PyObject_TypeCheck(given, spyp.tensor)) {
         if (((spyp_tensor *)given)->device == t->device) return Py_NewRef(given);
@@ -489,7 +497,7 @@ static PyObject *spyp_tensor_get_grad(PyObject *self, void *which) {
 
 PyObject *spyp_pair_give(PyObject *primal, PyObject *grad) {
     PyObject *made = NULL;
-    if (primal && grad == Py_None) made = Py_NewRef(primal); // nothing, or what has no gradient
+    if (primal && grad == Py_None) made = Py_NewRef(primal); // the result is void or has no gradient
     else if (primal && grad && PyObject_TypeCheck(primal, spyp.tensor) &&
              PyObject_TypeCheck(grad, spyp.tensor))
         made = spyp_tensor_attach(spyp_view_type(primal), (spyp_tensor *)primal, Py_NewRef(grad),
@@ -500,7 +508,8 @@ PyObject *spyp_pair_give(PyObject *primal, PyObject *grad) {
     return made;
 }
 
-// _gradient_view(type, tensor, attach) makes a view of another class, with new gradients or without any, for NDDifferentiableBuffer.
+// _gradient_view(type, tensor, attach) makes a view of another class, with new gradients or without any, for
+// NDDifferentiableBuffer.
 static PyObject *spyp_gradient_view(PyObject *self, PyObject *args) {
     PyObject *type, *tensor;
     int attach;

@@ -53,7 +53,7 @@ const spy_decl *spyp_declared(spyp_function *f) {
         PyErr_Clear();
         return NULL;
     }
-    d->quiet = true; // to look is no failure
+    d->quiet = true; // a search that finds nothing is no error
     const spy_decl *decl = spy_find_decl(f->module->module, path);
     if (!decl) (void)spy_take_error(d->device);
     d->quiet = false;
@@ -82,8 +82,8 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
     return f->traits & trait;
 }
 
-// Returns an overload's parameter by its position, or NULL if the overload has fewer. A method's first parameter is its instance
-// unless one is bound; the method's own declaration stands for it.
+// Returns an overload's parameter by its position, or NULL if the overload has fewer. A method's first
+// parameter is its instance unless one is bound; the method's own declaration stands for it.
 static const spy_decl *spyp_parameter_at(const spy_decl *decl, bool bound, Py_ssize_t position) {
     if (decl->kind == SPY_DECL_KIND_METHOD && !(decl->flags & SPY_DECL_FLAG_STATIC) && !bound && position-- == 0) return decl;
     for (uint32_t i = 0; i < decl->child_count; i++)
@@ -129,7 +129,7 @@ const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
     for (const spy_decl *decl = name ? NULL : spyp_declared(f); decl; decl = spy_next_overload(decl)) {
         const char *here = spyp_parameter_name(decl, f->chain && f->chain->self, position);
         if (here && name && strcmp(here, name) != 0) {
-            name = NULL; // overloads do not agree
+            name = NULL; // the overloads have different names
             break;
         }
         if (here) name = here;
@@ -138,7 +138,8 @@ const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
     return name;
 }
 
-PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict) { // `dict` is of the chain, with str keys
+// `dict` is a chain's, whose keys are str.
+PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict) {
     bool bound = f->chain && f->chain->self;
     for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl)) {
         const char *name = spyp_parameter_name(decl, bound, position);
@@ -152,7 +153,7 @@ int spyp_check_parameters(spyp_function *f, PyObject *dict, const char *what) {
     const spy_decl *first = spyp_declared(f);
     PyObject *key, *value;
     Py_ssize_t at = 0;
-    while (first && PyDict_Next(dict, &at, &key, &value)) { // no code runs meanwhile
+    while (first && PyDict_Next(dict, &at, &key, &value)) { // no code of the user runs in this loop
         bool known = !PyUnicode_Check(key) || PyUnicode_CompareWithASCIIString(key, "_result") == 0;
         for (const spy_decl *decl = first; decl && !known; decl = spy_next_overload(decl)) {
             const char *name;

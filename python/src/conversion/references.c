@@ -1,4 +1,5 @@
-// Arguments that have classes of their own in this package: generators, references, packed arguments. Also the cursor of Function.write().
+// Arguments that have classes of their own in this package: generators, references, packed arguments. Also
+// the cursor of Function.write().
 #include "conversion/conversion.h"
 #include "values/math_view.h"
 
@@ -34,7 +35,7 @@ static PyObject *spyp_ids(PyObject *args, PyObject *kwargs, int kind) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|i", names, &dims)) return NULL;
     if (dims < -1 || dims == 0 || dims > SPY_MAX_RANK)
         return PyErr_Format(PyExc_ValueError, "%s: argument 'dims': expected -1 or 1 to %d, got %d", spyp_generator_names[kind], SPY_MAX_RANK, dims);
-    return (PyObject *)spyp_generator_make(kind); // the parameter says its size
+    return (PyObject *)spyp_generator_make(kind); // the parameter's type gives the size
 }
 
 static PyObject *spyp_call_id(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -47,7 +48,7 @@ static PyObject *spyp_thread_id(PyObject *self, PyObject *args, PyObject *kwargs
     return spyp_ids(args, kwargs, SPYP_THREAD_ID);
 }
 
-// grid(): `shape` may be a rank instead. All sizes are open then.
+// grid(shape): `shape` may be a rank instead. Then the call gives the sizes.
 static PyObject *spyp_grid(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "shape", "offset", "stride", NULL };
     PyObject *shape, *offset = Py_None, *stride = Py_None;
@@ -205,8 +206,8 @@ static PyMemberDef spyp_ref_members[] = {
 
 // >>values that go in and come back
 
-// Makes an argument of numbers a result as well, so that its new value comes back. Returns 1, or 0 if the argument is no number and
-// no array of numbers, or -1 with an exception set.
+// Makes an argument of numbers a result as well, so that its new value comes back. Returns 1, or 0 if the
+// argument is no number and no array of numbers, or -1 with an exception set.
 static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     if (call->gradient) return spyp_make_host_back(call, arg, out);
     const void *data = &arg->value;
@@ -217,7 +218,7 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     case SPY_ARG_KIND_BOOL:
     case SPY_ARG_KIND_UINT:
     case SPY_ARG_KIND_INT:
-    case SPY_ARG_KIND_FLOAT: // as what a parameter of open type would take it, unless digits would be lost
+    case SPY_ARG_KIND_FLOAT: // a generic parameter's type for it, or double if digits would be lost
         if (arg->kind == SPY_ARG_KIND_INT) wide = SPY_DTYPE_INT64;
         if (arg->kind == SPY_ARG_KIND_FLOAT) wide = SPY_DTYPE_FLOAT64;
         if (wide == SPY_DTYPE_FLOAT64 && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES))
@@ -226,7 +227,7 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
         data = &number;
         break;
     case SPY_ARG_KIND_ARRAY:
-        if (arg->direction != SPY_DIRECTION_DEFAULT) return 0; // it is written where it lies
+        if (arg->direction != SPY_DIRECTION_DEFAULT) return 0; // the call writes into it
         data = arg->value.data;
         for (size_t i = 0; i < arg->count; i++) count *= (size_t)arg->dims[i];
         break;
@@ -334,7 +335,6 @@ int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObje
     return spyp_call_update(call, object, place, part);
 }
 
-// Converts a ValueRef that takes a result and gives no value.
 int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg) {
     return spyp_convert_out(call, object, &((spyp_value_ref_object *)object)->value, Py_None, arg);
 }
@@ -349,7 +349,6 @@ static int spyp_convert_ref(spyp_call *call, PyObject *object, spy_arg *arg) {
     return part && spyp_convert_part(call, value, arg, part) == 0 ? spyp_call_update(call, object, place, part) : -1;
 }
 
-// After a call: stores new values in references, and passes them to update_this() of objects that have it.
 int spyp_give_updates(spyp_call *call) {
     for (const spyp_update *u = call->updates; u; u = u->next) {
         PyObject *value = spyp_part_value(call->function->module, u->part), *done = value;
@@ -478,7 +477,8 @@ PyObject *spyp_recorder_make(PyObject *dict) {
     return spyp_recorder_at(dict, NULL);
 }
 
-// ShaderCursor(object): `object` is a dict that takes what is written, or it has one as its attribute `values`.
+// ShaderCursor(object): `object` is a dict that receives the written values, or has such a dict as its
+// attribute `values`.
 static PyObject *spyp_recorder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "shader_object", NULL };
     PyObject *object;

@@ -1,8 +1,9 @@
-// Streams of CUDA: handles that other libraries give, and the stream that a device works in.
+// CUDA streams: parses the streams of other libraries, and sets the stream that a device's work goes to.
 #include "conversion/conversion.h"
 #include "slangpy_cuda.h"
 
-// Returns the handle of another library's stream. torch's streams have cuda_stream, others have __cuda_stream__() -> (version, handle).
+// Returns the handle of another library's stream. torch's streams have cuda_stream, others have
+// __cuda_stream__() -> (version, handle).
 static PyObject *spyp_stream_handle(PyObject *object) {
     if (PyLong_Check(object)) return Py_NewRef(object);
     PyObject *handle = PyObject_GetAttrString(object, "cuda_stream");

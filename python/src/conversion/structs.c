@@ -1,12 +1,13 @@
-// Tuples for structs, and lists of structs for arrays of structs: what a parameter is, by reflection, says which is meant.
+// Tuples for structs, and lists of structs for arrays of structs. Reflection of the parameter's type says
+// which is meant.
 #include "conversion/conversion.h"
 
 #include <string.h>
 
-// >>what is expected
+// >>the expected type
 
-// Follows the chain of steps, the outermost step first, from `type` into its fields and elements. Returns the type of the part
-// that the chain ends at, or NULL when `type` has no such part.
+// Follows the chain of steps, the outermost step first, from `type` into its fields and elements. Returns the
+// type of the part that the chain ends at, or NULL when `type` has no such part.
 static const spy_type_info *spyp_step_into(const spy_type_info *type, const spyp_step *step) {
     if (step && step->up) type = spyp_step_into(type, step->up);
     if (!step || !type) return type;
@@ -21,8 +22,9 @@ static bool spyp_holds_structs(const spy_type_info *type) {
     return type && type->kind == SPY_TYPE_KIND_STRUCT;
 }
 
-// Returns the type that a value of `n` items is converted for, if that is a struct or an array of structs. Among the overloads, an
-// array of `n` elements comes first, then a struct, then any array. Returns NULL if no parameter is one, or if that is not known.
+// Returns the type that a value of `n` items is converted for, if that is a struct or an array of structs.
+// Among the overloads, an array of `n` elements comes first, then a struct, then any array. Returns NULL if
+// no parameter is one, or if that is not known.
 static const spy_type_info *spyp_expected(const spyp_call *call, Py_ssize_t n) {
     const spy_type_info *best = NULL;
     for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl)) {
@@ -36,7 +38,8 @@ static const spy_type_info *spyp_expected(const spyp_call *call, Py_ssize_t n) {
 
 // >>tuples
 
-// Returns a tuple as a new dict. The keys are the struct's fields, or the names of the tuple if it is a named tuple.
+// Returns a tuple as a new dict. The keys are the struct's fields, or the names of the tuple if it is a named
+// tuple.
 static PyObject *spyp_tuple_fields(PyObject *tuple, const spy_type_info *type) {
     PyObject *own = PyObject_GetAttrString(tuple, "_fields"), *dict = PyDict_New();
     Py_ssize_t n = PyTuple_Size(tuple);
@@ -93,7 +96,8 @@ static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type
     if (status < 0) return -1;
     *arg = spy_arg_struct(NULL, list);
     if (type->count) return 0;
-    PyObject *name = spyp_format("%s[%zd]", type->element->name, n); // its length is a generic argument
+    // The array's length is generic, so `n` sets it.
+    PyObject *name = spyp_format("%s[%zd]", type->element->name, n);
     status = name ? spyp_arena_keep(&call->arena, name) : -1;
     if (status == 0) *arg = spy_cast(*arg, spyp_utf8(name));
     Py_XDECREF(name);

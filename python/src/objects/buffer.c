@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-// Returns a view of rank 1 of a tensor's memory in bytes, which the caller releases, or NULL with an exception set. Call it inside the
-// device.
+// Returns a view of rank 1 of a tensor's memory in bytes, which the caller releases, or NULL with an
+// exception set. Call it inside the device.
 static spy_tensor *spyp_buffer_bytes(spyp_tensor *t, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     spy_shape flat = { 1, { -1 } };
@@ -20,7 +20,8 @@ static spy_tensor *spyp_buffer_bytes(spyp_tensor *t, const char *what) {
     return bytes;
 }
 
-// Returns a view of `size` bytes from `offset` on, as spyp_buffer_bytes(). If `size` is -1, the view goes to the end.
+// Returns a view of `size` bytes from byte `offset` on; see spyp_buffer_bytes(). If `size` is -1, the view
+// goes to the end.
 spy_tensor *spyp_buffer_range(spyp_tensor *t, long long offset, long long size, const char *what) {
     spy_tensor *bytes = spyp_buffer_bytes(t, what);
     if (!bytes) return NULL;
@@ -40,7 +41,8 @@ spy_tensor *spyp_buffer_range(spyp_tensor *t, long long offset, long long size, 
     return part;
 }
 
-// _buffer_make(type, device, dtype, count, zeroed) makes a buffer. If `dtype` is None, its elements are bytes.
+// _buffer_make(type, device, dtype, count, zeroed) makes a buffer. If `dtype` is None, its elements are
+// bytes.
 static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
     PyObject *type, *device, *dtype, *result = NULL;
     long long count;
@@ -132,7 +134,8 @@ static PyObject *spyp_buffer_write(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-// _buffer_read(tensor, offset, size) returns bytes as they lie on the device. It waits for the work that writes them.
+// _buffer_read(tensor, offset, size) returns bytes as they lie on the device. It waits for the work that
+// writes them.
 static PyObject *spyp_buffer_read(PyObject *self, PyObject *args) {
     PyObject *object, *result = NULL;
     long long offset = 0, size = -1;

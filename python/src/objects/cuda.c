@@ -1,4 +1,5 @@
-// CUDA from Python: which context is current on a thread, and the stream that work goes to. See slangpy/interop.py.
+// CUDA functions for slangpy/interop.py: a thread's current context, and the stream that a device's work goes
+// to.
 #include "objects/objects.h"
 #include "slangpy_cuda.h"
 

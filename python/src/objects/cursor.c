@@ -1,4 +1,5 @@
-// BufferCursor and BufferElementCursor: elements of a tensor as Python values, field by field, in a copy on the host.
+// BufferCursor and BufferElementCursor: elements of a tensor as Python values, field by field, in a copy on
+// the host.
 #include "objects/objects.h"
 
 #include <string.h>
@@ -6,22 +7,22 @@
 // A BufferCursor: a range of elements. It owns the copy.
 typedef struct spyp_cursor_object {
     PyObject_HEAD spyp_device *device;
-    spy_tensor *tensor; // held
-    PyObject *owner;    // what the tensor belongs to in Python, or NULL
+    spy_tensor *tensor; // the cursor retains it
+    PyObject *owner;    // Python object that the tensor's memory belongs to, or NULL
     spyp_module *module;
-    int64_t first, count;
+    int64_t first, count; // elements of the tensor: the first one, and their number
     spy_cursor cursor;
-    unsigned long loads; // how often it was loaded: places look themselves up again
+    unsigned long loads; // number of loads so far; after another load, each place is looked up again
     bool loaded;
 } spyp_cursor_object;
 
 // A BufferElementCursor: a place in the range, which is found from its parent by a name or an index.
 typedef struct spyp_place {
     PyObject_HEAD spyp_cursor_object *range;
-    PyObject *parent; // a place, or NULL: the range
-    PyObject *step;   // str or int
+    PyObject *parent; // the place that this one is in; NULL: the range
+    PyObject *step;   // name (str) or index (int) within the parent
     spy_cursor cursor;
-    unsigned long loads;
+    unsigned long loads; // range->loads when `cursor` was looked up
 } spyp_place;
 
 // >>loading
@@ -65,8 +66,8 @@ PyObject *spyp_cursor_make(spyp_device *device, spy_tensor *tensor, PyObject *ow
     return (PyObject *)c;
 }
 
-// SlangPy's BufferCursor(device_type, element_layout, buffer, load_before_write=True) sees a buffer as elements of a type, and
-// BufferCursor(device_type, element_layout, size) has memory of its own for as many.
+// SlangPy's BufferCursor(device_type, element_layout, buffer, load_before_write=True) sees a buffer as
+// elements of a type, and BufferCursor(device_type, element_layout, size) has memory of its own for as many.
 static PyObject *spyp_cursor_typed(PyObject *args) {
     PyObject *ignored, *layout, *buffer, *load = NULL;
     spyp_module *module;
@@ -97,7 +98,7 @@ static PyObject *spyp_cursor_typed(PyObject *args) {
     return cursor;
 }
 
-// BufferCursor(tensor, start=0, count=None)
+// BufferCursor(tensor, start=0, count=None) is the constructor.
 static PyObject *spyp_cursor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *first = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
     SPYP_UNUSED(type);
@@ -115,7 +116,8 @@ static PyObject *spyp_cursor_new(PyTypeObject *type, PyObject *args, PyObject *k
 
 // >>places
 
-// Finds a place again if the range has been loaded meanwhile. Returns false with an exception set. Call it inside the device.
+// Finds a place again if the range has been loaded meanwhile. Returns false with an exception set. Call it
+// inside the device.
 static bool spyp_place_find(spyp_place *p, spy_cursor *at) {
     *at = p->cursor;
     if (p->loads == p->range->loads) return true;
@@ -132,7 +134,8 @@ static bool spyp_place_find(spyp_place *p, spy_cursor *at) {
     return false;
 }
 
-// Returns a part of a place, or of the range if `parent` is NULL. Returns NULL with an exception set if there is no such part.
+// Returns a part of a place, or of the range if `parent` is NULL. Returns NULL with an exception set if there
+// is no such part.
 static PyObject *spyp_place_make(spyp_cursor_object *range, PyObject *parent, PyObject *step) {
     spyp_place *p = NULL;
     if (PyUnicode_Check(step) && !spyp_utf8(step)) return spyp_error_behind("cursor: ");
@@ -200,7 +203,7 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
     if (info->kind != SPY_TYPE_KIND_STRUCT || !PyDict_Check(value)) {
         size_t count;
         spy_dtype scalar = spyp_scalar_of(info, &count);
-        if (!scalar || PyBytes_Check(value) || !spyp_is_array(value)) // bytes: set_data()
+        if (!scalar || PyBytes_Check(value) || !spyp_is_array(value)) // set_data() writes bytes
             return spyp_value_write(p->range->module, info, value, data, what);
         spyp_arena_begin(&arena);
         int found = spyp_host_array_get(&arena, value, what, &array);
@@ -228,7 +231,8 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
     return status;
 }
 
-// Writes a value at a place. The value is built elsewhere first, so that nothing changes if a part of it does not fit.
+// Writes a value at a place. The value is built elsewhere first, so that nothing changes if a part of it does
+// not fit.
 static int spyp_place_put(spyp_place *p, PyObject *value, const char *what) {
     spyp_device *d = p->range->device;
     int status = -1;
@@ -240,7 +244,8 @@ static int spyp_place_put(spyp_place *p, PyObject *value, const char *what) {
     if (info && !data) PyErr_NoMemory();
     if (data && spy_cursor_read_data(at, data, size) != SPY_OK) spyp_raise(d);
     else if (data) status = spyp_place_merge(p, info, value, data, what);
-    if (status == 0 && !spyp_place_find(p, &at)) status = -1; // the value's own code may have loaded the cursor again
+    // Code of the value may have loaded the cursor again.
+    if (status == 0 && !spyp_place_find(p, &at)) status = -1;
     if (status == 0 && spy_cursor_write_data(at, data, size) != SPY_OK) {
         spyp_raise(d);
         status = -1;
@@ -325,7 +330,8 @@ static int spyp_place_setattr(PyObject *self, PyObject *name, PyObject *value) {
     int status = spyp_place_assign(self, name, value);
     if (status < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) {
         PyErr_Clear();
-        PyObject *part = spyp_place_getattr(self, name); // the same failure, as an AttributeError
+        // It raises an AttributeError if there is no such part.
+        PyObject *part = spyp_place_getattr(self, name);
         if (part) PyErr_Format(PyExc_AttributeError, "cursor: '%U' cannot be set", name);
         Py_XDECREF(part);
     }
@@ -394,7 +400,7 @@ static int spyp_place_bool(PyObject *self) {
 static PyObject *spyp_place_repr(PyObject *self) {
     spyp_place *p = (spyp_place *)self;
     if (!p->range->device->device) return spyp_format("<slangpy.BufferElementCursor, of a closed device>");
-    bool current = p->loads == p->range->loads; // else its cursor is gone
+    bool current = p->loads == p->range->loads; // p->cursor is valid
     const char *type = current ? spy_get_cursor_info(p->cursor).type : NULL;
     return spyp_format("<slangpy.BufferElementCursor %R of type %s>", p->step, type ? type : "?");
 }

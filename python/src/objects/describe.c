@@ -1,14 +1,15 @@
-// Descriptions of functions: print(f), f.__doc__ and inspect.signature(f) show Slang's declarations and their comments.
+// Descriptions of functions: print(f), f.__doc__ and inspect.signature(f) show Slang's declarations and their
+// comments.
 #include "objects/objects.h"
 
 #include <string.h>
 
-// >>descriptors: attributes of instances that their class has under the same name, with another meaning
+// >>descriptors: attributes that mean one thing in an instance and another in its class
 
 typedef struct spyp_instance_only {
     PyObject_HEAD
     PyObject *(*get)(PyObject *self);
-    PyObject *of_class; // NULL: the class has no such attribute
+    PyObject *of_class; // value of the class's attribute; NULL: the class has none
     const char *name;
 } spyp_instance_only;
 
@@ -32,7 +33,7 @@ static PyType_Slot spyp_instance_only_slots[] = {
 static PyType_Spec spyp_instance_only_spec = { "slangpy._slangpy._InstanceOnly", sizeof(spyp_instance_only), 0,
                                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_instance_only_slots };
 
-// Takes the reference `of_class`.
+// Adds such an attribute to a class. Takes over the reference `of_class`. Returns -1 with an exception set.
 static int spyp_instance_only_add(PyTypeObject *kind, PyTypeObject *type, const char *name, PyObject *(*get)(PyObject *self), PyObject *of_class) {
     spyp_instance_only *d = (spyp_instance_only *)spyp_alloc(kind);
     if (d) {
@@ -93,7 +94,7 @@ static PyObject *spyp_function_doc(PyObject *self) {
 static PyObject *spyp_overload_parts(spyp_function *f, const spy_decl *decl) {
     bool instance = decl->kind == SPY_DECL_KIND_METHOD && !(decl->flags & SPY_DECL_FLAG_STATIC) && !(f->chain && f->chain->self);
     PyObject *list = PyList_New(0), *parts = NULL;
-    for (uint32_t i = 0; list && i <= decl->child_count; i++) { // the instance first
+    for (uint32_t i = 0; list && i <= decl->child_count; i++) { // i == 0 is the instance
         const spy_decl *p = i ? &decl->children[i - 1] : NULL;
         if (p ? p->kind != SPY_DECL_KIND_PARAMETER : !instance) continue;
         PyObject *one = Py_BuildValue("(ssO)", p ? p->name : "this", p ? (p->type ? p->type->name : "") : decl->parent ? decl->parent->name : "",

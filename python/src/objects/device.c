@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// >>callbacks from C: with the GIL or without it
+// >>callbacks from the library, which may run with the GIL or without it
 
 static void spyp_on_block(bool begins, void *user_data) {
     spyp_device *d = (spyp_device *)user_data;
@@ -19,13 +19,14 @@ static void spyp_on_block(bool begins, void *user_data) {
     }
 }
 
-// The library asks this while the thread waits without the GIL. After a Ctrl-C the exception stays set, and the call that fails raises it.
+// The library asks this while the thread waits without the GIL. After a Ctrl-C the exception stays set, and
+// the call that fails raises it.
 static bool spyp_on_interrupt(void *user_data) {
     spyp_device *d = (spyp_device *)user_data;
     if (d->owner != PyThread_get_thread_ident() || !d->released) return false;
     PyEval_RestoreThread(d->released);
     bool raised = PyErr_CheckSignals() < 0;
-    d->interrupted = d->interrupted || raised; // what compiles goes with the process
+    d->interrupted = d->interrupted || raised; // a running compilation is abandoned when the process ends
     d->released = PyEval_SaveThread();
     return raised;
 }
@@ -79,7 +80,7 @@ static void spyp_on_reload(struct spy_module *module, spy_status status, const c
     PyGILState_Release(state);
 }
 
-// >>what the layers below ask for
+// >>functions for the layers below
 
 static const spyp_above spyp_device_above = { spyp_stream_enter, spyp_stream_leave, spyp_module_default };
 
@@ -135,7 +136,7 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         desc->adapter_name = adapter_name;
         desc->log.func = spyp_on_log;
         desc->log.user_data = d;
-        desc->log.level = SPY_LOG_LEVEL_WARNING; // and what kernels print, always
+        desc->log.level = SPY_LOG_LEVEL_WARNING; // what kernels print is logged in any case
         desc->progress.func = spyp_on_progress;
         desc->progress.user_data = d;
         desc->blocking.func = spyp_on_block;
@@ -160,7 +161,8 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
     return status;
 }
 
-// Parses a LUID as enumerate_adapters() gives it. It has 16 bytes, and the first one is the adapter's number, from 1.
+// Parses a LUID as enumerate_adapters() gives it. It has 16 bytes, and the first one is the adapter's number,
+// from 1.
 static int spyp_luid_parse(PyObject *luid, unsigned int *adapter) {
     PyObject *bytes = PyUnicode_Check(luid) || PyDict_Check(luid) ? NULL : PySequence_Tuple(luid);
     bool good = bytes && PyTuple_Size(bytes) == 16;
@@ -239,7 +241,8 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     return (PyObject *)d;
 }
 
-// Calls every close callback, also after one has raised. *error gets the first exception; later exceptions are printed.
+// Calls every close callback, also after one has raised. *error gets the first exception; later exceptions
+// are printed.
 static void spyp_call_close_callbacks(spyp_device *d, PyObject **error) {
     PyObject *callbacks = d->close_callbacks;
     d->close_callbacks = NULL;
@@ -266,7 +269,7 @@ static void spyp_call_close_callbacks(spyp_device *d, PyObject **error) {
 static int spyp_device_end(spyp_device *d) {
     PyDict_Clear(d->types);
     PyDict_Clear(d->extra);
-    spyp_wait(d); // with Ctrl-C; what fails is the device's business
+    spyp_wait(d); // Ctrl-C ends this wait; other errors do not keep the device open
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.error)) return -1;
     PyErr_Clear();
     spyp_imports_drop(d);
@@ -282,9 +285,9 @@ static PyObject *spyp_device_close(PyObject *self, PyObject *ignored) {
     PyObject *error = NULL;
     SPYP_UNUSED(ignored);
     if (!d->device || d->closing) Py_RETURN_NONE;
-    Py_CLEAR(d->follow); // what it gives is of no use any more, and it may fail
+    Py_CLEAR(d->follow); // its stream is not needed any more, and asking for it may fail
     if (spyp_enter(d, "Device.close") < 0) return NULL;
-    if (d->depth > 1) { // code of a user that runs within a use of the device, which goes on after it
+    if (d->depth > 1) { // code of the user calls close() during a use of the device
         spyp_leave(d);
         return PyErr_Format(spyp.error, "Device.close: the device is in use by this thread: expected no call from a callback or a conversion of a value");
     }
@@ -329,7 +332,8 @@ static int spyp_device_clear(PyObject *self) {
     return 0;
 }
 
-// Waits for the device's work before the device is released. Returns false after a Ctrl-C; then the device stays until the process ends.
+// Waits for the device's work before the device is released. Returns false after a Ctrl-C; then the device
+// stays until the process ends.
 static bool spyp_outwait(spyp_device *d) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -339,7 +343,7 @@ static bool spyp_outwait(spyp_device *d) {
     spyp_wait(d);
     bool left = PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.error);
     if (left) PyErr_WriteUnraisable((PyObject *)Py_TYPE((PyObject *)d));
-    else PyErr_Clear(); // what fails is the device's business
+    else PyErr_Clear(); // errors of the work itself are not reported
     PyErr_Restore(type, value, trace);
     return !left;
 }
@@ -348,10 +352,11 @@ static void spyp_device_dealloc(PyObject *self) {
     spyp_device *d = (spyp_device *)self;
     PyObject_GC_UnTrack(self);
     if (d->weakrefs) PyObject_ClearWeakRefs(self);
-    Py_CLEAR(d->types); // and with them what uses the device
+    Py_CLEAR(d->types); // they hold objects that use the device
     Py_CLEAR(d->extra);
     spyp_imports_drop(d);
-    bool abandoned = spyp.exiting && (spyp.leaving || d->interrupted); // its work goes with the process: a release would wait for it
+    // A release would wait for work that ends with the process.
+    bool abandoned = spyp.exiting && (spyp.leaving || d->interrupted);
     if (d->device && d->fork_count == spyp.fork_count && !abandoned && spyp_outwait(d)) {
         spy_device *device = d->device;
         d->device = NULL;
@@ -505,7 +510,7 @@ static PyObject *spyp_device_set_delay(PyObject *self, PyObject *arg) {
     Py_RETURN_NONE;
 }
 
-// Reloads all modules whose files have changed. Gives how many were reloaded.
+// Reloads all modules whose files have changed. Returns the number of reloaded modules.
 static PyObject *spyp_device_reload(PyObject *self, PyObject *ignored) {
     spyp_device *d = (spyp_device *)self;
     SPYP_UNUSED(ignored);
@@ -528,7 +533,8 @@ static PyObject *spyp_device_flush_print(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
-// Returns what kernels have printed. The library gives it to the log while the host waits, so the log collects it for so long.
+// Returns what kernels have printed. The library logs it while the host waits, so d->printed collects it
+// during the wait.
 static PyObject *spyp_device_print_string(PyObject *self, PyObject *ignored) {
     spyp_device *d = (spyp_device *)self;
     PyObject *lines = PyList_New(0), *text = NULL;
@@ -556,8 +562,8 @@ static PyObject *spyp_device_enter(PyObject *self, PyObject *ignored) {
     return Py_NewRef(self);
 }
 
-// The end of `with device:`. After a Ctrl-C that ended a wait, closing would wait for the same work. So the device is not closed here,
-// but released when nothing refers to it.
+// Ends a block `with device:`. After a Ctrl-C that ended a wait, closing would wait for the same work. So the
+// device is not closed here, but released when nothing refers to it.
 static PyObject *spyp_device_exit(PyObject *self, PyObject *args) {
     if (((spyp_device *)self)->interrupted && PyTuple_Size(args) && PyTuple_GetItem(args, 0) == PyExc_KeyboardInterrupt) Py_RETURN_NONE;
     return PyObject_CallMethod(self, "close", NULL);

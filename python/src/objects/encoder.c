@@ -247,7 +247,7 @@ static PyObject *spyp_encoder_finish(PyObject *self, PyObject *ignored) {
     return (PyObject *)made;
 }
 
-// >>both
+// >>encoders and command buffers
 
 static PyObject *spyp_encoder_get_device(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);

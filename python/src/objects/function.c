@@ -1,4 +1,5 @@
-// Function: a Slang function, and what is chained to it: mappings, constants, globals, sizes. Each link makes a new one.
+// The class Function: a Slang function with a chain of options, maps, constants and globals. Each chained
+// method makes a new Function.
 #include "objects/objects.h"
 #include "slangpy_cuda.h"
 
@@ -57,7 +58,7 @@ static void spyp_set(PyObject **at, PyObject *value) {
     Py_XDECREF(old);
 }
 
-// >>links
+// >>methods that chain
 
 static PyObject *spyp_link_map(PyObject *self, PyObject *args, PyObject *kwargs) {
     spyp_function *f = spyp_function_link(self);
@@ -74,7 +75,7 @@ static PyObject *spyp_link_map(PyObject *self, PyObject *args, PyObject *kwargs)
     return (PyObject *)f;
 }
 
-// set(): takes dicts and keywords, or callables that return a dict at each call.
+// set() takes dicts and keywords, or callables that return a dict at each call.
 static PyObject *spyp_link_set(PyObject *self, PyObject *args, PyObject *kwargs) {
     spyp_function *f = spyp_function_link(self);
     PyObject *all = f ? spyp_merged(f->chain->globals, kwargs) : NULL;
@@ -145,7 +146,8 @@ static PyObject *spyp_link_conformances(PyObject *self, PyObject *arg) {
     return (PyObject *)f;
 }
 
-// Returns the function for backward or forward calls. Each function keeps both, so that f.bwds(...) allocates nothing.
+// Returns the function for backward or forward calls. Each function keeps both, so that f.bwds(...) allocates
+// nothing.
 static PyObject *spyp_function_get_mode(PyObject *self, void *which) {
     spyp_function *f = (spyp_function *)self;
     spy_call_mode mode = which ? SPY_CALL_MODE_FORWARD_DIFF : SPY_CALL_MODE_BACKWARD;
@@ -173,7 +175,7 @@ static PyObject *spyp_link_stream(PyObject *self, PyObject *object) {
     spyp_device *d = ((spyp_function *)self)->module->device;
     void *stream = NULL;
     if (spyp_stream_parse(object, &stream) < 0 || spyp_enter(d, "cuda_stream") < 0) return NULL;
-    spy_status status = spy_cuda_set_stream(d->device, d->stream); // only CUDA's devices have streams
+    spy_status status = spy_cuda_set_stream(d->device, d->stream); // only CUDA devices have streams
     if (status != SPY_OK) spyp_raise(d);
     spyp_leave(d);
     spyp_function *f = status == SPY_OK ? spyp_function_link(self) : NULL;

@@ -1,4 +1,5 @@
-// The extension module: its types, in the order in which they need each other, and what it is told by Python code.
+// The extension module: adds its types in the order in which they need each other, and has the functions that
+// slangpy/*.py calls to set its state.
 #include "objects/objects.h"
 #include "values/math_view.h"
 

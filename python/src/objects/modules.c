@@ -1,4 +1,4 @@
-// Module and Struct: names of a Slang module as attributes.
+// The classes Module and Struct, which give the names of a Slang module as attributes.
 #include "objects/objects.h"
 
 #include <string.h>
@@ -69,7 +69,7 @@ static PyObject *spyp_struct_call(PyObject *self, PyObject *args, PyObject *kwar
 static PyObject *spyp_struct_repr(PyObject *self) {
     spyp_struct *s = (spyp_struct *)self;
     if (s->module == (spyp_module *)PyDict_GetItemString(s->module->device->extra, "default module"))
-        return PyUnicode_FromFormat("<slangpy.Struct %U>", s->name); // Slang's own
+        return PyUnicode_FromFormat("<slangpy.Struct %U>", s->name); // a built-in type belongs to no module
     return PyUnicode_FromFormat("<slangpy.Struct %U of module %U>", s->name, s->module->name);
 }
 
@@ -106,7 +106,8 @@ static PyObject *spyp_struct_get_fields(PyObject *self, void *ignored) {
     return fields;
 }
 
-// Returns the shape of a type: (N,) for vectors, (R, C) for matrices, (N, ...) for arrays, and () for all others.
+// Returns the shape of a type: (N,) for vectors, (R, C) for matrices, (N, ...) for arrays, and () for all
+// others.
 static PyObject *spyp_struct_get_shape(PyObject *self, void *ignored) {
     spy_shape shape = { 0, { 0 } };
     spyp_module *module;
@@ -214,7 +215,8 @@ static void spyp_module_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
-// Returns what the library's message says beyond the missing name, as a new str: ", did you mean 'add'?", ": it is ...", or "".
+// Returns what the library's message says beyond the missing name, as a new str: ", did you mean 'add'?", ":
+// it is ...", or "".
 static PyObject *spyp_module_hint(const char *message, const char *name) {
     static const char missing[] = "has no function '";
     const char *rest = strstr(message, missing);
@@ -227,8 +229,8 @@ static PyObject *spyp_module_hint(const char *message, const char *name) {
     return PyUnicode_FromString(*rest ? rest + 1 : rest);
 }
 
-// Finds a function or type of the module. NULL without an exception: there is none of that name, and *why tells similar names unless
-// `why` is NULL. Call it inside the device.
+// Finds a function or type of the module. NULL without an exception: there is none of that name, and *why
+// tells similar names unless `why` is NULL. Call it inside the device.
 static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **why) {
     const char *text = spyp_utf8(name);
     spyp_device *d = m->device;
@@ -237,7 +239,7 @@ static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **
         const spy_type_info *info = spy_reflect_type(m->module, text);
         return info ? spyp_struct_make(m, info) : spyp_raise(d);
     }
-    d->quiet = true; // to look is no failure
+    d->quiet = true; // a search that finds nothing is no error
     spy_function *function = spy_find_function(m->module, text);
     spy_error error = { SPY_OK, "" };
     if (!function) error = spy_take_error(d->device);
@@ -257,7 +259,9 @@ static PyObject *spyp_module_find_why(spyp_module *m, PyObject *name, PyObject *
     if (spyp_enter(m->device, "Module") < 0) return NULL;
     found = spyp_module_look_up(m, name, why);
     spyp_leave(m->device);
-    bool lasts = found && (PyObject_TypeCheck(found, spyp.function) || PyObject_TypeCheck(found, spyp.struct_type)); // a reload changes constants
+    // Constants are not kept, because a reload changes them.
+    bool lasts =
+        found && (PyObject_TypeCheck(found, spyp.function) || PyObject_TypeCheck(found, spyp.struct_type));
     if (lasts && PyDict_SetItem(m->found, name, found) < 0) Py_CLEAR(found);
     return found;
 }
@@ -292,7 +296,8 @@ static PyObject *spyp_module_item(PyObject *self, PyObject *name) {
     return value ? value : spyp_module_missing((spyp_module *)self, name, why, spyp.lookup_error);
 }
 
-// find_function() and similar methods. `kind` is the class of the result. If `required` is true, it raises instead of returning None.
+// find_function() and similar methods. `kind` is the class of the result. If `required` is true, it raises
+// instead of returning None.
 static PyObject *spyp_module_find_kind(PyObject *self, PyObject *name, PyTypeObject *kind, bool required, const char *what) {
     PyObject *why = NULL;
     if (!PyUnicode_Check(name))
@@ -367,8 +372,8 @@ static int spyp_defines(spyp_arena *arena, PyObject *dict, const char *where, sp
     return 0;
 }
 
-// Returns a conformance as text: "Circle : IShape = 0". It is given as text, as ("IShape", "Circle", 0), or as an object with
-// interface_name, type_name and id (-1: none).
+// Returns a conformance as text: "Circle : IShape = 0". It is given as text, as ("IShape", "Circle", 0), or
+// as an object with interface_name, type_name and id (-1: none).
 static PyObject *spyp_conformance_text(PyObject *item, const char *where) {
     PyObject *parts[3] = { NULL, NULL, NULL }, *text = NULL;
     static const char *const names[] = { "interface_name", "type_name", "id" };
@@ -403,12 +408,12 @@ PyObject *spyp_conformances_parse(PyObject *items, const char *where) {
     return tuple;
 }
 
-// The options that SlangPy's scripts may give. Some have no effect here and are accepted silently, because they ask for what is always
-// done here, or are meant for other targets.
+// The options that SlangPy's scripts may give. Some have no effect here and are accepted silently, because
+// they ask for what is always done here, or are meant for other targets.
 static const char *const spyp_option_names[] = {
     "strict_broadcasting", "compiler_options", "defines", "include_paths", "optimization", "debug_info", "floating_point_mode",
     "warnings_as_errors", "enable_experimental_features", "type_conformances", "downstream_args",
-    // without effect
+    // The next options have no effect.
     "shader_model", "matrix_layout", "enable_warnings", "disable_warnings", "report_downstream_time", "report_perf_benchmark",
     "skip_spirv_validation", "dump_intermediates", "dump_intermediates_prefix", "implicit_element_casts",
     "implicit_tensor_casts",
@@ -428,8 +433,8 @@ static int spyp_warn_unknown(PyObject *options, const char *where) {
     return status;
 }
 
-// Returns an option by its name from a dict or from an object's attributes, borrowed from the arena. NULL: it is missing or None, or
-// memory ran out.
+// Returns an option by its name from a dict or from an object's attributes, borrowed from the arena. NULL: it
+// is missing or None, or memory ran out.
 static PyObject *spyp_option(spyp_arena *arena, PyObject *options, const char *name) {
     PyObject *value = PyDict_Check(options) ? Py_XNewRef(PyDict_GetItemString(options, name)) : PyObject_GetAttrString(options, name);
     if (!value) {
@@ -445,7 +450,8 @@ static bool spyp_flag(spyp_arena *arena, PyObject *options, const char *name) {
     return value && PyObject_IsTrue(value) > 0;
 }
 
-// Parses an option that is one of some names, given as a str or as a member of an enum. *out receives its number, or 0 if it is missing.
+// Parses an option that is one of some names, given as a str or as a member of an enum. *out receives its
+// number, or 0 if it is missing.
 static int spyp_named(spyp_arena *arena, PyObject *options, const char *option, const char *const *names, const char *where, int *out) {
     PyObject *value = spyp_option(arena, options, option);
     *out = 0;
@@ -468,8 +474,8 @@ static const char *const spyp_optimizations[] = { "default", "none", "low", "hig
 static const char *const spyp_debug_infos[] = { "default", "none", "minimal", "standard", "maximal", NULL };
 static const char *const spyp_float_modes[] = { "default", "precise", "fast", NULL };
 
-// Parses the options of NVRTC that the library has, too; all others are refused. On Vulkan no compiler runs after Slang, and the options
-// are Slang's.
+// Parses the options of NVRTC that the library has, too; all others are refused. On Vulkan no compiler runs
+// after Slang, and the options are Slang's.
 static int spyp_downstream(spyp_arena *arena, PyObject *options, const char *where, spy_compile_options *out) {
     static const struct {
         const char *word;
@@ -551,7 +557,8 @@ static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *d
     spyp_arena_begin(&arena);
     Py_ssize_t n = links ? PyTuple_Size(links) : -1;
     spy_module **modules = n >= 0 ? (spy_module **)spyp_arena_take(&arena, (size_t)(n + 1) * sizeof *modules) : NULL;
-    if (!options || options == Py_None) options = PyDict_GetItemString(d->extra, "compiler_options"); // the device's
+    // The device's options.
+    if (!options || options == Py_None) options = PyDict_GetItemString(d->extra, "compiler_options");
     bool good = modules && spyp_module_options(&arena, options, where, desc) == 0;
     for (Py_ssize_t i = 0; good && i < n; i++) {
         PyObject *m = PyTuple_GetItem(links, i);
@@ -586,7 +593,7 @@ static PyObject *spyp_load_file(PyObject *device, PyObject *path, PyObject *opti
     memset(&desc, 0, sizeof desc);
     if (!d) return NULL;
     if (!PyUnicode_FSConverter(path, &bytes)) {
-        bool text = PyErr_ExceptionMatches(PyExc_ValueError); // with NUL characters
+        bool text = PyErr_ExceptionMatches(PyExc_ValueError); // the text has NUL characters
         PyErr_Clear();
         if (text) return PyErr_Format(PyExc_ValueError, "%s: argument 'path': expected a path that the system can have, got %R", where, path);
         return PyErr_Format(PyExc_TypeError, "%s: argument 'path': expected a path, got %R", where, (PyObject *)Py_TYPE(path));

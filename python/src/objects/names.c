@@ -13,7 +13,7 @@ static bool spyp_is_attribute(const spy_decl *d) {
 
 PyObject *spyp_module_constant(spyp_module *m, const char *path) {
     spyp_device *d = m->device;
-    d->quiet = true; // to look is no failure
+    d->quiet = true; // a search that finds nothing is no error
     const spy_decl *decl = spy_find_decl(m->module, path);
     if (!decl) (void)spy_take_error(d->device);
     d->quiet = false;

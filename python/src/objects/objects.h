@@ -13,21 +13,26 @@ int spyp_function_ready(PyObject *module);
 // >>modules.c, names.c
 // Returns type_conformances as a tuple of str, or NULL with an exception set.
 PyObject *spyp_conformances_parse(PyObject *items, const char *where);
-PyObject *spyp_module_find(spyp_module *module, PyObject *name); // new reference; NULL without an error: nothing of that name
-spyp_module *spyp_module_default(spyp_device *device); // an empty module of the device, for built-in types; new reference
-// Returns ", did you mean 'a', 'b'?" with the names in a declaration that are similar to `name`, or "", as a new reference. The declaration
-// may be NULL.
+// Returns the function, type or constant of a name as a new reference. NULL without an exception: there is
+// none.
+PyObject *spyp_module_find(spyp_module *module, PyObject *name);
+// Returns the device's empty module, for built-in types, as a new reference.
+spyp_module *spyp_module_default(spyp_device *device);
+// Returns ", did you mean 'a', 'b'?" with the names in a declaration that are similar to `name`, or "", as a
+// new reference. The declaration may be NULL.
 PyObject *spyp_near_names(const spy_decl *decl, PyObject *name);
-// Returns the value of a constant or of an enum's case by its path. NULL without an exception: there is none. Call it inside the device.
+// Returns the value of a constant or of an enum's case by its path. NULL without an exception: there is none.
+// Call it inside the device.
 PyObject *spyp_module_constant(spyp_module *module, const char *path);
 int spyp_modules_ready(PyObject *module);
 int spyp_names_ready(void);
 
 // >>tensor.c, buffer.c, cursor.c
-// Bytes offset .. offset + size of a tensor's memory (size -1: to its end) as a view to be released. Inside the device; NULL
-// with an error.
+// Returns a view of `size` bytes of a tensor's memory from byte `offset` on, which the caller releases. If
+// `size` is -1, the view goes to the end. Returns NULL with an exception set. Call it inside the device.
 spy_tensor *spyp_buffer_range(spyp_tensor *tensor, long long offset, long long size, const char *what);
-// Makes a BufferCursor over `count` elements of a tensor from element `first` on. It keeps `owner`. Returns NULL with an exception set.
+// Makes a BufferCursor over `count` elements of a tensor from element `first` on. It keeps `owner`. Returns
+// NULL with an exception set.
 PyObject *spyp_cursor_make(spyp_device *device, spy_tensor *tensor, PyObject *owner, PyObject *module, int64_t first, int64_t count);
 int spyp_cursor_ready(PyObject *module);
 int spyp_tensor_ready(PyObject *module);

@@ -91,7 +91,7 @@ static PyObject *spyp_find_attribute(PyObject *self, PyObject *name) {
 
 static PyObject *spyp_decl_kind(spyp_reflection *r) {
     static const uint8_t kinds[] = {
-        // DeclKind of each spy_decl_kind
+        // the number in DeclKind of each spy_decl_kind
         [SPY_DECL_KIND_MODULE] = 3,          [SPY_DECL_KIND_IMPORT] = 10,
         [SPY_DECL_KIND_NAMESPACE] = 6,       [SPY_DECL_KIND_STRUCT] = 1,
         [SPY_DECL_KIND_INTERFACE] = 8,       [SPY_DECL_KIND_ENUM] = 7,
@@ -203,7 +203,7 @@ static PyObject *spyp_decl_item(PyObject *self, Py_ssize_t i) {
     return spyp_reflect_decl(SPYP_DECL, r->module, &r->decl->children[i]);
 }
 
-static int spyp_decl_bool(PyObject *self) { // a declaration without children is no false one
+static int spyp_decl_bool(PyObject *self) { // it is true also when len() is 0
     SPYP_UNUSED(self);
     return 1;
 }

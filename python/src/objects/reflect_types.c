@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// >>resources: what their names say
+// >>resources, which are recognized by their names
 
 typedef struct spyp_resource {
-    long shape, access; // ResourceShape, ResourceAccess
+    long shape, access; // numbers of a ResourceShape and a ResourceAccess
 } spyp_resource;
 
 static bool spyp_skip(const char **text, const char *word) {
@@ -57,7 +57,7 @@ static spyp_resource spyp_resource_of(const spy_type_info *info) {
 
 static PyObject *spyp_type_kind(spyp_reflection *r) {
     static const uint8_t kinds[] = {
-        // TypeKind of each spy_type_kind
+        // the number in TypeKind of each spy_type_kind
         [SPY_TYPE_KIND_OTHER] = 0,           [SPY_TYPE_KIND_VOID] = 5,
         [SPY_TYPE_KIND_SCALAR] = 5,          [SPY_TYPE_KIND_VECTOR] = 4,
         [SPY_TYPE_KIND_MATRIX] = 3,          [SPY_TYPE_KIND_ARRAY] = 2,
@@ -353,7 +353,8 @@ static PyObject *spyp_cursor_element(spyp_reflection *c, long long index) {
     return spyp_reflection_cursor_make(c, t->element, t->element->device_stride_bytes * (size_t)index, t->element->size_bytes * (size_t)index);
 }
 
-// Follows one step of a path, "name" or "[3]", and moves *path behind it. NULL without an exception: there is no such part.
+// Follows one step of a path, "name" or "[3]", and moves *path behind it. NULL without an exception: there is
+// no such part.
 static PyObject *spyp_cursor_step(spyp_reflection *c, const char **path) {
     const char *at = *path;
     if (*at == '[') {

@@ -1,10 +1,10 @@
-// Reflection: the tree of spy_reflect_module() as Python objects. Here: the objects, their properties by table, and
-// Module.layout.
+// Reflection: the tree of spy_reflect_module() as Python objects. This file makes the objects, reads their
+// properties by table, and has the properties and methods of Module.layout.
 #include "objects/reflection.h"
 
 #include <string.h>
 
-// >>enums: of Python, imported when first asked for
+// >>enums of slangpy/reflection.py, which is imported when the first one is needed
 
 static PyObject *spyp_enum_class(const char *name) {
     PyObject *module = PyImport_ImportModule("slangpy.reflection");
@@ -141,7 +141,8 @@ static PyObject *spyp_reflection_repr(PyObject *self) {
     return text;
 }
 
-// Two objects are equal if they stand for the same declaration, or for a type of the same name, in one module.
+// Two objects are equal if they stand for the same declaration, or for a type of the same name, in one
+// module.
 static PyObject *spyp_reflection_compare(PyObject *a, PyObject *b, int op) {
     if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
     spyp_reflection *x = (spyp_reflection *)a, *y = (spyp_reflection *)b;
@@ -211,10 +212,11 @@ static PyType_Spec spyp_reflection_spec = {
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_reflection_slots,
 };
 
-#define SPYP_PROPERTY_COUNT 160 // of all classes, and an end for each
+#define SPYP_PROPERTY_COUNT 160 // of all classes, with an end mark for each class
 
 static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_reflection_class *c, PyTypeObject *base) {
-    static PyGetSetDef getset[SPYP_PROPERTY_COUNT]; // of all classes: descriptors point at them
+    // Properties of all classes; their descriptors point at them.
+    static PyGetSetDef getset[SPYP_PROPERTY_COUNT];
     static size_t used;
     static PyMethodDef no_methods[] = { { NULL, NULL, 0, NULL } };
     PyType_Slot slots[16] = {
@@ -263,7 +265,7 @@ const spy_type_info *spyp_reflected_type(spyp_module *m, PyObject *object, const
 static const spy_decl *spyp_find_declaration(spyp_module *m, const char *path, uint32_t kinds) {
     spyp_device *d = m->device;
     if (spyp_enter(d, "reflection") < 0) return NULL;
-    d->quiet = true; // to look is no failure
+    d->quiet = true; // a search that finds nothing is no error
     const spy_decl *decl = spy_find_decl(m->module, path);
     spy_error error = { SPY_OK, "" };
     if (!decl) error = spy_take_error(d->device);
@@ -418,7 +420,7 @@ const spyp_reflection_class spyp_program_class = {
     spyp_program_properties, spyp_program_methods, NULL,
 };
 
-// >>what other types get
+// >>properties that other classes get
 
 static PyObject *spyp_module_layout(PyObject *self, void *ignored) {
     spyp_module *m = (spyp_module *)self;

@@ -4,18 +4,19 @@
 
 #include "objects/objects.h"
 
-// Says where a property's value is found.
+// Tells where a property's value comes from.
 typedef enum spyp_form {
-    SPYP_COMPUTED,  // by `get`
-    SPYP_DECL_TEXT, // a const char * of the declaration, at `at`
-    SPYP_DECL_SIZE,
-    SPYP_DECL_UINT,
-    SPYP_DECL_FLAG, // `at`: the bits
-    SPYP_TYPE_TEXT, // ... of the type
-    SPYP_TYPE_SIZE,
-    SPYP_TYPE_IS    // `at`: a bit for each spy_type_kind
+    SPYP_COMPUTED,  // the function `get` computes it
+    SPYP_DECL_TEXT, // a const char * in the spy_decl, at byte `at`
+    SPYP_DECL_SIZE, // a size_t in the spy_decl
+    SPYP_DECL_UINT, // a uint32_t in the spy_decl
+    SPYP_DECL_FLAG, // true if the declaration has a flag of the bits `at`
+    SPYP_TYPE_TEXT, // a const char * in the spy_type_info, at byte `at`
+    SPYP_TYPE_SIZE, // a size_t in the spy_type_info
+    SPYP_TYPE_IS    // true if the type's kind is in `at`, which has a bit for each spy_type_kind
 } spyp_form;
 
+// One read-only property of a reflection class.
 typedef struct spyp_property {
     const char *name, *doc;
     spyp_form form;
@@ -23,11 +24,12 @@ typedef struct spyp_property {
     PyObject *(*get)(spyp_reflection *r);
 } spyp_property;
 
+// One reflection class: its name, properties and methods.
 typedef struct spyp_reflection_class {
     const char *name, *doc;
-    const spyp_property *properties; // ended by a name NULL
+    const spyp_property *properties; // ends with a NULL name
     PyMethodDef *methods;            // or NULL
-    const PyType_Slot *more;         // further slots, ended by 0, or NULL
+    const PyType_Slot *more;         // further slots, which end with a 0, or NULL
 } spyp_reflection_class;
 
 #define SPYP_GET(name, get, doc) { name, doc, SPYP_COMPUTED, 0, get }
@@ -40,19 +42,23 @@ extern const spyp_reflection_class spyp_program_class, spyp_decl_class, spyp_fun
     spyp_cursor_class;
 
 spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module);
-PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl);      // NULL gives None
-PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type); // NULL gives None
+// Makes the object of a declaration. `decl` may be NULL, which gives None.
+PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl);
+// Makes the object of a type. `type` may be NULL, which gives None.
+PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type);
 // Returns -1 with an exception set if the device was closed, because the declarations are gone then.
 int spyp_reflection_open(spyp_reflection *r, const char *what);
-PyObject *spyp_enum(const char *name, long value); // a member of an enum of slangpy.reflection
+// Returns a member of an enum in slangpy/reflection.py as a new reference.
+PyObject *spyp_enum(const char *name, long value);
 // Returns a list of objects for the declarations whose kinds are among `kinds` (bits of 1 << kind).
 PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds);
-PyObject *spyp_constant_read(const spy_constant *constant); // None: none
+PyObject *spyp_constant_read(const spy_constant *constant);              // None: the value is not known
 PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl may be NULL
-// Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an exception set. It takes over
-// no reference.
+// Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an
+// exception set. It takes over no reference.
 const spy_type_info *spyp_reflected_type(spyp_module *module, PyObject *object, const char *what);
-const spy_type_info *spyp_find_type(spyp_module *module, const char *name, bool required); // NULL without an error: none
+// Returns a type by its name. NULL without an exception: there is none.
+const spy_type_info *spyp_find_type(spyp_module *module, const char *name, bool required);
 
 #define SPYP_FUNCTION_KINDS                                                                                  \
     (1u << SPY_DECL_KIND_FUNCTION | 1u << SPY_DECL_KIND_METHOD | 1u << SPY_DECL_KIND_CONSTRUCTOR)

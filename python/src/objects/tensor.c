@@ -1,4 +1,4 @@
-// Tensor and NDBuffer: N-dimensional arrays of device memory.
+// The classes Tensor and NDBuffer: N-dimensional arrays in device memory.
 #include "objects/objects.h"
 #include "values/math_view.h"
 
@@ -98,7 +98,7 @@ static PyObject *spyp_tensor_full(PyObject *type, PyObject *args, PyObject *kwar
 static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
                                 const char *what);
 
-// NDBuffer(array) makes one on the device that push_current_device() set.
+// NDBuffer(array) makes a tensor on the device that push_current_device() has set.
 static PyObject *spyp_tensor_wrap(PyTypeObject *type, PyObject *array) {
     PyObject *package = PyImport_ImportModule("slangpy"), *device = package ? PyObject_CallMethod(package, "current_device", NULL) : NULL;
     PyObject *made = device ? PyObject_CallMethod((PyObject *)type, "from_torch", "OO", device, array) : NULL;
@@ -123,19 +123,20 @@ static bool spyp_has_storage(PyObject *args, PyObject *kwargs) {
     return kwargs && PyDict_GetItemString(kwargs, "storage");
 }
 
-// The constructor: NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array), Tensor(storage, ...).
+// The constructor: NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array),
+// Tensor(storage, ...).
 static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", "element_type", NULL };
     PyObject *device, *dtype = NULL, *count = Py_None, *shape = Py_None, *usage = NULL, *memory = NULL, *element = NULL;
     spy_shape sizes;
     if (spyp_has_storage(args, kwargs)) return spyp_tensor_over(type, args, kwargs);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOOO:NDBuffer", names, &device, &dtype, &count, &shape, &usage, &memory, &element)) return NULL;
-    if (!dtype) dtype = element; // its earlier name
+    if (!dtype) dtype = element; // `element_type` is an older name of `dtype`
     if (!PyObject_TypeCheck(device, spyp.device) && spyp_is_array(device) && !dtype) return spyp_tensor_wrap(type, device);
     spyp_device *d = spyp_device_of(device, "NDBuffer");
     if (!d) return NULL;
     if (shape == Py_None && dtype && (PyTuple_Check(dtype) || PyLong_Check(dtype) || PyObject_TypeCheck(dtype, spyp.shape))) {
-        shape = dtype; // Tensor(device, shape, dtype)
+        shape = dtype; // the call is Tensor(device, shape, dtype)
         dtype = count == Py_None ? NULL : count;
         count = Py_None;
     }
@@ -225,7 +226,7 @@ static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyOb
     spyp_host_array array;
     PyObject *result = NULL;
     if (!d) return NULL;
-    if (!dtype || dtype == Py_None) { // CUDA's memory is copied there
+    if (!dtype || dtype == Py_None) { // a CUDA array is copied on the device
         PyObject *shared = spyp_foreign_tensor(type, d, object, NULL, true, "Tensor.from_numpy");
         if (shared) result = spyp_tensor_copy((spyp_tensor *)shared, "Tensor.from_numpy");
         Py_XDECREF(shared);
@@ -239,7 +240,8 @@ static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyOb
     return result;
 }
 
-// Returns true, with an exception set, if an array stands where the device belongs or if the device is missing.
+// Returns true, with an exception set, if an array stands where the device belongs or if the device is
+// missing.
 static bool spyp_lacks_device(PyObject *args, PyObject *kwargs, const char *what) {
     PyObject *first = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
     bool lacks = first ? !PyObject_TypeCheck(first, spyp.device) && (spyp_is_array(first) || PyList_Check(first))
@@ -250,7 +252,8 @@ static bool spyp_lacks_device(PyObject *args, PyObject *kwargs, const char *what
     return true;
 }
 
-// `Tensor.from_numpy(device, array)` makes a tensor; `tensor.from_numpy(array)` fills it. One attribute serves both: see spyp_either.
+// `Tensor.from_numpy(device, array)` makes a tensor; `tensor.from_numpy(array)` fills it. One attribute
+// serves both: see spyp_either.
 static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwargs) {
     static char *makes[] = { "device", "ndarray", "usage", "memory_type", "dtype", NULL }, *fills[] = { "data", NULL };
     PyObject *device, *array, *dtype = NULL, *usage = NULL, *memory = NULL;
@@ -264,7 +267,8 @@ static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwar
     Py_RETURN_NONE;
 }
 
-// `Tensor.from_torch(device, tensor)`: CUDA memory is shared, other arrays are copied. `tensor.from_torch(other)` fills it.
+// `Tensor.from_torch(device, tensor)`: CUDA memory is shared, other arrays are copied.
+// `tensor.from_torch(other)` fills it.
 static PyObject *spyp_from_foreign(PyObject *owner, PyObject *args, PyObject *kwargs, char *name, const char *format, const char *what) {
     char *names[] = { "device", name, "dtype", NULL };
     PyObject *device, *array, *dtype = NULL;
@@ -370,7 +374,8 @@ static PyObject *spyp_tensor_view(PyObject *self, PyObject *args, PyObject *kwar
     return spyp_view_make(spyp_view_type(self), (spyp_tensor *)self, shape, strides, offset, dtype, "Tensor.view");
 }
 
-// Returns the argument of view(), reshape() and so on, borrowed. It is written as (2, 3), as 2, 3, or as shape=(2, 3).
+// Returns the argument of view(), reshape() and so on, borrowed. It is written as (2, 3), as 2, 3, or as
+// shape=(2, 3).
 static PyObject *spyp_shape_argument(PyObject *args, PyObject *kwargs, const char *format) {
     bool sizes = PyTuple_Size(args) > 1 && !(kwargs && PyDict_Size(kwargs));
     return sizes ? args : spyp_only_argument(args, kwargs, format, "shape");
@@ -457,7 +462,7 @@ static PyObject *spyp_tensor_subscript(PyObject *self, PyObject *key) {
     return NULL;
 }
 
-// >>the rest
+// >>other methods and properties
 
 static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "command_encoder", NULL };
@@ -493,7 +498,7 @@ static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *
     spy_status status = spy_tensor_point_to(t->tensor, ((spyp_tensor *)other)->tensor);
     if (status != SPY_OK) spyp_raise(t->device);
     spyp_leave(t->device);
-    Py_CLEAR(t->grad_in); // they are the other's now
+    Py_CLEAR(t->grad_in); // dropped, because the target's gradients are the tensor's now
     Py_CLEAR(t->grad_out);
     if (status != SPY_OK) return NULL;
     spyp_replace(&t->owner, Py_XNewRef(((spyp_tensor *)other)->owner));
@@ -555,7 +560,7 @@ static PyObject *spyp_tensor_get_device(PyObject *self, void *ignored) {
     return Py_NewRef((PyObject *)((spyp_tensor *)self)->device);
 }
 
-static PyObject *spyp_tensor_repr(PyObject *self) { // asks nothing of the GPU
+static PyObject *spyp_tensor_repr(PyObject *self) { // it does not read from the GPU
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject *name = PyType_GetName(Py_TYPE(self)), *shape = NULL, *text = NULL;
     if (name && !t->device->device) {
@@ -605,8 +610,9 @@ static bool spyp_is_comparable(PyObject *other) {
            PyObject_TypeCheck(other, spyp.tensor) || spyp_math_view(other, &info);
 }
 
-// Tensors are compared by identity, so that they can be in lists, sets and dicts. A comparison with values gives a warning, because its
-// result is always False. Arrays of other libraries have an == of their own, which Python asks next.
+// Tensors are compared by identity, so that they can be in lists, sets and dicts. A comparison with values
+// gives a warning, because its result is always False. Arrays of other libraries have an == of their own,
+// which Python asks next.
 static PyObject *spyp_tensor_compare(PyObject *self, PyObject *other, int op) {
     if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
     if (self == other) return PyBool_FromLong(op == Py_EQ);

@@ -1,9 +1,10 @@
 // Entering a device: who uses it when, and waiting for its work without the GIL.
 #include "state/state.h"
 
-// >>what is said
+// >>messages
 
-// Calls function(first, second). An exception that it raises is printed, because no Python code waits for the result.
+// Calls function(first, second). An exception that it raises is printed, because no Python code waits for the
+// result.
 void spyp_notify(PyObject *function, PyObject *first, PyObject *second) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -21,8 +22,8 @@ void spyp_log(spyp_device *d, long level, PyObject *text) {
     Py_XDECREF(function);
 }
 
-// Gives the error message that was held back to the log. If an exception is being raised, the user hears of the error from that,
-// and the log gets it as a debug message.
+// Gives the error message that was held back to the log. If an exception is being raised, the user hears of
+// the error from that, and the log gets it as a debug message.
 static void spyp_release_held(spyp_device *d) {
     PyObject *text = d->held;
     d->held = NULL;
@@ -75,12 +76,12 @@ void spyp_leave(spyp_device *d) {
     PyThread_release_lock(d->turn);
 }
 
-// The wait is made of slices of 50 ms, so that Ctrl-C is heard. While C spins, for the first 50 us, it keeps the GIL: most
-// waits for a GPU are over by then, and another thread that takes the GIL may keep it for 5 ms.
+// The wait is made of slices of 50 ms, so that Ctrl-C is heard. While C spins, for the first 50 us, it keeps
+// the GIL: most waits for a GPU are over by then, and another thread that takes the GIL may keep it for 5 ms.
 int spyp_wait(spyp_device *d) {
     spy_submit_id id = spy_flush(d->device);
     spy_status status = SPY_ERROR_NOT_READY;
-    if (!id) { // nothing was ever submitted, or it failed
+    if (!id) { // no work was ever submitted, or a submission failed
         spy_error error = spy_take_error(d->device);
         if (error.code == SPY_OK) return 0;
         spyp_raise_status(error.code, error.message, d->what);
@@ -99,8 +100,9 @@ int spyp_wait(spyp_device *d) {
     return -1;
 }
 
-// spy_tensor_read() waits for what it reads, without the GIL and with Ctrl-C in between, and on Vulkan a small one costs one
-// submission where a wait and a read cost two. CUDA's waits hear no Ctrl-C.
+// On Vulkan spy_tensor_read() waits by itself, without the GIL, and Ctrl-C ends its wait. For a small tensor
+// it needs one submission; spyp_wait() and a read need two. On CUDA nothing ends its wait, so spyp_wait()
+// goes first.
 int spyp_wait_to_read(spyp_device *d) {
     return d->cuda < 0 ? 0 : spyp_wait(d);
 }

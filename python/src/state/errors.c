@@ -31,7 +31,8 @@ int spyp_errors_ready(PyObject *module) {
                                             spyp.error, NULL);
     spyp.attribute_error = PyExc_AttributeError;
     if (!spyp.compile_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
-    PyObject *plain = PyObject_GetAttrString(PyExc_BaseException, "__str__"); // a KeyError's is the repr of its text
+    // KeyError.__str__() is the repr of the text.
+    PyObject *plain = PyObject_GetAttrString(PyExc_BaseException, "__str__");
     int set = plain ? PyObject_SetAttrString(spyp.lookup_error, "__str__", plain) : -1;
     Py_XDECREF(plain);
     return set;
@@ -51,9 +52,10 @@ static PyObject *spyp_exception_of(spy_status status) {
     }
 }
 
-// >>words
+// >>the library's messages in Python's words
 
-// Pairs of a phrase in the library's messages and the words that replace it in Python. They are tried in order.
+// Pairs of a phrase in the library's messages and the words that replace it in Python. They are tried in
+// order.
 static const char *const spyp_words[][2] = {
     { "a tensor or spy_out_...", "a Tensor, a ValueRef or a writable array" },
     { "a tensor or spy_inout_...", "a Tensor, a ValueRef or a writable array" },
@@ -107,7 +109,7 @@ PyObject *spyp_translate(const char *text, const char *what, bool all) {
     size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     bool prefix = strncmp(text, "spy_", 4) == 0 && strncmp(text + name, ": ", 2) == 0;
     if (prefix) text += name + 2;
-    const char *all_of_it = prefix ? text - 1 : text; // with the space
+    const char *all_of_it = prefix ? text - 1 : text; // includes the space before `text`
     PyObject *rest = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace"), *from, *to;
     PyObject *result = rest && prefix && what ? spyp_format("%s: %U", what, rest) : Py_XNewRef(rest);
     for (size_t i = 0; all && result && i < sizeof spyp_words / sizeof *spyp_words; i++) {
@@ -125,7 +127,8 @@ PyObject *spyp_translate(const char *text, const char *what, bool all) {
 static PyObject *spyp_raise_as(PyObject *exception, spy_status status, const char *message, const char *what) {
     if (PyErr_Occurred()) return NULL; // a callback's own error says more
     if (!message || !*message) message = spy_status_text(status);
-    PyObject *text = spyp_translate(message, what, status != SPY_ERROR_COMPILE); // code is quoted as it is
+    // Compile errors quote Slang code, which keeps its words.
+    PyObject *text = spyp_translate(message, what, status != SPY_ERROR_COMPILE);
     if (text) PyErr_SetObject(exception, text);
     Py_XDECREF(text);
     return NULL;

@@ -193,7 +193,8 @@ PyObject *spyp_item_named(PyObject *items, const char *name) {
 
 const char *spyp_attribute_text(PyObject *name) {
     const char *text = spyp_utf8(name);
-    if (!text) PyErr_Format(PyExc_AttributeError, "no attribute has the name %R", name); // NUL and the like
+    // It has NUL characters, or UTF-8 cannot encode it.
+    if (!text) PyErr_Format(PyExc_AttributeError, "no attribute has the name %R", name);
     return text;
 }
 

@@ -9,7 +9,7 @@
 
 static const struct {
     char letter;
-    char family; // b bool, i signed, u unsigned, f float
+    char family; // b bool, i signed integer, u unsigned integer, f float
 } spyp_letters[] = {
     { '?', 'b' }, { 'b', 'i' }, { 'B', 'u' }, { 'h', 'i' }, { 'H', 'u' }, { 'i', 'i' }, { 'I', 'u' }, { 'l', 'i' }, { 'L', 'u' },
     { 'q', 'i' }, { 'Q', 'u' }, { 'n', 'i' }, { 'N', 'u' }, { 'e', 'f' }, { 'f', 'f' }, { 'd', 'f' }, { 'c', 'u' },
@@ -27,7 +27,7 @@ spy_dtype spyp_dtype_of_family(char family, Py_ssize_t size) {
 
 spy_dtype spyp_dtype_of_format(const char *format, Py_ssize_t size, bool *swapped) {
     *swapped = false;
-    if (!format) return SPY_DTYPE_UINT8; // the protocol's default, unsigned bytes
+    if (!format) return SPY_DTYPE_UINT8; // the buffer protocol's default is unsigned bytes
     if (*format == '>' || *format == '!') *swapped = size > 1;
     if (strchr("<>!=@", *format) && *format) format++;
     for (size_t i = 0; i < sizeof spyp_letters / sizeof *spyp_letters; i++)
@@ -45,9 +45,10 @@ const char *spyp_format_of_dtype(spy_dtype dtype) {
 #define SPYP_RUN(size)                                                                                        \
     for (int64_t i = 0; i < n; i++, place += step, packed += size) memcpy(back ? place : packed, back ? packed : place, size)
 
-// Copies one dimension. The elements at `packed` follow each other without gaps; those at `place` are `step` bytes apart.
+// Copies one dimension. The elements at `packed` follow each other without gaps; those at `place` are `step`
+// bytes apart.
 static char *spyp_copy_run(char *packed, char *place, size_t item, int64_t n, int64_t step, bool back) {
-    switch (item) { // a constant size is one move each
+    switch (item) { // with a constant size, the compiler copies an element with one move
     case 1: SPYP_RUN(1); break;
     case 2: SPYP_RUN(2); break;
     case 4: SPYP_RUN(4); break;
@@ -57,7 +58,8 @@ static char *spyp_copy_run(char *packed, char *place, size_t item, int64_t n, in
     return packed;
 }
 
-// Copies elements of any strides (in bytes) from `place` to `packed` in row-major order, or back. Returns the end of `packed`.
+// Copies elements of any strides (in bytes) from `place` to `packed` in row-major order, or back. Returns the
+// end of `packed`.
 static char *spyp_copy_strided(char *packed, char *place, size_t item, const int64_t *shape, const int64_t *strides, uint32_t rank,
                                bool back) {
     if (rank == 0) return spyp_copy_run(packed, place, item, 1, 0, back);
@@ -139,7 +141,8 @@ int spyp_too_many_dims(const char *what, int rank) {
     return -1;
 }
 
-// numpy exports no buffer of structs whose fields are out of order. Such fields are found by name all the same.
+// numpy exports no buffer of structs whose fields are out of order. Such fields are found by name all the
+// same.
 static int spyp_from_records(PyObject *object, const char *what, spyp_host_array *array) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -192,7 +195,7 @@ spy_dtype spyp_dtype_of_dl(const spyp_dl_tensor *t) {
     return spyp_dtype_of_family(families[t->dtype.code], t->dtype.bits / 8);
 }
 
-// Converts bfloat16 numbers. Each is the upper half of a float.
+// Converts bfloat16 numbers to float. A bfloat16 is the upper half of a float.
 static int spyp_widen_bfloat(spyp_arena *arena, spyp_host_array *array) {
     size_t count = array->size_bytes / 2;
     uint32_t *wide = (uint32_t *)spyp_arena_take(arena, count * sizeof *wide);
@@ -240,13 +243,13 @@ static int spyp_from_dl_tensor(spyp_arena *arena, const spyp_dl_tensor *t, bool 
     return status > 0 && bfloat ? spyp_widen_bfloat(arena, array) : status;
 }
 
-// Anybody who has a capsule may consume it and free its memory. While that memory is used here, the capsule has another name, which
-// lies in this struct and which no library consumes.
+// Anybody who has a capsule may consume it and free its memory. While that memory is used here, the capsule
+// has another name, which lies in this struct and which no library consumes.
 typedef struct spyp_hold {
     char name[24];
-    const char *own;   // its name before
+    const char *own; // the capsule's own name
     PyObject *capsule;
-    PyObject *guard;   // borrowed: the object that owns this struct, and gives the name back when it goes
+    PyObject *guard; // object that owns this struct, and restores the name when it is freed; borrowed
 } spyp_hold;
 
 #define SPYP_HOLD "slangpy.hold"
@@ -282,11 +285,12 @@ PyObject *spyp_capsule_hold(PyObject *capsule) {
     return guard;
 }
 
-// Returns the tensor of a capsule that nobody has consumed. The capsule is not consumed here, either: its destructor frees the memory.
+// Returns the tensor of a capsule that nobody has consumed. The capsule is not consumed here, either: its
+// destructor frees the memory.
 const spyp_dl_tensor *spyp_capsule_tensor(PyObject *capsule, const char *what, bool *read_only) {
     const spyp_hold *hold = spyp_hold_of(capsule);
     const char *own = hold ? hold->own : PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
-    const char *now = hold ? hold->name : own; // the same unless it is held
+    const char *now = hold ? hold->name : own; // equals `own` unless the capsule is held
     *read_only = false;
     if (own && strcmp(own, SPYP_DL_NAME_VERSIONED) == 0) {
         spyp_dl_versioned *v = (spyp_dl_versioned *)PyCapsule_GetPointer(capsule, now);
@@ -313,7 +317,8 @@ PyObject *spyp_dlpack_capsule(PyObject *object, PyObject *stream, const char *wh
     PyObject *keywords = method && none ? Py_BuildValue("{s:(ii)}", "max_version", 1, 0) : NULL;
     if (keywords && stream && PyDict_SetItemString(keywords, "stream", stream) < 0) Py_CLEAR(keywords);
     if (keywords) capsule = PyObject_Call(method, none, keywords);
-    if (!capsule && keywords && PyErr_ExceptionMatches(PyExc_TypeError)) { // a producer that knows no versions
+    // The producer is older than DLPack 1.0 and knows no max_version.
+    if (!capsule && keywords && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
         if (PyDict_DelItemString(keywords, "max_version") == 0) capsule = PyObject_Call(method, none, keywords);
     }
@@ -353,8 +358,8 @@ long spyp_dl_device_of(PyObject *object, int *number) {
     return PyErr_Occurred() ? -1 : device;
 }
 
-// Another device's array, copied to the host by its own library: torch's cpu(), CuPy's get(), Numba's copy_to_host(), our tensors'
-// to_numpy().
+// Another device's array, copied to the host by its own library: torch's cpu(), CuPy's get(), Numba's
+// copy_to_host(), our tensors' to_numpy().
 static int spyp_from_device(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
     static const char *const ways[] = { "cpu", "get", "copy_to_host", "to_numpy" };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -371,7 +376,7 @@ static int spyp_from_device(spyp_arena *arena, PyObject *object, const char *wha
                      (spyp_dl_device_of(host, NULL) != SPYP_DL_CPU || !PyObject_HasAttr(host, spyp.s_dlpack));
         if (status == 0 && !still) status = spyp_host_array_get(arena, host, what, array);
         Py_XDECREF(host);
-        array->writable = false; // it is a copy
+        array->writable = false; // `data` is a copy
         array->place = NULL;
         if (!still || PyErr_Occurred()) return PyErr_Occurred() ? -1 : status;
     }
@@ -390,7 +395,8 @@ int spyp_is_array(PyObject *object) {
            PyObject_HasAttr(object, spyp.s_array_interface) || PyObject_HasAttrString(object, "__array__") || PyCapsule_CheckExact(object);
 }
 
-// Uses another array instead of the object: what its method `method` returns, or numpy.asarray(object) if `method` is NULL.
+// Uses another array instead of the object: what its method `method` returns, or numpy.asarray(object) if
+// `method` is NULL.
 static int spyp_instead(spyp_arena *arena, PyObject *object, const char *method, const char *what, spyp_host_array *array) {
     PyObject *numpy = method ? NULL : spyp_numpy();
     PyObject *other = method ? PyObject_CallMethod(object, method, NULL) : numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", object) : NULL;
@@ -401,7 +407,8 @@ static int spyp_instead(spyp_arena *arena, PyObject *object, const char *method,
     return status;
 }
 
-// Returns 1 if torch records operations for gradients or is not imported, 0 if it does not record, and -1 with an exception set.
+// Returns 1 if torch records operations for gradients or is not imported, 0 if it does not record, and -1
+// with an exception set.
 static int spyp_grad_enabled(void) {
     PyObject *torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch"), *enabled = NULL;
     if (torch && PyObject_HasAttrString(torch, "is_grad_enabled")) enabled = PyObject_CallMethod(torch, "is_grad_enabled", NULL);
@@ -434,7 +441,8 @@ static int spyp_host_array_of(spyp_arena *arena, PyObject *object, const char *w
         if (spyp_check_gradient(object, strcmp(what, "array") == 0 ? NULL : what) < 0) return -1;
         if (device != SPYP_DL_CPU && device != SPYP_DL_CUDA_HOST && device != SPYP_DL_ROCM_HOST && device != SPYP_DL_CUDA_MANAGED)
             return spyp_from_device(arena, object, what, array);
-        if (spyp_is_true(object, "requires_grad")) return spyp_instead(arena, object, "detach", what, array); // torch exports no other
+        // Torch exports no tensor that requires a gradient.
+        if (spyp_is_true(object, "requires_grad")) return spyp_instead(arena, object, "detach", what, array);
         return spyp_from_dlpack(arena, object, what, array);
     }
     if (PyObject_HasAttr(object, spyp.s_cuda_array)) return spyp_from_device(arena, object, what, array);
@@ -444,13 +452,13 @@ static int spyp_host_array_of(spyp_arena *arena, PyObject *object, const char *w
 int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
     memset(array, 0, sizeof *array);
     if (spyp_is_host_buffer(object)) return spyp_from_buffer(arena, object, what, array);
-    if (spyp_arena_down(arena) < 0) return -1; // an array's detach() or cpu() gives another one
+    if (spyp_arena_down(arena) < 0) return -1; // an array's detach() or cpu() may return arrays without end
     int status = spyp_host_array_of(arena, object, what, array);
     spyp_arena_up(arena);
     return status;
 }
 
-// >>arrays that a call writes and that `data` is a copy of
+// >>arrays that a call writes through a copy
 
 typedef struct spyp_write_back {
     PyObject_HEAD
@@ -464,7 +472,8 @@ static PyObject *spyp_write_back_get(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
-// Copies the elements back to where they came from, unless the call has not changed them: another thread may have written there.
+// Copies the elements back to the array if the call has changed any. If not, the array is left alone, because
+// another thread may have written to it.
 static PyObject *spyp_write_back_update(PyObject *self, PyObject *ignored) {
     const spyp_host_array *a = &((spyp_write_back *)self)->array;
     SPYP_UNUSED(ignored);
@@ -525,8 +534,8 @@ const spy_type_info *spyp_inner_shape(const spy_type_info *info, spy_shape *inne
     return info;
 }
 
-// Describes the element type in numpy's way. Vectors (N,), matrices (R, C) and arrays (N, ...) become further dimensions of a scalar
-// type; structs become structured dtypes.
+// Describes the element type in numpy's way. Vectors (N,), matrices (R, C) and arrays (N, ...) become further
+// dimensions of a scalar type; structs become structured dtypes.
 PyObject *spyp_numpy_dtype(const spy_type_info *info, spy_dtype scalar, spy_shape *inner) {
     static const char *const names[SPY_DTYPE_COUNT] = { "f4", "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8" };
     info = spyp_inner_shape(info, inner);
@@ -566,7 +575,7 @@ PyObject *spyp_field_names(PyObject *object) {
     return names;
 }
 
-// CuPy's arrays have the buffer protocol, too, but raise an exception when it is used.
+// CuPy's arrays have the buffer protocol, too, but raise an exception when a buffer is asked for.
 bool spyp_is_host_buffer(PyObject *object) {
     return PyObject_CheckBuffer(object) && !PyObject_HasAttr((PyObject *)Py_TYPE(object), spyp.s_cuda_array);
 }

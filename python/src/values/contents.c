@@ -21,7 +21,8 @@ PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor 
     return made;
 }
 
-// Classes that are written in Python (Buffer ...) need more than a view has, so a view is a Tensor or an NDBuffer.
+// Classes that are written in Python, such as Buffer, have attributes that a view lacks. So a view is a
+// Tensor or an NDBuffer.
 PyTypeObject *spyp_view_type(PyObject *self) {
     return PyObject_TypeCheck(self, spyp.ndbuffer) ? spyp.ndbuffer : spyp.tensor;
 }
@@ -66,7 +67,8 @@ const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *in
     return type;
 }
 
-// Copies host data into the tensor. Numbers are converted, and fields of structs are found by their names. Call it inside the device.
+// Copies host data into the tensor. Numbers are converted, and fields of structs are found by their names.
+// Call it inside the device.
 static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *object, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     const spy_type_info *type = spyp_element_info(t, &info);
@@ -79,7 +81,8 @@ static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *o
     size_t each;
     spy_dtype scalar = type ? spyp_scalar_of(type, &each) : info.dtype;
     const void *data = NULL;
-    if (scalar && PyObject_CheckBuffer(object)) { // numbers of the right type are copied from where they are
+    // Numbers of the right type are copied from the buffer itself.
+    if (scalar && PyObject_CheckBuffer(object)) {
         if (spyp_host_array_get(arena, object, what, &array) < 0) return -1;
         if (array.dtype == scalar && array.size_bytes == info.host_size_bytes) data = array.data;
     }
@@ -136,7 +139,10 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
     if (dtype && info.shape.rank + inner.rank <= 32) {
         PyObject *outer = spyp_shape_tuple(&info.shape), *more = spyp_shape_tuple(&inner);
         PyObject *shape = outer && more ? PySequence_Concat(outer, more) : NULL;
-        if (shape) array = PyObject_CallMethod(numpy, PyUnicode_Check(dtype) ? "empty" : "zeros", "OO", shape, dtype); // gaps in structs
+        // zeros: structs may have gaps.
+        if (shape)
+            array =
+                PyObject_CallMethod(numpy, PyUnicode_Check(dtype) ? "empty" : "zeros", "OO", shape, dtype);
         Py_XDECREF(outer);
         Py_XDECREF(more);
         Py_XDECREF(shape);

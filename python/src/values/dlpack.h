@@ -1,4 +1,5 @@
-// DLPack: what is needed of its ABI, for arrays in (arrays.c, foreign.c) and tensors out (export.c). Source: dlpack.h of version 1.3.
+// The part of DLPack's ABI that this package needs to take arrays (arrays.c, foreign.c) and to give tensors
+// (export.c). Source: dlpack.h of version 1.3.
 #ifndef SPYP_DLPACK_H
 #define SPYP_DLPACK_H
 
@@ -14,7 +15,7 @@ typedef struct spyp_dl_tensor {
         uint8_t code, bits;
         uint16_t lanes;
     } dtype;
-    int64_t *shape, *strides; // strides in elements, or NULL: row-major
+    int64_t *shape, *strides; // strides are in elements; NULL: row-major
     uint64_t byte_offset;
 } spyp_dl_tensor;
 
@@ -34,18 +35,21 @@ typedef struct spyp_dl_versioned {
     spyp_dl_tensor tensor;
 } spyp_dl_versioned;
 
-// What a type's __dlpack_c_exchange_api__ holds: since DLPack 1.3 its objects can be asked from C, without making any.
+// The table in a type's __dlpack_c_exchange_api__. Since DLPack 1.3, C can ask the type's objects through it,
+// without making Python objects. Its functions return 0, or -1 with an exception set.
 typedef struct spyp_dl_exchange {
     struct {
         uint32_t major, minor;
     } version;
-    struct spyp_dl_exchange *previous; // of an earlier major version, or NULL
+    struct spyp_dl_exchange *previous; // table of an earlier major version, or NULL
     int (*allocate)(spyp_dl_tensor *like, spyp_dl_versioned **out, void *context,
                     void (*set_error)(void *context, const char *kind, const char *message));
-    int (*give)(void *object, spyp_dl_versioned **out);                    // these are 0, or -1 with an error
-    int (*take)(spyp_dl_versioned *tensor, void **object);                 // a new reference; takes `tensor`
-    int (*view)(void *object, spyp_dl_tensor *out);                        // borrowed from the object; may be NULL
-    int (*work_stream)(int32_t device_type, int32_t device, void **stream); // the calling thread's
+    int (*give)(void *object, spyp_dl_versioned **out); // exports the object to *out
+    // Makes an array over `tensor`, which it takes over. *object is a new reference.
+    int (*take)(spyp_dl_versioned *tensor, void **object);
+    // Describes the object's memory without a new reference. This pointer may be NULL.
+    int (*view)(void *object, spyp_dl_tensor *out);
+    int (*work_stream)(int32_t device_type, int32_t device, void **stream); // the calling thread's stream
 } spyp_dl_exchange;
 
 enum {

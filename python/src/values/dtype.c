@@ -1,4 +1,4 @@
-// Element types: what a user may give as one, and the Modules and Structs that they come from.
+// Element types: parses the dtypes that users give, and makes the Modules and Structs that types come from.
 #include "values/values.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module
     return NULL;
 }
 
-// >>dtypes: what a user may give as an element type
+// >>parsing dtypes
 
 static const struct {
     const char *name;
@@ -90,9 +90,9 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
     PyObject *name = NULL;
     if (PyUnicode_Check(object)) {
         name = Py_NewRef(object);
-    } else if (PyType_Check(object)) { // numpy.float32, float3
+    } else if (PyType_Check(object)) { // classes such as numpy.float32 and float3
         name = PyObject_GetAttrString(object, "__name__");
-    } else { // numpy.dtype, DataType.float32, torch.float32
+    } else { // objects with a name: numpy.dtype, DataType.float32, torch.float32
         name = PyObject_GetAttr(object, spyp.s_name);
         if (!name) {
             PyErr_Clear();

@@ -1,19 +1,17 @@
-// Values of classes that users have registered: PYTHON_TYPES for arguments, register_write_to_cursor_type() and to_cursor() for
-// what is written to memory.
+// Values of classes that users have registered. PYTHON_TYPES serves arguments of calls;
+// register_write_to_cursor_type() and to_cursor() serve values that are written to memory.
 #include "values/values.h"
 
-// The function that `dict` has for the object's class or the nearest of its bases, a new reference; NULL: none.
 PyObject *spyp_registered(PyObject *dict, PyObject *object) {
     if (!PyDict_Size(dict)) return NULL;
     PyObject *order = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__mro__"), *found = NULL;
-    Py_ssize_t n = order && PyTuple_Check(order) ? PyTuple_Size(order) : 0; // a metaclass may say anything
+    Py_ssize_t n = order && PyTuple_Check(order) ? PyTuple_Size(order) : 0; // a metaclass may give any object
     for (Py_ssize_t i = 0; i < n && !found && !PyErr_Occurred(); i++)
         found = Py_XNewRef(PyDict_GetItemWithError(dict, PyTuple_GetItem(order, i)));
     Py_XDECREF(order);
     return found;
 }
 
-// function(object), which must be of another class. Takes the function's reference.
 PyObject *spyp_registered_call(PyObject *function, PyObject *object) {
     PyObject *value = PyObject_CallFunctionObjArgs(function, object, NULL);
     Py_DECREF(function);

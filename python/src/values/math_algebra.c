@@ -21,7 +21,8 @@ double spyp_math_dot(const double *a, const double *b, uint32_t size) {
     return sum;
 }
 
-// Products of 32 bits do not fit a double: a sum that is small after all is taken from the one modulo 2^64.
+// A double cannot hold each product of two 32-bit integers exactly. If the sum is small, it is exact as a sum
+// modulo 2^64.
 static double spyp_math_dot_integers(const double *a, const double *b, uint32_t size) {
     double sum = spyp_math_dot(a, b, size);
     uint64_t bits = 0;
@@ -49,7 +50,7 @@ void spyp_math_quaternion_product(const double *a, const double *b, double *resu
     result[3] = a[3] * b[3] - spyp_math_dot(a, b, 3);
 }
 
-// v + 2 w (u x v) + 2 u x (u x v), u and w the parts of q
+// result = v + 2 w (u x v) + 2 u x (u x v), where u is the vector part of q and w its scalar part.
 void spyp_math_quaternion_rotate(const double *q, const double *v, double *result) {
     double once[3], twice[3];
     spyp_math_cross(q, v, once);
@@ -57,7 +58,7 @@ void spyp_math_quaternion_rotate(const double *q, const double *v, double *resul
     for (int i = 0; i < 3; i++) result[i] = v[i] + 2 * (q[3] * once[i] + twice[i]);
 }
 
-// The vectors of two arguments are of one type; a quaternion counts as one of 4. NULL with TypeError set.
+// Reads two vectors, or two quaternions, of the same type. Returns their kind, or NULL with a TypeError set.
 static const spyp_math_kind *spyp_math_pair_of(const spyp_math_function *function, PyObject *const *args,
                                                bool quaternions, double *x, double *y) {
     const spyp_math_kind *kind = spyp_math_kind_of(args[0]);
@@ -76,7 +77,7 @@ static const spyp_math_kind *spyp_math_pair_of(const spyp_math_function *functio
     return kind;
 }
 
-// rows x columns of an operand of mul(): a vector is a row on the left, a column on the right.
+// Gives the size of an operand of mul(). A left vector is a row, a right vector is a column.
 static void spyp_math_operand_size(const spyp_math_kind *kind, bool left, uint32_t *rows, uint32_t *columns) {
     bool column = kind->form != SPYP_MATH_MATRIX && !left;
     *rows = column ? kind->columns : kind->rows;
@@ -121,7 +122,7 @@ static PyObject *spyp_math_call_mul(const spyp_math_function *function, PyObject
     spyp_math_product(rows, inner, columns, x, y, result);
     if (left->form == SPYP_MATH_MATRIX && right->form == SPYP_MATH_MATRIX)
         return spyp_math_float_matrix(rows, columns, result);
-    if (rows == 1 && columns == 1) return PyFloat_FromDouble(result[0]); // two vectors
+    if (rows == 1 && columns == 1) return PyFloat_FromDouble(result[0]); // both operands are vectors
     return spyp_math_float_vector(rows * columns, result);
 }
 
@@ -132,7 +133,7 @@ static PyObject *spyp_math_call_dot(const spyp_math_function *function, PyObject
     if (!kind) return NULL;
     if (spyp_math_is_float(kind->dtype)) return PyFloat_FromDouble(spyp_math_dot(x, y, kind->columns));
     result = spyp_math_dot_integers(x, y, kind->columns);
-    if (spyp_math_store(kind->name, kind->dtype, &stored, 0, result)) return NULL; // out of range
+    if (spyp_math_store(kind->name, kind->dtype, &stored, 0, result)) return NULL; // the type cannot hold it
     return spyp_math_scalar_new(kind->dtype, result);
 }
 
@@ -148,7 +149,7 @@ static PyObject *spyp_math_call_cross(const spyp_math_function *function, PyObje
 
 // >>length
 
-// The components of a float vector or quaternion; NULL with TypeError set.
+// Reads a float vector or quaternion. Returns its kind, or NULL with a TypeError set.
 static const spyp_math_kind *spyp_math_measured(const spyp_math_function *function, PyObject *arg,
                                                 double *x) {
     const spyp_math_kind *kind = spyp_math_kind_of(arg);
@@ -228,7 +229,8 @@ static PyObject *spyp_math_call_any(const spyp_math_function *function, PyObject
 
 // >>bits
 
-// The same 32 bits read as another type: a vector, or a number taken as the source type that fits it.
+// Reads the 32 bits of each component as another type. A number counts as a component of the source type that
+// fits it.
 static PyObject *spyp_math_reinterpret(const spyp_math_function *function, PyObject *arg, spy_dtype dtype) {
     const spyp_math_kind *kind = spyp_math_kind_of(arg);
     spy_dtype source = PyFloat_Check(arg) ? SPY_DTYPE_FLOAT32 : SPY_DTYPE_UINT32;
@@ -278,8 +280,9 @@ static void spyp_math_swap_rows(double *m, uint32_t size, uint32_t a, uint32_t b
     }
 }
 
-// Gauss-Jordan with row pivots: makes `m` the identity and `inverse`, which enters as that, its inverse.
-// Returns the determinant; at 0 the inverse is of no use.
+// Inverts a matrix by Gauss-Jordan elimination with row pivots. It turns `m` into the identity, and
+// `inverse`, which must be the identity before, into the inverse of `m`. Returns the determinant; if that is
+// 0, `inverse` is not valid.
 static double spyp_math_eliminate(double *m, double *inverse, uint32_t size) {
     double determinant = 1;
     for (uint32_t column = 0; column < size; column++) {
@@ -307,7 +310,8 @@ static double spyp_math_eliminate(double *m, double *inverse, uint32_t size) {
     return determinant;
 }
 
-// The determinant and inverse of a square matrix argument; its size, 0 with TypeError set.
+// Computes the determinant and the inverse of a square matrix argument. Returns its number of rows, or 0 with
+// a TypeError set.
 static uint32_t spyp_math_solve(const spyp_math_function *function, PyObject *arg, double *inverse,
                                 double *determinant) {
     const spyp_math_kind *kind = spyp_math_kind_of(arg);
@@ -354,7 +358,7 @@ static PyObject *spyp_math_call_inverse(const spyp_math_function *function, PyOb
     return NULL;
 }
 
-// Both quaternions are taken as rotations: the shorter way round.
+// Interpolates two rotations the shorter way round.
 static PyObject *spyp_math_call_slerp(const spyp_math_function *function, PyObject *const *args) {
     double a[4], b[4], s, cosine, angle, from, to;
     if (!spyp_math_arg_quaternion(function, 0, args[0], a) ||

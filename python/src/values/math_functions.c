@@ -1,11 +1,12 @@
-// The functions of slangpy.math: how a call reaches an entry of a table, how arguments are read, and the functions
-// that work by component.
+// The functions of slangpy.math: how a call reaches an entry of a table, how arguments are read, and the
+// functions that work by component.
 #include "values/math_value.h"
 #include <math.h>
 
 // >>calls
 
-// Walks the parameters in "name(a, b=1)\n--": sets *name and *length to the next one. False at the end.
+// Sets *name and *length to the next parameter of a signature such as "name(a, b=1)\n--", and moves *at
+// behind it. Returns false at the end of the signature.
 static bool spyp_math_parameter(const char **at, const char **name, size_t *length, bool *optional) {
     const char *from = *at + strspn(*at, " ,"), *to = from + strcspn(from, ",)");
     if (from == to) return false;
@@ -24,7 +25,7 @@ static int spyp_math_name_length(const spyp_math_function *function) {
     return (int)strcspn(function->doc, "(");
 }
 
-// TypeError "math.lerp: WHAT", formatted.
+// Sets a TypeError "math.lerp: WHAT". Takes over the reference `what`.
 static void spyp_math_call_error(const spyp_math_function *function, PyObject *what) {
     PyObject *name = PyUnicode_FromStringAndSize(function->doc, spyp_math_name_length(function));
     if (name && what) PyErr_Format(PyExc_TypeError, "math.%U: %U", name, what);
@@ -32,7 +33,7 @@ static void spyp_math_call_error(const spyp_math_function *function, PyObject *w
     Py_XDECREF(what);
 }
 
-// The place of a parameter by name, -1 when there is none.
+// Returns the index of the parameter with a name, or -1 when there is none.
 static int spyp_math_find_parameter(const spyp_math_function *function, PyObject *wanted) {
     const char *at = spyp_math_parameters(function), *name;
     size_t length;
@@ -60,7 +61,8 @@ static bool spyp_math_take_keyword(const spyp_math_function *function, PyObject 
     return false;
 }
 
-// All parameters without a default are there, and no more than there are parameters.
+// Returns whether all required arguments are given and no more than the function has. If not, a TypeError is
+// set.
 static bool spyp_math_check_args(const spyp_math_function *function, PyObject *const *args,
                                  Py_ssize_t given) {
     const char *at = spyp_math_parameters(function), *name;
@@ -96,7 +98,8 @@ static PyObject *spyp_math_dispatch(PyObject *capsule, PyObject *const *given, P
     return spyp_math_check_args(function, args, count) ? function->call(function, args) : NULL;
 }
 
-// One PyMethodDef per function, for ever: Python keeps its address.
+// Adds one function to the module. `method` and `name` must never be freed, because Python keeps their
+// addresses.
 static int spyp_math_function_add(PyObject *math, const spyp_math_function *function, PyMethodDef *method,
                                   char *name) {
     PyObject *module_name = PyModule_GetNameObject(math);
@@ -282,7 +285,8 @@ static double spyp_math_apply(const spyp_math_function *function, const double *
     return function->arity == 2 ? function->map.two(x[0], x[1]) : function->map.three(x[0], x[1], x[2]);
 }
 
-// The kind that the arguments have in common, NULL for numbers alone; false with TypeError set.
+// Finds the kind that the arguments have in common; NULL when all are numbers. Returns false with a TypeError
+// set when there is none.
 static bool spyp_math_elementwise_kind(const spyp_math_function *function, int arity, PyObject *const *args,
                                        const spyp_math_kind **common) {
     *common = NULL;
@@ -308,7 +312,8 @@ static bool spyp_math_elementwise_kind(const spyp_math_function *function, int a
     return true;
 }
 
-// The components of argument `index`, one number repeated; false with an exception set.
+// Reads the components of argument `index`; one number stands for all components. Returns false with an
+// exception set.
 static bool spyp_math_elementwise_arg(const spyp_math_function *function, int index, PyObject *arg,
                                       spy_dtype dtype, const spyp_math_kind *kind, double *components) {
     int found;

@@ -21,7 +21,7 @@ static bool spyp_math_divides(spyp_math_operator op) {
     return op == SPYP_MATH_DIVIDE || op == SPYP_MATH_FLOOR_DIVIDE || op == SPYP_MATH_REMAINDER;
 }
 
-// Python's: the sign of b.
+// Returns Python's remainder, which has the sign of b.
 static double spyp_math_remainder(double a, double b) {
     double rest = fmod(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -38,7 +38,7 @@ static double spyp_math_arithmetic(spyp_math_operator op, bool integers, double 
     }
 }
 
-// Bits of int and uint; those shifted out are lost, as in Slang.
+// Computes bits of int and uint. Bits that are shifted out are lost, as in Slang.
 static double spyp_math_bits(spyp_math_operator op, spy_dtype dtype, double a, double b) {
     int64_t x = (int64_t)a, y = (int64_t)b, bits;
     switch (op) {
@@ -46,7 +46,7 @@ static double spyp_math_bits(spyp_math_operator op, spy_dtype dtype, double a, d
     case SPYP_MATH_OR: bits = x | y; break;
     case SPYP_MATH_XOR: bits = x ^ y; break;
     case SPYP_MATH_LEFT: bits = (int64_t)((uint64_t)x << y); break;
-    default: return floor(ldexp(a, -(int)y)); // arithmetic for int
+    default: return floor(ldexp(a, -(int)y)); // int: an arithmetic shift
     }
     return dtype == SPY_DTYPE_INT32    ? (double)(int32_t)(uint32_t)bits
            : dtype == SPY_DTYPE_UINT32 ? (double)(uint32_t)bits
@@ -55,8 +55,9 @@ static double spyp_math_bits(spyp_math_operator op, spy_dtype dtype, double a, d
 
 // >>operands
 
-// The kind of a result: that of the one value, or of both; of a vector when the other is a float16_t. NULL when
-// the two do not go together.
+// Returns the kind of a result. It is the kind that both operands have, or the kind of the only operand that
+// has one; next to a float16_t it is the other operand's kind. Returns NULL when the operands do not go
+// together.
 static const spyp_math_kind *spyp_math_common_kind(PyObject *a, PyObject *b) {
     const spyp_math_kind *left = spyp_math_kind_of(a), *right = spyp_math_kind_of(b);
     if (!left || !right) return left ? left : right;
@@ -64,7 +65,8 @@ static const spyp_math_kind *spyp_math_common_kind(PyObject *a, PyObject *b) {
     return left->form == SPYP_MATH_SCALAR ? right : NULL;
 }
 
-// The components of an operand: its own, or one number for all. 1, 0 when it does not fit, -1 with an exception set.
+// Reads an operand's components; a number stands for all of them. Returns 1, or 0 when the operand does not
+// fit, or -1 with an exception set.
 static int spyp_math_operand(const spyp_math_kind *kind, PyObject *object, double *components) {
     int found;
     if (spyp_math_kind_of(object) == kind) {
@@ -77,7 +79,8 @@ static int spyp_math_operand(const spyp_math_kind *kind, PyObject *object, doubl
     return found;
 }
 
-// Both operands; 0 when Python should try the other one or raise TypeError.
+// Reads both operands. Returns 1, or -1 with an exception set, or 0 when Python should try the other
+// operand's operator.
 static int spyp_math_operands(PyObject *a, PyObject *b, const spyp_math_kind **kind, double *x, double *y) {
     int found;
     *kind = spyp_math_common_kind(a, b);
@@ -104,7 +107,7 @@ static bool spyp_math_shift_fits(const spyp_math_kind *kind, const double *y) {
     return true;
 }
 
-// A Python int of any size may be the other operand of '&', '|' and '^'.
+// The other operand of '&', '|' and '^' may be a Python int of any size, so its size is checked.
 static bool spyp_math_bits_fit(const spyp_math_kind *kind, const double *x, const double *y) {
     for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
         if (fabs(x[i]) < 0x1p62 && fabs(y[i]) < 0x1p62) continue;
@@ -123,7 +126,8 @@ static bool spyp_math_divisor_fits(const spyp_math_kind *kind, const double *y) 
     return true;
 }
 
-// '*' of two matrices could be by component (Slang) or the product (mathematics): neither is taken silently.
+// Returns whether an operator is '*' or a division of two matrices or two quaternions. These raise an error,
+// because '*' could mean the product by component (Slang) or the matrix product (mathematics).
 static bool spyp_math_is_product(const spyp_math_kind *kind, PyObject *a, PyObject *b,
                                  spyp_math_operator op) {
     if (kind->rows == 0 || kind->form == SPYP_MATH_VECTOR || op < SPYP_MATH_MULTIPLY) return false;
@@ -167,11 +171,11 @@ SPYP_MATH_BINARY(spyp_math_xor, SPYP_MATH_XOR)
 SPYP_MATH_BINARY(spyp_math_left, SPYP_MATH_LEFT)
 SPYP_MATH_BINARY(spyp_math_right, SPYP_MATH_RIGHT)
 
-// a @ b for matrices, a matrix and a vector, quaternions: math.mul(), or NotImplemented where that has nothing.
+// a @ b: math.mul(a, b), or NotImplemented when an operand is no value type.
 static PyObject *spyp_math_matmul(PyObject *a, PyObject *b) {
     const spyp_math_kind *left = spyp_math_kind_of(a), *right = spyp_math_kind_of(b);
     PyObject *args[] = { a, b };
-    const spyp_math_function *mul = spyp_math_algebra; // its first
+    const spyp_math_function *mul = spyp_math_algebra; // mul() is the table's first function
     if (!left || !right) return spyp_math_not_implemented();
     return mul->call(mul, args);
 }
@@ -225,7 +229,8 @@ static PyObject *spyp_math_invert(PyObject *self) {
                                                       : spyp_math_not_uint);
 }
 
-// A bool vector: all of it (of `!=`: any). float16_t: not zero. Others have no truth of their own.
+// bool(): true for a bool vector if all components are true (after `!=`: if any is), and for a float16_t that
+// is not zero.
 static int spyp_math_bool(PyObject *self) {
     bool any = ((const spyp_math_value *)self)->true_when_any;
     double components[SPYP_MATH_MAX_SIZE];
@@ -236,7 +241,7 @@ static int spyp_math_bool(PyObject *self) {
     return !any;
 }
 
-// All have this, because float() and int() would take the bytes of others as text.
+// All kinds have this function. Without it, float() and int() would read a value's bytes as text.
 static PyObject *spyp_math_number_float(PyObject *self) {
     const spyp_math_kind *kind = spyp_math_kind_of(self);
     double components[SPYP_MATH_MAX_SIZE];
@@ -256,7 +261,7 @@ static PyObject *spyp_math_number_int(PyObject *self) {
     return whole;
 }
 
-// Who has an operator.
+// The kinds that have an operator.
 enum {
     SPYP_MATH_OF_BOOL = 1,
     SPYP_MATH_OF_INT = 2,
@@ -333,7 +338,7 @@ static bool spyp_math_holds(int operation, double a, double b) {
     }
 }
 
-// Vectors give a bool vector; matrices, quaternions and float16_t a bool.
+// Comparing vectors gives a bool vector; comparing matrices, quaternions or float16_t gives a bool.
 PyObject *spyp_math_compare(PyObject *a, PyObject *b, int operation) {
     const spyp_math_kind *kind;
     double x[SPYP_MATH_MAX_SIZE], y[SPYP_MATH_MAX_SIZE];

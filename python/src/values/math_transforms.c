@@ -1,5 +1,5 @@
-// Functions of slangpy.math that make and use transformations: matrices by columns of vectors (m @ v), right-handed
-// coordinates, depth 0 .. 1, angles in radians. Euler angles as in GLM.
+// Functions of slangpy.math that make and use transformations. Matrices multiply column vectors (m @ v),
+// coordinates are right-handed, depth goes from 0 to 1, and angles are in radians. Euler angles are GLM's.
 #include "values/math_value.h"
 #include <math.h>
 
@@ -19,7 +19,7 @@ static bool spyp_math_value_error(const char *text) {
     return false;
 }
 
-// A direction: a float3 that is not zero, made of length 1.
+// Reads a direction: a float3 that is not zero. It is scaled to length 1.
 static bool spyp_math_arg_direction(const spyp_math_function *function, int index, PyObject *arg,
                                     double *value) {
     if (!spyp_math_arg_vector(function, index, arg, 3, value)) return false;
@@ -29,7 +29,8 @@ static bool spyp_math_arg_direction(const spyp_math_function *function, int inde
     return true;
 }
 
-// Left out, 0 or "right_handed" is false, 1 or "left_handed" true; *left says which.
+// Reads a handedness. *left becomes true for 1 and "left_handed", false for 0, "right_handed" and a left-out
+// argument. Returns false with an exception set for anything else.
 static bool spyp_math_arg_handedness(const spyp_math_function *function, int index, PyObject *arg,
                                      bool *left) {
     double value = 0;
@@ -54,7 +55,7 @@ static void spyp_math_unit4(double *m) {
     for (int i = 0; i < 16; i++) m[i] = i % 5 == 0;
 }
 
-// The rotation of 3 x 3 as the upper left part.
+// Makes a float4x4 whose upper left part is a rotation of 3 x 3.
 static PyObject *spyp_math_from_rotation(const double *rotation) {
     double m[16];
     spyp_math_unit4(m);
@@ -111,7 +112,7 @@ static PyObject *spyp_math_call_rotation(const spyp_math_function *function, PyO
     return spyp_math_from_rotation(m);
 }
 
-// Three numbers, or one float3.
+// The angles are three numbers, or one float3.
 static PyObject *spyp_math_call_rotation_xyz(const spyp_math_function *function, PyObject *const *args) {
     double angles[3], x[9], y[9], z[9], xy[9], all[9];
     static const double axes[3][3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
@@ -233,7 +234,8 @@ static PyObject *spyp_math_call_ortho(const spyp_math_function *function, PyObje
     return spyp_math_float_matrix(4, 4, m);
 }
 
-// The axes of one who looks along `forward`: rows x, y, z of length 1. z points back when right-handed.
+// Computes the axes of a camera that looks along `forward`: rows x, y and z of length 1. z points forward in
+// left-handed coordinates and backward in right-handed ones.
 static bool spyp_math_look_axes(const double *forward, const double *up, bool left, double *rows) {
     double *x = rows, *y = rows + 3, *z = rows + 6;
     for (int i = 0; i < 3; i++) z[i] = left ? forward[i] : -forward[i];
@@ -265,7 +267,7 @@ static PyObject *spyp_math_call_look_at(const spyp_math_function *function, PyOb
     return spyp_math_float_matrix(4, 4, m);
 }
 
-// >>use
+// >>using transformations
 
 static PyObject *spyp_math_call_transform_point(const spyp_math_function *function, PyObject *const *args) {
     double m[16], v[4], result[4];
@@ -292,7 +294,7 @@ static PyObject *spyp_math_call_transform_vector(const spyp_math_function *funct
     return spyp_math_float_vector(3, result);
 }
 
-// The upper left 3 x 3 of a float3x3 or float4x4 argument.
+// Reads the upper left 3 x 3 part of a float3x3 or float4x4 argument.
 static bool spyp_math_arg_rotation(const spyp_math_function *function, PyObject *arg, double *m) {
     const spyp_math_kind *kind = spyp_math_kind_of(arg);
     double all[16];
@@ -335,7 +337,7 @@ static PyObject *spyp_math_call_quat_between(const spyp_math_function *function,
         return NULL;
     spyp_math_cross(from, to, q);
     q[3] = 1 + spyp_math_dot(from, to, 3);
-    if (q[3] < 1e-9) { // opposite: half a turn about any axis across
+    if (q[3] < 1e-9) { // the directions are opposite: half a turn about any axis at right angles
         const double helper[3] = { fabs(from[0]) < 0.5, fabs(from[0]) >= 0.5, 0 };
         spyp_math_cross(from, helper, q);
         q[3] = 0;
@@ -359,7 +361,8 @@ static PyObject *spyp_math_call_quat_euler(const spyp_math_function *function, P
     return spyp_math_quaternion(q);
 }
 
-// The largest of the four squares 4 x^2 .. 4 w^2 decides which component the others are divided by.
+// Converts a rotation matrix. The largest of 4 x^2, 4 y^2, 4 z^2 and 4 w^2 says which component the others
+// are divided by.
 static void spyp_math_matrix_quaternion(const double *m, double *q) {
     double trace = m[0] + m[4] + m[8], squares[4], root;
     int largest = 3;
@@ -409,7 +412,7 @@ static PyObject *spyp_math_call_matrix_quat(const spyp_math_function *function, 
     return spyp_math_float_matrix(3, 3, m);
 }
 
-// pitch, yaw, roll about x, y, z of a unit quaternion
+// Computes pitch, yaw and roll, the angles about x, y and z, of a unit quaternion.
 static bool spyp_math_euler(const spyp_math_function *function, PyObject *arg, double *angles) {
     double q[4], m[9];
     if (!spyp_math_arg_quaternion(function, 0, arg, q)) return false;

@@ -1,5 +1,5 @@
-// The Python types of vectors, matrices, float16_t and quatf: construction, components, conversion. One set of
-// functions serves all of them; the kind in each value says what it is.
+// The Python types of vectors, matrices, float16_t and quatf: construction, components, conversion. One set
+// of functions serves all of them; each value points at its kind.
 #include "values/math_value.h"
 
 static const spyp_math_kind *spyp_math_kind_at(PyObject *self) {
@@ -11,7 +11,7 @@ static double spyp_math_component(PyObject *self, uint32_t index) {
     return spyp_math_load(value->kind->dtype, value->data, index);
 }
 
-// The first index of `self` as Python sees it: rows of a matrix, components of a vector.
+// Returns len(value): the rows of a matrix, the components of a vector.
 static uint32_t spyp_math_length(const spyp_math_kind *kind) {
     return kind->form == SPYP_MATH_MATRIX ? kind->rows : kind->columns;
 }
@@ -25,7 +25,8 @@ static void spyp_math_default(const spyp_math_kind *kind, double *components) {
     for (uint32_t i = 0; i < kind->rows && i < kind->columns; i++) components[i * kind->columns + i] = 1;
 }
 
-// What the arguments of a vector name: numbers and vectors one after the other, or one number for all.
+// Reads the components of a vector from its constructor's arguments: numbers and vectors in sequence, or one
+// number for all components.
 static int spyp_math_init_vector(const spyp_math_kind *kind, PyObject *args, double *components) {
     Py_ssize_t size = (Py_ssize_t)spyp_math_size(kind), items = PyTuple_Size(args), count = 0;
     double splat = 0;
@@ -55,7 +56,7 @@ static int spyp_math_init_matrix(const spyp_math_kind *kind, PyObject *args, dou
     if (!other || other->form != SPYP_MATH_MATRIX)
         return spyp_math_read_matrix(kind->name, kind->dtype, only ? only : args, components, kind->rows,
                                      kind->columns);
-    // Of another size: its upper left part, and the identity where it ends.
+    // A matrix of another size gives its upper left part. The rest is the identity.
     spyp_math_default(kind, components);
     spyp_math_load_all(only, values);
     for (uint32_t r = 0; r < kind->rows && r < other->rows; r++) {
@@ -78,7 +79,7 @@ static int spyp_math_init_scalar(const spyp_math_kind *kind, PyObject *args, dou
     return -1;
 }
 
-// float3(x=1, y=2, z=3): the keywords as a tuple of arguments.
+// Returns the keywords of float3(x=1, y=2, z=3) as a tuple of positional arguments.
 static PyObject *spyp_math_keywords(const spyp_math_kind *kind, PyObject *args, PyObject *keywords) {
     static const char *const names[] = { "x", "y", "z", "w" };
     uint32_t size = spyp_math_size(kind);
@@ -105,7 +106,7 @@ static PyObject *spyp_math_keywords(const spyp_math_kind *kind, PyObject *args, 
 
 static const spyp_math_kind *spyp_math_kind_of_type(PyTypeObject *type) {
     const spyp_math_kind *kind = spyp_math_kinds;
-    while (kind->type != type) kind++; // types cannot be subclassed: it is there
+    while (kind->type != type) kind++; // the search ends, because the types cannot be subclassed
     return kind;
 }
 
@@ -135,7 +136,7 @@ static void spyp_math_dealloc(PyObject *self) {
 
 // >>components by index
 
-// `index` as 0 .. count - 1, or -1 with an exception set.
+// Returns an index from 0 to count - 1, or -1 with an exception set. A negative index counts from the end.
 static Py_ssize_t spyp_math_index(PyObject *self, PyObject *object, uint32_t count) {
     Py_ssize_t index;
     if (!PyIndex_Check(object)) {
@@ -165,7 +166,7 @@ static PyObject *spyp_math_row(PyObject *self, uint32_t row) {
 
 static PyObject *spyp_math_item(PyObject *self, Py_ssize_t index) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
-    if (index < 0 || index >= (Py_ssize_t)spyp_math_length(kind)) { // iteration ends here
+    if (index < 0 || index >= (Py_ssize_t)spyp_math_length(kind)) { // Python's iteration ends with this error
         PyErr_Format(PyExc_IndexError, "%s: index %zd is out of range", kind->name, index);
         return NULL;
     }
@@ -177,7 +178,7 @@ static Py_ssize_t spyp_math_len(PyObject *self) {
     return (Py_ssize_t)spyp_math_length(spyp_math_kind_at(self));
 }
 
-// m[r, c] of a matrix: the component's place, -1 with an exception set.
+// Returns the index of the component m[r, c] of a matrix, or -1 with an exception set.
 static Py_ssize_t spyp_math_pair(PyObject *self, PyObject *key) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     Py_ssize_t row, column;
@@ -201,7 +202,7 @@ static PyObject *spyp_math_subscript(PyObject *self, PyObject *key) {
                 : spyp_math_item(self, index);
 }
 
-// Writes one component; `value` NULL is a deletion.
+// Writes one component. `value` is NULL for `del v[0]`, which raises an error.
 static int spyp_math_set(PyObject *self, uint32_t index, PyObject *value) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     double component = 0;
@@ -218,7 +219,8 @@ static int spyp_math_set(PyObject *self, uint32_t index, PyObject *value) {
     return -1;
 }
 
-// Writes `count` components, `step` apart, from a vector or sequence of as many; all or none.
+// Writes `count` components, which are `step` apart, from a vector or sequence of `count` numbers. After an
+// error none is changed.
 static int spyp_math_set_line(PyObject *self, uint32_t first, uint32_t step, uint32_t count, PyObject *line) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     double components[SPYP_MATH_MAX_SIZE];
@@ -233,7 +235,7 @@ static int spyp_math_set_line(PyObject *self, uint32_t first, uint32_t step, uin
         PyErr_Format(PyExc_ValueError, "%s: expected %u components, got %zd", kind->name, count, found);
         return -1;
     }
-    for (uint32_t i = 0; i < count; i++) { // matrices are of floats: no store fails
+    for (uint32_t i = 0; i < count; i++) { // no store fails, because matrices have floats
         spyp_math_store(kind->name, kind->dtype, ((spyp_math_value *)self)->data, first + i * step,
                         components[i]);
     }
@@ -260,7 +262,8 @@ static int spyp_math_set_component(PyObject *self, PyObject *value, void *index)
     return spyp_math_set(self, (uint32_t)(uintptr_t)index, value);
 }
 
-// The indices of a swizzle ("xyz", "bgr"), 0 when `name` is none.
+// Finds the component indices of a swizzle such as "xyz" or "bgr". Returns their number, or 0 when `name` is
+// no swizzle.
 static uint32_t spyp_math_swizzle(const spyp_math_kind *kind, const char *name, size_t length,
                                   uint32_t *indices) {
     static const char *const sets[] = { "xyzw", "rgba" };
@@ -322,7 +325,7 @@ static PyObject *spyp_math_get_element_type(PyObject *self, void *Py_UNUSED(clos
             (void *)(intptr_t)index                                                                          \
     }
 
-// Components first from the end: a vector of N starts 8 - 2 N entries in.
+// The last component comes first, so that a vector of N components uses the table from entry 8 - 2 N on.
 static PyGetSetDef spyp_math_vector_getsets[] = {
     SPYP_MATH_COMPONENT("w", 3),      SPYP_MATH_COMPONENT("a", 3), SPYP_MATH_COMPONENT("z", 2),
     SPYP_MATH_COMPONENT("b", 2),      SPYP_MATH_COMPONENT("y", 1), SPYP_MATH_COMPONENT("g", 1),
@@ -337,7 +340,7 @@ static PyGetSetDef spyp_math_getsets[] = { SPYP_MATH_COMMON_GETSETS, { NULL, NUL
 
 // >>text
 
-// The shortest text that reads back as the same float or half; NULL with an exception set.
+// Returns the shortest text that reads back as the same float or half, or NULL with an exception set.
 static char *spyp_math_format_float(spy_dtype dtype, double value) {
     int most = dtype == SPY_DTYPE_FLOAT16 ? 5 : 9;
     for (int digits = most - 3;; digits++) {
@@ -361,7 +364,7 @@ static PyObject *spyp_math_component_text(spy_dtype dtype, double value) {
     return text;
 }
 
-// "1, 2, 3" of `count` components.
+// Returns `count` components as text: "1, 2, 3".
 static PyObject *spyp_math_line_text(spy_dtype dtype, const double *components, uint32_t count) {
     PyObject *line = PyUnicode_FromString("");
     for (uint32_t i = 0; line && i < count; i++) {
@@ -400,7 +403,7 @@ static PyObject *spyp_math_repr(PyObject *self) {
     return text;
 }
 
-// float16_t alone cannot be changed, and hashes as the float that it equals.
+// Only float16_t has a hash, because the other types can be changed. It hashes as the float that it equals.
 static Py_hash_t spyp_math_hash(PyObject *self) {
     PyObject *number = PyFloat_FromDouble(spyp_math_component(self, 0));
     Py_hash_t hash = number ? PyObject_Hash(number) : -1;
@@ -460,7 +463,7 @@ static PyObject *spyp_math_get_col(PyObject *self, PyObject *index) {
     return spyp_math_make(spyp_math_kind_find(kind->dtype, 1, kind->rows), components);
 }
 
-// The two arguments (index, line) of set_row and set_col.
+// Reads the arguments (index, line) of set_row() and set_col().
 static bool spyp_math_set_args(PyObject *self, PyObject *args, const char *name, uint32_t count,
                                Py_ssize_t *index, PyObject **line) {
     if (PyTuple_Size(args) != 2) {
@@ -529,7 +532,8 @@ static PyMethodDef spyp_math_matrix_methods[] = {
 // >>buffer protocol
 
 static int spyp_math_getbuffer(PyObject *self, Py_buffer *view, int flags) {
-    // Per kind two sizes and two strides in bytes: written each time with the same values, read by views.
+    // For each kind, two sizes and two strides in bytes, which views point at. Each export writes the same
+    // values.
     static Py_ssize_t layouts[SPYP_MATH_MAX_KINDS][4];
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     Py_ssize_t *layout = layouts[kind - spyp_math_kinds],
@@ -624,7 +628,7 @@ static PyObject *spyp_math_type_make(PyObject *module, const spyp_math_kind *kin
     else
         PyOS_snprintf(doc, sizeof doc, spyp_math_doc[kind->form], kind->name, kind->columns,
                       spy_dtype_name(kind->dtype), kind->columns);
-    at = spyp_math_put(at, Py_tp_doc, doc); // copied
+    at = spyp_math_put(at, Py_tp_doc, doc); // Python copies the text
     at = spyp_math_put(at, Py_tp_new, (void *)spyp_math_type_new);
     at = spyp_math_put(at, Py_tp_dealloc, (void *)spyp_math_dealloc);
     at = spyp_math_put(at, Py_tp_repr, (void *)spyp_math_repr);
@@ -646,7 +650,7 @@ static PyObject *spyp_math_type_make(PyObject *module, const spyp_math_kind *kin
     return PyType_FromModuleAndSpec(module, &spec, NULL);
 }
 
-// The submodule, known to `import slangpy.math` too.
+// Makes the submodule, so that `import slangpy.math` finds it, too.
 static PyObject *spyp_math_module_make(void) {
     static const char name[] = "slangpy.math";
     PyObject *math = PyModule_New(name);
@@ -660,13 +664,13 @@ static PyObject *spyp_math_module_make(void) {
 }
 
 static int spyp_math_types_add(PyObject *module, PyObject *math) {
-    static char names[SPYP_MATH_MAX_KINDS][24]; // Python 3.11 keeps the pointer
+    static char names[SPYP_MATH_MAX_KINDS][24]; // static, because Python 3.11 keeps the pointer
     for (spyp_math_kind *kind = spyp_math_kinds; kind->name; kind++) {
         char *full_name = names[kind - spyp_math_kinds];
         PyOS_snprintf(full_name, sizeof names[0], "slangpy.%s", kind->name);
         PyObject *type = spyp_math_type_make(module, kind, full_name);
         if (!type) return -1;
-        kind->type = (PyTypeObject *)type; // kept for ever
+        kind->type = (PyTypeObject *)type; // this reference is never dropped
         spyp_math_kind_add(kind);
         if (PyModule_AddObjectRef(module, kind->name, type) || PyModule_AddObjectRef(math, kind->name, type))
             return -1;
@@ -674,7 +678,7 @@ static int spyp_math_types_add(PyObject *module, PyObject *math) {
     return 0;
 }
 
-// Names of the two values that `handedness` arguments take.
+// Adds the class Handedness, which names the two values of `handedness` arguments.
 static int spyp_math_handedness_add(PyObject *math) {
     PyObject *handedness = PyObject_CallFunction(
         (PyObject *)&PyType_Type, "s(){sssssisi}", "Handedness", "__module__", "slangpy.math", "__doc__",
@@ -684,7 +688,7 @@ static int spyp_math_handedness_add(PyObject *math) {
     return failed;
 }
 
-// Once per process: the kinds point to the types of the one interpreter.
+// It runs once per process, because the kinds point at the types of the one interpreter.
 int spyp_math_ready(PyObject *module) {
     PyObject *math = NULL;
     int failed;

@@ -29,7 +29,8 @@ spyp_math_kind spyp_math_kinds[] = {
     { NULL, SPYP_MATH_SCALAR, SPY_DTYPE_DEFAULT, 0, 0, NULL },
 };
 
-// Type pointers by hash, open addressing: about 30 of 256 places are taken, so a look-up is one or two compares.
+// A hash table of type pointers with open addressing. About 30 of its 256 entries are used, so a look-up
+// takes one or two comparisons.
 enum { SPYP_MATH_PLACES = 256 };
 static struct {
     PyTypeObject *type;
@@ -82,7 +83,7 @@ bool spyp_math_view(PyObject *object, spyp_math_info *info) {
 
 // >>components
 
-// IEEE 754 half, rounded to nearest even.
+// Converts to an IEEE 754 half, rounding to nearest even.
 static uint16_t spyp_half_from_double(double value) {
     unsigned sign = signbit(value) ? 0x8000u : 0u;
     double size = fabs(value);
@@ -153,7 +154,7 @@ int spyp_math_store(const char *name, spy_dtype dtype, void *data, size_t index,
         double low = dtype == SPY_DTYPE_INT32 ? INT32_MIN : 0,
                high = dtype == SPY_DTYPE_INT32 ? INT32_MAX : UINT32_MAX;
         if (!(value >= low && value <= high)) return spyp_math_range_error(name, low, high, value);
-        bits = (uint32_t)(int64_t)value; // two's complement for both
+        bits = (uint32_t)(int64_t)value; // two's complement, for int and uint
         memcpy((uint32_t *)data + index, &bits, sizeof bits);
     }
     return 0;
@@ -201,7 +202,7 @@ PyObject *spyp_math_type_name(PyObject *object) {
     return PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
 }
 
-// TypeError "NAME: expected EXPECTED, got TYPE".
+// Sets a TypeError "NAME: expected EXPECTED, got TYPE".
 static int spyp_math_type_error(const char *name, const char *expected, PyObject *got) {
     PyObject *type = spyp_math_type_name(got);
     if (type) PyErr_Format(PyExc_TypeError, "%s: expected %s, got '%U'", name, expected, type);
@@ -220,11 +221,12 @@ static int spyp_math_number_error(const char *name, spy_dtype dtype, PyObject *g
     return spyp_math_type_error(name, expected, got);
 }
 
-// The dtype of a buffer's elements from its format and item size; false for structs, objects, foreign byte order.
+// Finds the dtype of a buffer's elements by its format and item size. Returns false for structs, objects and
+// a foreign byte order.
 static bool spyp_math_format(const Py_buffer *view, spy_dtype *dtype) {
     static const struct {
         const char *codes;
-        spy_dtype by_size[4]; // items of 1, 2, 4 and 8 bytes
+        spy_dtype by_size[4]; // for items of 1, 2, 4 and 8 bytes
     } formats[] = {
         { "?", { SPY_DTYPE_BOOL, SPY_DTYPE_DEFAULT, SPY_DTYPE_DEFAULT, SPY_DTYPE_DEFAULT } },
         { "bhilqn", { SPY_DTYPE_INT8, SPY_DTYPE_INT16, SPY_DTYPE_INT32, SPY_DTYPE_INT64 } },
@@ -247,7 +249,8 @@ static bool spyp_math_format(const Py_buffer *view, spy_dtype *dtype) {
     return false;
 }
 
-// Opens a buffer of numbers that `dtype` takes. False, without an exception, when `object` is none.
+// Opens a buffer of numbers that can be converted to `dtype`. Returns false, without an exception, when
+// `object` has none.
 static bool spyp_math_buffer(spy_dtype dtype, PyObject *object, Py_buffer *view, spy_dtype *source) {
     if (!PyObject_CheckBuffer(object)) return false;
     if (PyObject_GetBuffer(object, view, PyBUF_STRIDED_RO | PyBUF_FORMAT)) {
@@ -260,7 +263,8 @@ static bool spyp_math_buffer(spy_dtype dtype, PyObject *object, Py_buffer *view,
     return false;
 }
 
-// The step of a dimension in bytes. Exporters such as ctypes have no strides where elements lie row-major without gaps.
+// Returns a dimension's stride in bytes. Exporters such as ctypes give no strides when elements lie row-major
+// without gaps.
 static Py_ssize_t spyp_math_stride(const Py_buffer *view, int dimension) {
     Py_ssize_t step = view->itemsize;
     if (view->strides) return view->strides[dimension];
@@ -268,7 +272,7 @@ static Py_ssize_t spyp_math_stride(const Py_buffer *view, int dimension) {
     return step;
 }
 
-// An object that is no float, int, array or value type, but a number: it has __index__, or __float__ for floats.
+// Reads a number of another class: an object with __index__, or with __float__ when `dtype` is a float type.
 static int spyp_math_read_other(spy_dtype dtype, PyObject *object, double *value) {
     PyObject *number;
     if (!PyNumber_Check(object)) return 0;
@@ -308,14 +312,15 @@ int spyp_math_read_scalar(spy_dtype dtype, PyObject *object, double *value) {
         return result;
     }
     if (PyObject_CheckBuffer(object) || PyUnicode_Check(object)) return 0;
-    if (PySequence_Check(object)) { // a tensor without dimensions is a sequence without length
+    if (PySequence_Check(object)) { // a tensor of rank 0 is a sequence, but its len() fails
         if (PySequence_Size(object) >= 0) return 0;
         PyErr_Clear();
     }
     return spyp_math_read_other(dtype, object, value);
 }
 
-// The components of another vector or quaternion, converted as Slang does it: floats to integers towards zero.
+// Reads the components of a vector or quaternion of any dtype, converted as in Slang: floats become integers
+// towards zero.
 static Py_ssize_t spyp_math_read_vector(const char *name, spy_dtype dtype, PyObject *object,
                                         double *components, uint32_t room) {
     const spyp_math_kind *kind = spyp_math_kind_of(object);
@@ -343,7 +348,8 @@ static Py_ssize_t spyp_math_read_sequence(const char *name, spy_dtype dtype, PyO
     return count;
 }
 
-// 0 when `object` is no buffer that can be read here; its items may still be numbers.
+// Reads a one-dimensional buffer. Returns 0 when `object` has no buffer of numbers; its items may still be
+// numbers.
 static Py_ssize_t spyp_math_read_buffer(const char *name, spy_dtype dtype, PyObject *object,
                                         double *components, uint32_t room) {
     Py_buffer view;
@@ -375,7 +381,8 @@ Py_ssize_t spyp_math_read_list(const char *name, spy_dtype dtype, PyObject *obje
     return spyp_math_number_error(name, dtype, object);
 }
 
-// A two-dimensional array. 0 when `object` is none.
+// Reads a buffer of rows x columns. Returns the number of components, or 0 when `object` has no
+// two-dimensional buffer of numbers, or -1 with an exception set.
 static int spyp_math_read_array(const char *name, spy_dtype dtype, PyObject *object, double *components,
                                 uint32_t rows, uint32_t columns) {
     Py_buffer view;

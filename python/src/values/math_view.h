@@ -1,29 +1,31 @@
-// The value types of Python users: float3, int2, bool4, float16_t, float4x4, quatf and the module slangpy.math.
-// This is all that the rest of the extension sees of them; math_value.h is theirs alone. (Not called math.h: that
-// would hide the C library's <math.h>.)
+// The value types of Python users: float3, int2, bool4, float16_t, float4x4, quatf and the module
+// slangpy.math. The rest of the extension uses only this header; math_value.h is for the files math_*.c. This
+// file is not called math.h, because that would hide the C library's <math.h>.
 #ifndef SPYP_MATH_VIEW_H
 #define SPYP_MATH_VIEW_H
 
 #include "state/state.h"
 
-// What a value is and where its components lie.
+// The type of one value, and its components in memory.
 typedef struct spyp_math_info {
     const char *slang_name; // "float3", "float16_t", "float4x4"; quatf is "float4"
-    spy_dtype dtype;        // of the components
+    spy_dtype dtype;        // of each component
     uint32_t rank;          // 0: float16_t, 1: vector or quaternion, 2: matrix
-    int64_t dims[2];        // {N} of a vector, {rows, columns} of a matrix; unused ones are 1
-    void *data; // packed row-major, bool 1 byte; lives and may be written as long as the value does
+    int64_t dims[2];        // {N, 1} of a vector, {rows, columns} of a matrix; {1, 1} of a float16_t
+    void *data; // packed row-major, bool is 1 byte; it lives, and may be written, as long as the value
 } spyp_math_info;
 
-// Adds the types and the submodule `math` to the extension module. -1 with an exception set when it fails.
+// Adds the types and the submodule `math` to the extension module. Returns 0, or -1 with an exception set.
 int spyp_math_ready(PyObject *module);
 
-// False, without an exception, when `object` is none of the value types: one look into a table of type pointers.
+// Describes `object` in *info. Returns false, without an exception, when its type is no value type. It costs
+// one look into a table of type pointers.
 bool spyp_math_view(PyObject *object, spyp_math_info *info);
 
-// The value for a result of the GPU. rows == 1 is the vector of `columns` components, rows >= 2 the matrix, and
-// rows == 0 the scalar (float16_t). `data` is packed as in spyp_math_info and copied. A new reference; NULL
-// without an exception when there is no such type, NULL with one when memory ran out.
+// Returns a value with a copy of `data`, as a new reference. rows == 1 makes a vector of `columns`
+// components, rows >= 2 a matrix, and rows == 0 a scalar (float16_t). `data` is packed as in spyp_math_info.
+// Returns NULL without an exception when there is no such type, and NULL with an exception set when memory
+// ran out.
 PyObject *spyp_math_new(spy_dtype dtype, uint32_t rows, uint32_t columns, const void *data);
 
 #endif

@@ -1,4 +1,5 @@
-// Host data into values of any type: numbers by their count, structs by the names of their fields, whatever the packing.
+// Host data into values of any type: numbers by their count, structs by the names of their fields, whatever
+// the packing.
 #include "values/values.h"
 
 #include <string.h>
@@ -137,7 +138,7 @@ int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype sca
         return spyp_pack_numbers(arena, info, scalar, each, object, count, out, what);
     for (uint32_t i = 0; i < inner.rank; i++) count *= inner.dims[i];
     PyObject *names = spyp_field_names(object), *records = NULL;
-    if (!names && PyObject_CheckBuffer(object)) { // ctypes' structs: numpy knows their fields
+    if (!names && PyObject_CheckBuffer(object)) { // numpy knows the fields of ctypes' structs
         Py_buffer *view = spyp_arena_buffer(arena, object, PyBUF_FULL_RO);
         PyErr_Clear();
         PyObject *numpy = view && view->format && strchr(view->format, '{') ? spyp_numpy() : NULL;
@@ -151,7 +152,7 @@ int spyp_pack_values(spyp_arena *arena, const spy_type_info *info, spy_dtype sca
         }
     }
     if (!names) return spyp_pack_numbers(arena, info, scalar, each, object, count, out, what);
-    // Counts are checked field by field; an array of no elements has none to check.
+    // The number of elements is checked for each field. An array without elements has no field to check.
     int status = spyp_pack_fields(arena, base, records ? records : object, names, count, out, what);
     Py_DECREF(names);
     Py_XDECREF(records);

@@ -58,7 +58,7 @@ int spyp_scalar_write(spy_dtype dtype, PyObject *value, void *data) {
                                    : spy_convert_numbers(data, dtype, &n, SPY_DTYPE_INT64, 1);
     if (status == SPY_OK) return 0;
     if (fits) (void)spy_take_error(NULL);
-    PyObject *text = PyObject_Repr(value); // Python does not write ints of thousands of digits
+    PyObject *text = PyObject_Repr(value); // Python raises an error for ints of thousands of digits
     if (!text) PyErr_Clear();
     PyErr_Format(PyExc_OverflowError, "%V does not fit into %s", text, "an int of thousands of digits", spy_dtype_name(dtype));
     Py_XDECREF(text);
@@ -144,11 +144,12 @@ PyObject *spyp_value_from(spyp_module *module, const spy_result *result) {
     return info ? spyp_value_read(module, info, result->data) : NULL;
 }
 
-// >>back
+// >>Python values to C's layout
 
 static int spyp_write_items(spyp_module *module, const spy_type_info *info, PyObject *given, char *data, int64_t count, size_t step,
                             const spy_type_info *element, spy_dtype scalar, uint32_t columns, const char *what) {
-    PyObject *value = PyList_Check(given) ? spyp_list_items(given) : Py_NewRef(given); // else a value or a sequence of other kind
+    // A list becomes a tuple; other values stay as they are.
+    PyObject *value = PyList_Check(given) ? spyp_list_items(given) : Py_NewRef(given);
     int status = value ? 0 : -1;
     Py_ssize_t n = value ? PySequence_Size(value) : -1;
     if (value && n != count) {
@@ -168,7 +169,8 @@ static int spyp_write_items(spyp_module *module, const spy_type_info *info, PyOb
     return status;
 }
 
-// Raises the error for a dict that has all fields and more. `items` are its keys and values. Always returns -1.
+// Raises the error for a dict that has all fields and more. `items` are its keys and values. Always returns
+// -1.
 static int spyp_too_many_fields(const spy_type_info *info, PyObject *items, const char *what) {
     Py_ssize_t n = PyTuple_Size(items) / 2;
     PyObject *extra = NULL;
@@ -208,7 +210,7 @@ static int spyp_write_struct(spyp_module *module, const spy_type_info *info, PyO
 
 int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what) {
     size_t scalar = spy_dtype_size_bytes(info->dtype);
-    PyObject *other = spyp_extension_value(value); // of a class that says itself what it is in memory
+    PyObject *other = spyp_extension_value(value); // its class may be registered or have to_cursor()
     if (other || PyErr_Occurred()) {
         int status = other && Py_EnterRecursiveCall(" in a value for a cursor") == 0 ? 0 : -1;
         if (status == 0) {

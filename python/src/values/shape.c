@@ -44,7 +44,7 @@ int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape) {
         shape->rank = 1;
         return spyp_size_parse(object, what, &shape->dims[0]);
     }
-    if (PyList_Check(object)) { // the numbers' own code may change it
+    if (PyList_Check(object)) { // code of the items may change the list
         PyObject *items = spyp_list_items(object);
         int status = items ? spyp_shape_parse(items, what, shape) : -1;
         Py_XDECREF(items);
@@ -150,7 +150,7 @@ static PyObject *spyp_shape_concrete(PyObject *self, void *ignored) {
 
 static PyObject *spyp_shape_count(PyObject *self, void *ignored) {
     const spy_shape *s = &((spyp_shape_object *)self)->shape;
-    PyObject *count = PyLong_FromLong(1); // of any size
+    PyObject *count = PyLong_FromLong(1); // a Python int, which does not overflow
     SPYP_UNUSED(ignored);
     for (uint32_t i = 0; count && i < s->rank; i++) {
         PyObject *n = PyLong_FromLongLong(s->dims[i]);
