@@ -70,7 +70,8 @@ typedef struct spy_module_desc {
     size_t source_size_bytes;          // 0: source ends at its NUL
     const void *precompiled;           // contents of a .slang-module file, instead of source
     size_t precompiled_size_bytes;
-    const char *name;                  // module name; default: the file's name without folder and ending, or "module"
+    const char *name;                  // module name; default: the file's name without folder and ending, or
+                                       // "module"
     const char *const *include_paths;  // searched before the device's
     size_t include_path_count;
     const spy_define *defines;         // preprocessor macros

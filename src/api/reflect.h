@@ -50,7 +50,7 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NONE = 0,
     SPY_DECL_FLAG_STATIC = 1 << 0,
     SPY_DECL_FLAG_CONST = 1 << 1,
-    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
+    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that a linked module may define
     SPY_DECL_FLAG_EXPORT = 1 << 3,
     SPY_DECL_FLAG_MUTATING = 1 << 4,       // a method that changes its instance
     SPY_DECL_FLAG_DIFFERENTIABLE = 1 << 5,
@@ -138,7 +138,7 @@ struct spy_decl {
     uint32_t group_size[3];      // [numthreads] of an entry point
     const char *file;            // source file, and line from 1; "" and 0 when unknown
     uint32_t line;
-    const char *doc;             // text of the comment directly above it (/// lines or /** */); "" without one
+    const char *doc;             // comment directly above it (/// lines or /** */); "" without one
 };
 
 // The kind of a type.

@@ -1,4 +1,5 @@
-// Tensors: N-dimensional strided views of device memory with a Slang element type (Slang's NDBuffer and Tensor).
+// Tensors: N-dimensional strided arrays in device memory with a Slang element type (Slang's NDBuffer and
+// Tensor).
 #ifndef SPY_API_TENSOR_H
 #define SPY_API_TENSOR_H
 
