@@ -14,22 +14,16 @@
 #error "slangpy_cuda.h needs a 64-bit target, as CUDA does"
 #endif
 
-#define SPYI_CUDA_BATCHES 64u     // batches in flight; a further batch waits for the oldest one
-#define SPYI_CUDA_BATCH_WORK 256u // operations after which a batch ends, so that its pages become free again
+#define SPYI_CUDA_BATCHES 64u                   // batches in flight; a further batch waits for the oldest one
+#define SPYI_CUDA_BATCH_WORK 256u               // operations after which a batch ends, to free its pages
 #define SPYI_CUDA_BATCH_BYTES (4u << 20)        // bytes of its pages after which a batch ends
-#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // bytes of a page: pinned memory for small uploads and
-                                                // parameters
-#define SPYI_CUDA_SMALL_UPLOAD 65536u           // largest upload, in bytes, that goes through a page; larger
-                                                // ones go through the staging buffers
-#define SPYI_CUDA_STAGING_COUNT 4u              // the GPU uses half of the buffers, the copy team the other
-                                                // half
+#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // bytes of a page, for small uploads and parameters
+#define SPYI_CUDA_SMALL_UPLOAD 65536u           // bytes; larger uploads use staging buffers, not a page
+#define SPYI_CUDA_STAGING_COUNT 4u              // half of the buffers for the GPU, half for the copy team
 #define SPYI_CUDA_STAGING_SIZE ((size_t)8 << 20)
-#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // bytes of a staging buffer for transfers of up to eight
-                                                  // times that size
-#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's own copy to
-                                                  // pageable memory
-#define SPYI_CUDA_RECENT 8u                       // number of kernels that the error names when the device is
-                                                  // lost
+#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // buffer size for transfers of up to eight times this size
+#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
+#define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
 #define SPYI_CUDA_REPEATING 64u     // largest number of kernels that have a graph of their own
 #define SPYI_CUDA_REPEAT_BYTES 256u // largest parameter block of a kernel with a graph of its own

@@ -9,8 +9,8 @@ static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi
     const spyi_interface *iface = &desc->iface;
     const spyi_kernel_base has = spyi_interface_counts(iface);
     if (!iface->block_by_address && iface->block_size > profile->max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
-                      iface->block_size, profile->max_block_bytes);
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", iface->block_size,
+                      profile->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.value_count > SPYI_CUDA_MOST_PARAMS || has.uniform_count > profile->max_uniforms) {

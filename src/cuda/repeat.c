@@ -9,11 +9,10 @@
 #include "cuda/internal.h"
 
 #define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
-    12060                          // from CUDA 12.6 on the time to launch a graph without branches is
-                                   // constant
+    12060                          // from CUDA 12.6 on a graph without branches is launched in constant time
 #define SPYI_CUDA_REPEAT_AFTER 16u // launches of a kernel before it gets a graph
-#define SPYI_CUDA_REPEAT_OLD 4096u // launches of other kernels after which a kernel may lose its graph to
-                                   // another one
+// Launches of other kernels after which a kernel may lose its graph to another one.
+#define SPYI_CUDA_REPEAT_OLD 4096u
 
 // >>which kernels
 
@@ -39,8 +38,7 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    if (repeat->graph == NULL) return;                                      // the kernel has no graph and no
-                                                                            // slot
+    if (repeat->graph == NULL) return;                                      // and no slot
     if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)

@@ -20,8 +20,7 @@ static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
 static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
     while (gpu->finished + 1 < gpu->base.open && !gpu->lost) {
         spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
-        if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // not finished, or a fault, which the next
-                                                                   // wait reports
+        if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // the next wait reports a fault
         gpu->finished++;
     }
     return gpu->finished;
