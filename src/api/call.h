@@ -207,9 +207,9 @@ typedef struct spy_result {
     uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
 } spy_result;
 
-// A result of unknown type: `name` is "_result" or an out parameter. *result is set to zero before the call
-// and written when the call succeeds. "_result" is legal for a function that returns nothing; *result then
-// stays zero. A call that returns a value waits for it.
+// A result of unknown type: `name` is "_result" or an out parameter. Set *result to zero before the call;
+// the call writes it when it succeeds. "_result" is legal for a function that returns nothing, which leaves
+// *result unchanged. A call that returns a value waits for it.
 SPY_API spy_arg spy_out_result(const char *name, spy_result *result);
 // A value of unknown type for an inout, out or in parameter. Before the call, result->data holds
 // result->size_bytes bytes of scalars of type result->dtype, as many scalars as the parameter has; they are
@@ -307,7 +307,7 @@ typedef struct spy_call_options {
 } spy_call_options;
 
 // As spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except for
-// the sizes of thread_count, the values in `globals`, and append_to.
+// the sizes of thread_count, the values of globals, and append_to.
 SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
 // Sets a global shader parameter from within a write_globals hook, like an entry of spy_call_options.globals.

@@ -77,8 +77,8 @@ typedef struct spy_vk_features {
 // chain has a required feature. Errors go to spy_take_error(NULL) and leave the chain unchanged. Threads:
 // any.
 //     spy_vk_features on;
-//     vkGetPhysicalDeviceFeatures2(adapter, &have);             // have and want are chains of the same structs
-//     spy_vk_fill_features(&want, &have, &on);                  // device_info.pNext = &want
+//     vkGetPhysicalDeviceFeatures2(adapter, &have);  // have and want are chains of the same structs
+//     spy_vk_fill_features(&want, &have, &on);       // device_info.pNext = &want
 //     desc.enabled_features = on.names, desc.enabled_feature_count = on.count;
 SPY_API spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled);
 
