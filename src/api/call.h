@@ -303,7 +303,7 @@ typedef struct spy_call_options {
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
 // As spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except for
@@ -370,7 +370,7 @@ typedef struct spy_prepare_desc {
                                      // are retained); NULL: none. append_to must be NULL. Each call uses the
                                      // values in `globals`; write_globals is called by spy_prepare() and at
                                      // each call, and its values replace them
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_prepare_desc;
 
 // Compiles the kernel of a call without running it. The kinds, types and shapes of the arguments matter,

@@ -37,7 +37,7 @@ typedef struct spy_cuda_desc {
                                 // false: a kernel that is launched repeatedly becomes a CUDA graph of one
                                 // node, whose launch takes half the time, unless the environment has
                                 // CUDA_LAUNCH_BLOCKING=1
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_cuda_desc;
 
 // Sends all further work to `stream` (CUstream), where it begins after all earlier work of the device. NULL:

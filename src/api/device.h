@@ -92,7 +92,7 @@ typedef struct spy_device_desc {
                        // see chapter 26 of the guide
     bool single_threaded; // the program promises to use the device from one thread at a time, so that calls
                           // need no lock (releases may still come from any thread)
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
 // Creates a device. NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has received it.

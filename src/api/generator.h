@@ -27,7 +27,7 @@ typedef struct spy_grid_desc {
     spy_shape shape;  // its sizes are part of the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
     spy_shape offset; // added to each coordinate; rank 0: 0
     spy_shape stride; // each coordinate is multiplied by it first; rank 0: 1
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_grid_desc;
 
 // The grid's coordinates: offset + stride * coordinate. A grid of shape (480, 640) for an `int2 pixel` makes
@@ -45,7 +45,7 @@ typedef struct spy_random_desc {
     uint32_t warmup;    // number of values to skip at the beginning of the sequence
     bool raw_seed;      // true: use the seed itself; false: use the seed's hash
     bool explicit_seed; // `seed` is used as it is, even if it is 0
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_random_desc;
 
 // Random unsigned numbers, independent between components and between elements: Thomas Wang's 32-bit hash,

@@ -39,7 +39,7 @@ typedef struct spy_list_desc {
     // NULL: none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_list_desc;
 
 // Creates a list and begins its recording. `desc` may be NULL. NULL on failure. Released by the caller, or

@@ -91,7 +91,7 @@ typedef struct spy_module_desc {
     // spy_save_module() and spy_serialize_module() write and slangc does not. Slang crashes on many damaged
     // modules; the seal detects damage before Slang reads the module.
     bool trust_precompiled;
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_module_desc;
 
 // Loads a module. NULL on failure; the device's error then has the compiler's text with file and line. A

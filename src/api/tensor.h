@@ -30,7 +30,7 @@ typedef struct spy_tensor_desc {
     spy_tensor *grad_in;      // instead of with_grad: the gradient that calls read (retained), for outputs of
                               // backward calls
     spy_tensor *grad_out;     // the gradient that backward calls add to (retained), for inputs; NULL: none
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_tensor_desc;
 
 // Creates a tensor. NULL on failure. Released by the caller, or with the device. Threads: any. Cost: no
@@ -107,7 +107,7 @@ typedef struct spy_view_desc {
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
     const char *type;         // Slang element type of the view; NULL: that of the tensor
     spy_module *module;       // module in which `type` is looked up
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_view_desc;
 // Returns a view with any shape, strides and offset. All its elements must lie inside the tensor's storage;
 // otherwise the error names an index that does not.

@@ -37,7 +37,7 @@ typedef struct spy_vk_desc {
                                            // `device` was created with; other optional features count as
                                            // missing, because Vulkan cannot be asked for them
     uint32_t enabled_feature_count;        // number of enabled_features
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_vk_desc;
 
 // What an engine's VkDevice must be created with. The strings and arrays are valid until the process ends.
