@@ -1,5 +1,7 @@
-// C++: SPY_ARGS(...) as an argument of each function that takes spy_args, and SPY_INDICES(...). A list that stands in the call itself lives until the
-// call is over, and is taken; where it would be gone too early, it does not compile (spyi_arg_list in api/call.h).
+// C++ only: overloads that accept SPY_ARGS(...) in each function that takes spy_args, and SPY_INDICES(...) in
+// spy_create_indexed(). A list that is written inside the call lives until the call returns, so these
+// overloads accept it. Where a list would be destroyed before its use, the program does not compile
+// (spyi_arg_list in api/call.h).
 #ifndef SPY_API_ARGS_CPP_H
 #define SPY_API_ARGS_CPP_H
 
@@ -9,14 +11,16 @@
 
 #ifdef __cplusplus
 
-// The list as it may be used in this statement: a kept list, or a temporary.
+// Returns a spy_args that points to the list and is valid within this statement. The list may be a named
+// variable or a temporary.
 template <size_t N, bool Inner> inline spy_args spyi_args_now(const spyi_arg_list<N, Inner> &list) {
     return list;
 }
 template <size_t N, bool Inner> inline spy_args spyi_args_now(spyi_arg_list<N, Inner> &&list) {
     return { list.items, N };
 }
-// The type Result where List is SPY_ARGS(...); else the overload does not exist.
+// Has the member `type` (= Result) only when List is what SPY_ARGS(...) makes; for any other List the
+// overload does not exist.
 template <class List, class Result> struct spyi_with_list {};
 template <size_t N, bool Inner, class Result> struct spyi_with_list<spyi_arg_list<N, Inner>, Result> {
     typedef Result type;
@@ -93,7 +97,8 @@ inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_
     return spy_list_set(list, call, spyi_args_now(static_cast<List &&>(args)));
 }
 
-// Arguments that point to a list: kept by its own name, or a temporary of the same statement.
+// Arguments that point to a list. From a named list they return a spy_arg; from a temporary list they return
+// a spyi_inner_arg, which can only be used in the same statement.
 template <size_t N, bool Inner>
 inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
     return spy_arg_struct(name, spy_args(fields));
@@ -111,7 +116,7 @@ inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner
     return { spy_arg_diff_pair(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(pair))) };
 }
 
-// What such an argument may be given to within its statement.
+// The functions that accept a spyi_inner_arg within its statement.
 inline spyi_inner_arg spy_map(const spyi_inner_arg &arg, spy_dims dims) {
     return { spy_map(arg.inner, dims) };
 }

@@ -13,15 +13,16 @@ extern "C" {
 // The library's version as one number: major * 10000 + minor * 100 + patch.
 #define SPY_VERSION 100
 
-// Stands before each public function. A program that puts the library into a DLL or a shared library of its own defines it
-// before it includes the headers (guide 2 says how); else it is empty.
+// The linkage of each public function; empty by default. A program that puts the library into a DLL or a
+// shared library of its own defines it before it includes the headers (chapter 2 of the guide says how).
 #ifndef SPY_API
 #define SPY_API
 #endif
 
 // >>status
 
-// Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
+// Every status with its value and its text. 0 is success, errors are negative. spy_status and
+// spy_status_text() are generated from this list.
 #define SPY_STATUS_LIST(X)                                                                                   \
     X(SPY_OK, 0, "no error")                                                                                 \
     X(SPY_ERROR_INVALID_ARGUMENT, -1, "an argument is invalid")                                              \
@@ -45,7 +46,7 @@ extern "C" {
     X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
     X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
 
-// What a function returns: SPY_OK, or why it failed. The list above has each with its text.
+// The result of a function: SPY_OK, or the reason why it failed. SPY_STATUS_LIST has the text of each status.
 typedef enum spy_status {
 #define SPYI_STATUS_ENUM(name, value, text) name = value,
     SPY_STATUS_LIST(SPYI_STATUS_ENUM)
@@ -53,11 +54,12 @@ typedef enum spy_status {
     SPY_STATUS_FORCE_INT = 0x7fffffff
 } spy_status;
 
-// The text of a status, e.g. "shapes do not fit". Threads: any.
+// Returns the text of a status, e.g. "shapes do not fit". Threads: any.
 SPY_API const char *spy_status_text(spy_status status);
 
-// An error: its code and its whole text. `message` is "" when code is SPY_OK; it stays valid until the next
-// spy_take_error() on the same device (for a NULL device: by the same thread) or the device's release.
+// An error: its code and its full text. `message` is "" when code is SPY_OK. The text stays valid until the
+// next spy_take_error() on the same device (for a NULL device: by the same thread), or until the device is
+// released.
 typedef struct spy_error {
     spy_status code;
     const char *message;
@@ -65,23 +67,24 @@ typedef struct spy_error {
 
 // >>log
 
-// How severe a message is, and from which severity on a device's log is told.
+// The severity of a message. In spy_log it is the threshold: the log receives messages of this severity and
+// above.
 typedef enum spy_log_level {
-    SPY_LOG_LEVEL_DEFAULT = 0, // as SPY_LOG_LEVEL_WARNING when used as a threshold
+    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold: the same as SPY_LOG_LEVEL_WARNING
     SPY_LOG_LEVEL_ERROR,
     SPY_LOG_LEVEL_WARNING,
     SPY_LOG_LEVEL_INFO,
     SPY_LOG_LEVEL_DEBUG
 } spy_log_level;
 
-// Called for each message at or above the threshold. `message` is one text without a final newline, valid
-// during the call. Threads: from the thread that causes it, and from threads of the
-// library that compile (spy_prepare, spy_poll_reload); it must not use the device (SPY_ERROR_BUSY).
+// Called for each message at or above the threshold. `message` has no final newline and is valid during the
+// call. The function must not use the device: that fails with SPY_ERROR_BUSY. Threads: it is called on the
+// thread that causes the message, and on threads of the library that compile (spy_prepare, spy_poll_reload).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
-// Who is told of messages.
+// The receiver of a device's errors, warnings and other messages.
 typedef struct spy_log {
-    spy_log_func func;   // NULL: silent
+    spy_log_func func;   // NULL: messages are dropped
     void *user_data;     // handed to func
     spy_log_level level; // least severe level to report; default: warnings and errors
 } spy_log;
@@ -89,36 +92,41 @@ typedef struct spy_log {
 // A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
 SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
-// A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
+// Called when a slow step begins (`finished` is false) and when it ends (true). `step` is "load compiler",
+// "load module NAME", "compile NAME" or "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
-// Who is told of slow steps.
+// The receiver of the beginnings and ends of slow steps.
 typedef struct spy_progress {
     spy_progress_func func; // NULL: none
     void *user_data;
 } spy_progress;
 
-// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the
-// GPU (those that last longer than some 50 us), large copies to host memory, and waits for other threads' calls. For
-// programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
-// is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
+// Called with `begins` = true when the calling thread is about to be blocked, and with false when that is
+// over: around compilers, waits for the GPU that last longer than about 50 us, large copies to host memory,
+// and waits for other threads' calls. It is meant for programs whose threads hold a lock of their own, such
+// as an interpreter's, which they can release meanwhile. Calls come in pairs, on the blocked thread; pairs
+// may be nested. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
-// Who is told of waits.
+// The receiver of the beginnings and ends of blocking steps.
 typedef struct spy_blocking {
     spy_blocking_func func; // NULL: none
     void *user_data;
 } spy_blocking;
 
-// Asked about every 50 ms, on the thread that waits, while the library waits for the Slang compiler or for the driver's
-// (vkCreateComputePipelines, NVRTC, cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host
-// memory and while a read waits for the work that writes what it reads (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
-// SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself (see
-// spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a Ctrl-C or
-// a button. `func` must not call the library. Threads: as spy_log_func.
+// Asks the program about every 50 ms whether to stop waiting; it is called on the thread that waits.
+// Returning true ends the wait, and the call fails with SPY_ERROR_INTERRUPTED. It is meant for programs that
+// must react to a Ctrl-C or a button. It is called while the library waits for the Slang compiler or for the
+// driver's compiler (vkCreateComputePipelines, NVRTC, cuModuleLoadData). On Vulkan it is also called while
+// spy_call() and similar functions wait for results in host memory, and while a read waits for the work that
+// writes the tensor, because lavapipe compiles a kernel only when it first executes it. An interrupted
+// compilation continues in a thread of the library until it ends by itself (see
+// spy_device_desc.compile_timeout_s); the device and its modules can be used at once. `func` must not call
+// the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
 
-// Who is asked whether to leave a wait.
+// The function that decides whether to stop a wait.
 typedef struct spy_interrupt {
     spy_interrupt_func func; // NULL: none
     void *user_data;
@@ -126,8 +134,9 @@ typedef struct spy_interrupt {
 
 // >>memory
 
-// Host memory for objects, tensors, pools and calls. All three functions or none. `alignment` is a power of
-// two, at most 64. `size_bytes` in reallocate and free is what was asked for before.
+// Functions that provide host memory for objects, tensors, pools and calls. Set all three functions or none.
+// `alignment` is a power of two, at most 64. `old_size_bytes` in reallocate and `size_bytes` in free are the
+// sizes that were requested for this memory before.
 typedef struct spy_allocator {
     void *(*allocate)(size_t size_bytes, size_t alignment, void *user_data);
     void *(*reallocate)(void *memory, size_t old_size_bytes, size_t new_size_bytes, size_t alignment, void *user_data);
@@ -137,7 +146,8 @@ typedef struct spy_allocator {
 
 // >>elements and shapes
 
-// A scalar element type. Host layout is C's: bool 1 byte, float16 2 bytes (IEEE 754 half).
+// A scalar element type. In host memory scalars have C's layout: bool has 1 byte, float16 has 2 bytes (IEEE
+// 754 half).
 typedef enum spy_dtype {
     SPY_DTYPE_DEFAULT = 0, // float32
     SPY_DTYPE_BOOL,
@@ -155,22 +165,23 @@ typedef enum spy_dtype {
     SPY_DTYPE_COUNT
 } spy_dtype;
 
-// Host size of a scalar in bytes; 0 for an unknown dtype. Threads: any.
+// Returns the size of a scalar in host memory, in bytes; 0 for an unknown dtype. Threads: any.
 SPY_API size_t spy_dtype_size_bytes(spy_dtype dtype);
-// Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
+// Returns Slang's name of a scalar type ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
 SPY_API const char *spy_dtype_name(spy_dtype dtype);
 
-// Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
-// SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
+// Converts `count` numbers of from_type at `from` to to_type at `to`, by the rules for arguments. The two
+// ranges must not overlap. Returns SPY_ERROR_OUT_OF_RANGE when a number does not fit (300 for uint8_t, 2.5
+// for int); the error goes to spy_take_error(NULL).
 // Threads: any.
 SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
                                        size_t count);
 
-// Dimensions that a tensor, a host array or a call has at most.
+// The largest number of dimensions of a tensor, a host array or a call.
 #define SPY_MAX_RANK 8
 
-// A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for
-// strides, which are counted in elements.
+// A shape: `rank` sizes. The last dimension varies fastest (row-major). Rank 0 is one element. The struct
+// also holds strides, which are counted in elements.
 typedef struct spy_shape {
     uint32_t rank;
     int64_t dims[SPY_MAX_RANK];

@@ -1,4 +1,4 @@
-// Calls: arguments by name or position, results, and the kernel that a call becomes.
+// Calls of Slang functions: arguments by name or position, results, options, dispatches and prepared calls.
 #ifndef SPY_API_CALL_H
 #define SPY_API_CALL_H
 
@@ -19,7 +19,8 @@ typedef struct spy_args {
     size_t count;
 } spy_args;
 
-// What an argument is. Filled by the spy_arg_*, spy_out_* and spy_inout_* functions below.
+// What an argument is, and which member of spy_arg.value it uses. Set by the spy_arg_*, spy_out_* and
+// spy_inout_* functions below.
 typedef enum spy_arg_kind {
     SPY_ARG_KIND_NONE = 0,
     SPY_ARG_KIND_BOOL,    // value.u
@@ -28,34 +29,36 @@ typedef enum spy_arg_kind {
     SPY_ARG_KIND_FLOAT,   // value.f
     SPY_ARG_KIND_TENSOR,  // value.tensor
     SPY_ARG_KIND_ARRAY,   // host array of scalars: dtype, shape, pointer
-    SPY_ARG_KIND_DATA,    // host bytes of one value in C's layout
-    SPY_ARG_KIND_STRUCT,  // named fields
-    SPY_ARG_KIND_NEW,     // a new tensor is made for an output
-    SPY_ARG_KIND_CUSTOM,  // generators and their like
-    SPY_ARG_KIND_RESULT,  // an output of whatever kind: value.result
-    SPY_ARG_KIND_PAIR     // fields[0] a value, fields[1] its gradient
+    SPY_ARG_KIND_DATA,    // bytes of one value in host memory, in C's layout
+    SPY_ARG_KIND_STRUCT,  // value.fields: a struct's fields, by name
+    SPY_ARG_KIND_NEW,     // value.new_tensor: a new tensor is made for an output
+    SPY_ARG_KIND_CUSTOM,  // values that the kernel computes, such as generators
+    SPY_ARG_KIND_RESULT,  // value.result: an output or inout value of any type
+    SPY_ARG_KIND_PAIR     // value.fields[0] is a value, value.fields[1] its gradient
 } spy_arg_kind;
 
-// Which way data goes between the host memory of the argument and the call.
+// The direction in which data goes between an argument and the call.
 typedef enum spy_direction {
     SPY_DIRECTION_DEFAULT = 0, // in
     SPY_DIRECTION_OUT,
     SPY_DIRECTION_INOUT,
-    SPY_DIRECTION_ANY, // of host arrays: as the parameter says; the memory is written when that is out or inout
-    SPY_DIRECTION_IN   // of tensors, which else go both ways: never written; what would write them is an error
+    SPY_DIRECTION_ANY, // host arrays only: the parameter's direction; the memory is written when that is out
+                       // or inout
+    SPY_DIRECTION_IN   // tensors only: a call that would write the tensor is an error; by default tensors may
+                       // be read and written
 } spy_direction;
 
-// One argument. Plain data that lives only during the call. The functions below fill all of it; members that begin with '_' are
-// private: what they hold may change from release to release.
+// One argument: plain data that must live only during the call. The functions below fill all members. Members
+// that begin with '_' are private; their contents may change from release to release.
 struct spy_arg {
     const char *name;          // parameter's or field's name; NULL: by position
     spy_arg_kind kind;
     spy_direction direction;
-    spy_dtype dtype;           // of scalars and host arrays
-    uint32_t _map_count;       // of spy_map() and spy_map_value(): 0: no mapping is given
+    spy_dtype dtype;           // element type of a scalar or host array
+    uint32_t _map_count;       // set by spy_map() and spy_map_value(); 0: no mapping is given
     int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
-    const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
-    const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
+    const char *type;          // Slang type of an element, set by spy_cast(); NULL: the library chooses
+    const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: the kind of value
     union {
         int64_t i;
         uint64_t u;
@@ -68,24 +71,26 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_KIND_CUSTOM: the kind's own
+    int64_t dims[SPY_MAX_RANK]; // sizes of a host array; SPY_ARG_KIND_CUSTOM: private data
 };
 
-// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
+// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)) makes a list of arguments, for the call in which it
+// is written.
 //
-// To keep a list, give the array a name, in C and in C++:
+// To keep a list, give the array a name. This works in C and in C++:
 //
 //     const spy_arg items[] = { spy_arg_f32("a", 2), spy_arg_tensor("x", x) };
 //     spy_args args = { items, 2 };
 //
-// In C, SPY_ARGS is a compound literal: `spy_args args = SPY_ARGS(...)` is good until the end of the block that it stands in, and
-// dangles after it: never assign it to a variable of an outer block. In C++ it is a temporary that holds the arguments, good until
-// the end of its statement: `spy_args args = SPY_ARGS(...)` does not compile there, `auto list = SPY_ARGS(...)` is a copy to keep.
+// In C, SPY_ARGS is a compound literal: `spy_args args = SPY_ARGS(...)` is valid until the end of its block
+// and dangles afterwards, so never assign it to a variable of an outer block. In C++, SPY_ARGS is a temporary
+// object that holds the arguments until the end of its statement: `spy_args args = SPY_ARGS(...)` does not
+// compile there; `auto list = SPY_ARGS(...)` makes a copy that can be kept.
 #ifdef __cplusplus
 } // extern "C"
 
-// What SPY_ARGS is in C++. `Inner`: an argument points to a list that is a temporary of the same statement. Functions take
-// either by the overloads of api/args_cpp.h.
+// The type of SPY_ARGS in C++. `Inner` is true when an argument points to a list that is a temporary of the
+// same statement. The overloads of api/args_cpp.h accept both variants.
 template <size_t N, bool Inner> struct spyi_arg_list {
     spy_arg items[N];
     operator spy_args() const & {
@@ -100,7 +105,8 @@ template <size_t N, bool Inner> struct spyi_arg_list {
     }
 };
 
-// What spy_arg_struct() and spy_arg_diff_pair() of a temporary list give: an argument for the same statement only.
+// What spy_arg_struct() and spy_arg_diff_pair() return for a temporary list: an argument that can only be
+// used in the same statement.
 struct spyi_inner_arg {
     spy_arg inner;
     template <class T> operator T() const {
@@ -137,7 +143,8 @@ extern "C" {
 #define SPY_NO_ARGS ((spy_args){ NULL, 0 })
 #endif
 
-// Scalars. A number takes the parameter's type: one that does not fit (300 for uint8_t, 2.5 for int) is an error.
+// Scalars. The number is converted to the parameter's type; a number that does not fit (300 for uint8_t, 2.5
+// for int) makes the call fail with SPY_ERROR_OUT_OF_RANGE.
 SPY_API spy_arg spy_arg_bool(const char *name, bool value);
 SPY_API spy_arg spy_arg_i32(const char *name, int32_t value);
 SPY_API spy_arg spy_arg_u32(const char *name, uint32_t value);
@@ -146,24 +153,26 @@ SPY_API spy_arg spy_arg_u64(const char *name, uint64_t value);
 SPY_API spy_arg spy_arg_f32(const char *name, float value);
 SPY_API spy_arg spy_arg_f64(const char *name, double value);
 
-// Device arrays. Dimensions beyond those that the parameter's type takes are run over by the kernel.
+// A tensor in device memory. Its trailing dimensions feed the parameter's type; the call runs over all other
+// dimensions.
 SPY_API spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
 
-// A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the others are run
-// over. It is read during the call. float64 data for a float parameter is converted.
+// A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the call
+// runs over the others. The data is read during the call. float64 data for a float parameter is converted.
 SPY_API spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype);
-// A short vector: spy_arg_f32n("v", (float[]){ 1, 2, 3 }, 3) for a float3 or float[3].
+// A host array of one dimension with `count` elements: spy_arg_f32n("v", (float[]){ 1, 2, 3 }, 3) for a
+// float3 or float[3].
 SPY_API spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count);
 SPY_API spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count);
 
-// A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
+// A complete struct: `size_bytes` bytes in C's layout of the parameter's type.
 SPY_API spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
-// A struct given field by field; each field is any argument, tensors and further structs included. All fields must
-// be given. A vector, too, by x, y, z and w. The list must stay alive until the call.
+// A struct, field by field. Each field may be any argument, also a tensor or another struct; all fields must
+// be given. A vector can be given in the same way, by x, y, z and w. The list must stay alive until the call.
 SPY_API spy_arg spy_arg_struct(const char *name, spy_args fields);
 
-// Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
-// "_result" the return value is dropped.
+// Results in host memory: `name` is an out parameter or "_result", the function's return value. The call
+// waits for the GPU and then writes *value. A call without "_result" drops the return value.
 SPY_API spy_arg spy_out_bool(const char *name, bool *value);
 SPY_API spy_arg spy_out_i32(const char *name, int32_t *value);
 SPY_API spy_arg spy_out_u32(const char *name, uint32_t *value);
@@ -171,36 +180,44 @@ SPY_API spy_arg spy_out_i64(const char *name, int64_t *value);
 SPY_API spy_arg spy_out_u64(const char *name, uint64_t *value);
 SPY_API spy_arg spy_out_f32(const char *name, float *value);
 SPY_API spy_arg spy_out_f64(const char *name, double *value);
-// A vector, matrix or array (SPY_SHAPE(3) for a float3), or those of all elements of the call (SPY_SHAPE(100, 3)).
+// A vector, matrix or array (SPY_SHAPE(3) for a float3), or the results of all elements of the call
+// (SPY_SHAPE(100, 3)), row-major.
 SPY_API spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
-// One value of any type in C's layout: a struct, but also a half (2 bytes) or uint8_t, which have no function above.
+// One value of any type in C's layout: a struct, or a scalar type that has no function above, such as half (2
+// bytes) or uint8_t.
 SPY_API spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
-// A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
+// A result in a new tensor of the call's shape. *tensor is set when the call succeeds and is unchanged
+// otherwise. The caller releases the tensor.
 SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
-// Bytes of a value that spy_result holds at most.
+// The size of the largest value that spy_result can hold, in bytes.
 #define SPY_RESULT_BYTES 256
 
-// A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
-// value has at most SPY_RESULT_BYTES, else a new tensor of the call's shape, which the caller releases.
+// A result for callers that do not know the function. It holds the value itself when the call has one element
+// and the value has at most SPY_RESULT_BYTES bytes; otherwise it holds a new tensor of the call's shape,
+// which the caller releases.
 typedef struct spy_result {
     spy_tensor *tensor;     // NULL: the value is in data
-    const char *type;       // Slang's name of the value's or the element's type; NULL: the function returns nothing. Lives as
-                            // long as the device
-    spy_dtype dtype;        // of a scalar, vector or matrix; else SPY_DTYPE_DEFAULT
-    uint32_t rows, columns; // of these; a vector's components are columns; else 0
-    size_t size_bytes;      // of data; 0: there is none
+    const char *type;       // Slang's name of the value's or the tensor element's type, which lives as long
+                            // as the device; NULL: the function returns nothing
+    spy_dtype dtype;        // scalar type of a scalar, vector or matrix; for other types SPY_DTYPE_DEFAULT
+    uint32_t rows, columns; // sizes of a scalar, vector or matrix (a vector's components are columns); for
+                            // other types 0
+    size_t size_bytes;      // bytes of the value in `data`; 0: no value
     uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
 } spy_result;
 
-// "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
-// the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
+// A result of unknown type: `name` is "_result" or an out parameter. Set *result to zero before the call;
+// the call writes it when it succeeds. "_result" is legal for a function that returns nothing, which leaves
+// *result unchanged. A call that returns a value waits for it.
 SPY_API spy_arg spy_out_result(const char *name, spy_result *result);
-// An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
-// the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
+// A value of unknown type for an inout, out or in parameter. Before the call, result->data holds
+// result->size_bytes bytes of scalars of type result->dtype, as many scalars as the parameter has; they are
+// converted by the rules for spy_arg_*. After the call, *result describes and holds the value in the
+// parameter's type.
 SPY_API spy_arg spy_inout_result(const char *name, spy_result *result);
 
-// Values that go in and come back, for inout parameters. The call waits.
+// Values for inout parameters: the call reads *value, waits for the GPU and writes the new value back.
 SPY_API spy_arg spy_inout_bool(const char *name, bool *value);
 SPY_API spy_arg spy_inout_i32(const char *name, int32_t *value);
 SPY_API spy_arg spy_inout_u32(const char *name, uint32_t *value);
@@ -211,115 +228,134 @@ SPY_API spy_arg spy_inout_f64(const char *name, double *value);
 SPY_API spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
 SPY_API spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
-// Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
-// dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
-// No dimensions (all zero): none is run over, the whole argument is one value.
+// Returns `arg` with an explicit mapping: dimension i of the argument becomes dimension dims[i] of the call,
+// and the remaining trailing dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0))
+// together with "b" at SPY_DIMS(1) makes an outer product. With no dimensions (`dims` all zero) the call runs
+// over none: the complete argument is one value.
 SPY_API spy_arg spy_map(spy_arg arg, spy_dims dims);
-// `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
-// over as any array is: two of 3 floats for f(float, float) make 3 calls.
+// Returns `arg`, a host array, marked as one value such as a float3: overloads whose parameter takes the
+// complete array are preferred. Only when there is none does the call run over the array: two arrays of 3
+// floats for f(float, float) make a call of 3 elements.
 SPY_API spy_arg spy_map_value(spy_arg arg);
-// Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
-// A struct given by fields is looked up by this name.
+// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
+// 3). For a struct that is given by fields, it is the name of the struct. `type` must stay alive until the
+// call.
 SPY_API spy_arg spy_cast(spy_arg arg, const char *type);
 
 // >>packed arguments
 
 typedef struct spy_packed spy_packed;
 
-// A copy of an argument with all that it points to (host data, fields, names; tensors are retained), to be given to many
-// calls without building it again. NULL on failure: outputs and grids cannot be packed. Released by the caller.
+// Returns a copy of an argument and of all that it points to (host data, fields, names; tensors are
+// retained), so that many calls can use it without building it again. NULL on failure: outputs and grids
+// cannot be packed. The caller releases the copy.
 SPY_API spy_packed *spy_pack(spy_device *device, spy_arg arg);
 SPY_API spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
-// One more holder of the copy, which then needs one more release. Threads: any.
+// Adds one reference to the copy, which then needs one more release. Threads: any.
 SPY_API void spy_retain_packed(spy_packed *packed);
-// Before the device is released. Threads: any. NULL is ignored.
+// Drops one reference; the last one frees the copy. Call it before the device is released. NULL is ignored.
+// Threads: any.
 SPY_API void spy_release_packed(spy_packed *packed);
 
 // >>calling
 
-// Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
-// of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
-// Errors found before the launch leave every output as it was.
-// Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
+// Calls `function` once for each element of the broadcast shape of its arguments. The first call with
+// arguments of certain kinds, types and ranks compiles a kernel; later calls take it from a cache. Returns
+// before the GPU is done, unless results go to host memory. Errors found before the launch leave every output
+// unchanged. Threads: any; calls on one device run one after the other. Cost: below 1 us and no allocation
+// when the kernel is cached.
 SPY_API spy_status spy_call(spy_function *function, spy_args args);
 
-// What a write_globals hook sets values in.
+// The set of global shader parameters of one call; a write_globals hook fills it by spy_set_global().
 typedef struct spy_globals spy_globals;
 
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
-    SPY_CALL_MODE_DEFAULT = 0,  // the function
-    SPY_CALL_MODE_BACKWARD,     // spy_call_backward() is short for it
-    SPY_CALL_MODE_FORWARD_DIFF  // spy_call_forward_diff() is short for it
+    SPY_CALL_MODE_DEFAULT = 0,  // call the function itself
+    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
+    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
 } spy_call_mode;
 
-// How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
+// The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero: the
+// call is made as by spy_call().
 typedef struct spy_call_options {
-    const char *prelude;             // Slang text at the head of the generated kernel, after its imports
-    spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
-    spy_args globals;                // values for the module's global shader parameters, by name or path: "gain",
-                                     // "params.light.color", "lights[2]"; structs whole or by fields; tensors for buffers
-    void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further ones; NULL: none
+    const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
+    spy_args constants;              // numbers for the module's `extern static const`, by name; they are
+                                     // compiled into the kernel
+    spy_args globals;                // values for the module's global shader parameters, by name or path
+                                     // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
+                                     // fields, tensors for buffers
+    void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further
+                                                                  // globals; NULL: none
     void *write_user_data;
-    const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
+    const char *const *conformances; // "Circle : IShape": types that values of an interface type may have at
+                                     // run time
     size_t conformance_count;
-    uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
-                                     // with it each element has a thread of its own; threads beyond the call's end return
-                                     // at once, so that barriers need sizes that are multiples of the group
-    spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
-    spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
-    struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
+    uint32_t thread_group_size[3];   // threads of a group in x, y and z; x runs along the call's last
+                                     // dimension. 0: chosen (y, z: 1). When set, each element has a thread of
+                                     // its own; threads beyond the call's end return at once, so kernels with
+                                     // barriers need call sizes that are multiples of the group's
+    spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0:
+                                     // no groups
+    spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0: not
+                                     // used
+    struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL: run it now
     spy_call_mode mode;
-    bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
+                                     // same bits
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
-// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
-// append_to belong to the kind of call: other ones bind and compile again.
+// As spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except for
+// the sizes of thread_count, the values of globals, and append_to.
 SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
-// Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
-// last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
-// may be called meanwhile. Threads: the hook's.
+// Sets a global shader parameter from within a write_globals hook, like an entry of spy_call_options.globals.
+// Of several values for the same path the last one counts. `path`, and what `value` points to, must live
+// until the call returns. The hook must not call any other function of the device. Threads: the hook's.
 SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
 
 // >>dispatching
 
-// Sizes or numbers in three dimensions.
+// Three sizes or three indices, one for each dimension.
 typedef struct spy_uint3 {
     uint32_t x, y, z;
 } spy_uint3;
 
-// Run `function` once in each of threads.x * y * z threads, its arguments passed whole: nothing is broadcast, and results go
-// to tensors that it takes whole (RWTensor, RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in
-// whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
-// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
-// NULL. Errors and threads as spy_call().
-// A [CudaKernel] runs too, on the CUDA backend: in groups of options->thread_group_size (64 if 0), which it sees as
-// cudaBlockDim(), and in whole groups, so that blocks in a grid of (gx, gy, gz) are threads of (gx * x, gy * y, gz * z). Its
-// TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
-// components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
-// stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
-// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
-// spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
-// thread_count must have one dimension.
+// Runs `function` once in each of threads.x * threads.y * threads.z threads. Every thread gets the complete
+// arguments: nothing is broadcast, and results go to tensors that the function itself indexes (RWTensor,
+// RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in complete groups, so it
+// must check the bounds itself; a plain function runs in exactly these threads. Parameters with
+// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled by the library and are not
+// among `args`. `options` may be NULL. Errors and threads as spy_call().
+// The CUDA backend also runs a function marked [CudaKernel]. Its groups have options->thread_group_size
+// threads (64 if 0), which the kernel reads as cudaBlockDim(). It runs in complete groups: for a grid of (gx,
+// gy, gz) blocks of (x, y, z) threads, pass (gx * x, gy * y, gz * z) as `threads`. TensorView<T> and
+// DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
+// components. As in slang-torch, T's components are dimensions of the view in both cases. A view has at most
+// 5 dimensions, no negative stride, and spans less than 4 GiB. The gradient of a DiffTensorView is that of
+// the tensor or of spy_arg_diff_pair(), if any. For derivatives, write a [CudaKernel] that calls bwd_diff(f)
+// or fwd_diff(f), or use spy_call_backward(). spy_call_with() also runs a [CudaKernel], in exactly
+// options->thread_count.dims[0] threads; thread_count must have one dimension.
 SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
                                 const spy_call_options *options);
 
-// As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
-// `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
-// groups run, of plain functions too.
+// As spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups` is
+// a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and z.
+// Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
+// plain functions.
 SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
                                          spy_args args, const spy_call_options *options);
 
-// As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
-// is SPY_ERROR_INVALID_ARGUMENT.
+// As spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
+// `options` may be NULL; an append_to in it is SPY_ERROR_INVALID_ARGUMENT.
 SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
                                  uint64_t *gpu_time_ns);
 
-// What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
-// variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
-// without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
+// Describes what spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the
+// call's shape, the kernel's variant and the kernel's text. Works like snprintf: writes at most `capacity`
+// bytes including the NUL, and returns the text's length without the NUL. When the call cannot be made, the
+// text is that of the error. Runs no kernel, only the write_globals hook. `options` may be NULL.
 SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options,
                                 char *text, size_t capacity);
 
@@ -327,30 +363,35 @@ SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy
 
 typedef struct spy_prepared spy_prepared;
 
-// How a call is prepared.
+// Options of spy_prepare(). All members may stay zero.
 typedef struct spy_prepare_desc {
-    bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
-    const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
-                                     // none. append_to must be NULL. The values in `globals` are given to every call;
-                                     // write_globals is called by spy_prepare() and at each call, and gives newer ones
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    bool async; // compile on a thread of the library; spy_prepared_ready() tells when it is done
+    const spy_call_options *options; // as for spy_call_with(), copied with all that they point to (tensors
+                                     // are retained); NULL: none. append_to must be NULL. Each call uses the
+                                     // values in `globals`; write_globals is called by spy_prepare() and at
+                                     // each call, and its values replace them
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_prepare_desc;
 
-// Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
-// not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
+// Compiles the kernel of a call without running it. The kinds, types and shapes of the arguments matter,
+// their values do not. `desc` may be NULL. Returns NULL on failure (with desc->async, spy_prepared_ready()
+// returns the error). The result is released by the caller, or with the device.
 SPY_API spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
-// SPY_OK: calls run the module's code of today, without compiling. SPY_ERROR_NOT_READY: that is still being compiled, for the
-// first time or after a reload. Else: why it failed. Never waits.
+// Returns SPY_OK when calls run the module's current code without compiling, SPY_ERROR_NOT_READY while that
+// code is still being compiled (for the first time or after a reload), and otherwise the reason why it
+// failed. Never waits.
 SPY_API spy_status spy_prepared_ready(spy_prepared *prepared);
-// Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
-// ones are an error.
-// Waits for an unfinished first compilation, without keeping the device. When the module was reloaded since, the old kernel
-// runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
-// that need another variant of it, waits for the new one, which is made for these arguments.
+// Makes a prepared call without looking up names. The arguments, and the globals that the hook sets, must
+// have the same kinds, types and ranks in the same order as those of spy_prepare(); otherwise the call fails.
+// Waits for an unfinished first compilation; other threads can use the device meanwhile. After a reload of
+// the module, the old kernel runs until a thread of the library has compiled the new one. A call that the old
+// kernel cannot make, because its arguments have other kinds or need another variant of the kernel, waits for
+// the new kernel, which is made for these arguments.
 SPY_API spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
-// One more holder of the prepared call, which then needs one more release. Threads: any.
+// Adds one reference to the prepared call, which then needs one more release. Threads: any.
 SPY_API void spy_retain_prepared(spy_prepared *prepared);
-// Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
+// Drops one reference; the last one frees the prepared call. Call it before the device is released. NULL is
+// ignored. Threads: any, at any time.
 SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus

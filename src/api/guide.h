@@ -197,60 +197,65 @@
 //
 // >>guide 6: arguments
 //
-// Arguments are given by name, or by position with NULL for the name. Positions count the unnamed arguments
-// from the first parameter on, whatever was named before. "_result" names the return value, always by name;
-// without it the return value is dropped. Parameters with default values may be left out from the end.
+// Arguments are given by name, or by position with NULL as the name. Positions count only the unnamed
+// arguments, from the first parameter on, whatever was named before. "_result" is the return value and is
+// always given by name; without it the return value is dropped. Parameters with default values may be left
+// out at the end.
+//
+// The call runs over the dimensions of an argument that its parameter's type does not take: the function is
+// called once for each element of these dimensions (chapter 7).
 //
 //     argument                        feeds
 //     ------------------------------  ----------------------------------------------------------------------
-//     spy_arg_bool, _i32, _u32,       a scalar of any type that has the value, an enum (by its number), and
-//       _i64, _u64, _f32, _f64          each component of a vector or matrix
+//     spy_arg_bool, _i32, _u32,       a scalar of any type that can hold the value, an enum (by its number),
+//       _i64, _u64, _f32, _f64          and each component of a vector or matrix
 //     spy_arg_f32n, spy_arg_i32n      a short vector or array, from host memory
 //     spy_arg_array                   host scalars with a shape, row-major: the trailing dimensions feed
-//                                       vectors, matrices and arrays; the others are run over
-//     spy_arg_tensor                  device memory, for in, out and inout alike; also a tensor as a whole
-//                                       and a pointer, see 15
-//     spy_arg_data                    one struct, or any other value, as bytes in C's layout, of its size
+//                                       vectors, matrices and arrays; the call runs over the others
+//     spy_arg_tensor                  a tensor in device memory, for in, out and inout parameters; also for
+//                                       tensor and pointer parameters (chapter 15)
+//     spy_arg_data                    one struct, or any other value, as bytes in C's layout; the size must
+//                                       be that of the type
 //     spy_arg_struct                  a struct field by field, or a vector by x, y, z, w
-//     spy_arg_call_id and others      numbers that the kernel makes, see 14
-//     spy_out_*, spy_inout_*          out and inout parameters and "_result", see 8
-//     spy_arg_diff_pair               a value and its gradient, see 9
-//     spy_cast(arg, "float3")         that argument for a parameter of exactly this type: this chooses
-//                                       between overloads, and the T of a generic
-//     spy_map(arg, SPY_DIMS(1, 0))    that argument, run over as 7 says
-//     spy_map_value(arg)              a host array as one value, run over only where no overload takes it
-//                                       whole
+//     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
+//     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
+//     spy_arg_diff_pair               a value and its gradient (chapter 9)
+//     spy_cast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//                                       and the T of a generic
+//     spy_map(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
+//                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
 //
 // Numbers and host arrays are converted when the value fits: 300 for uint8_t and 2.5 for int are errors, 0.1
-// for half is rounded, every number but 0 is true for bool. A host array that is run over is uploaded at each
-// call.
+// for half is rounded, every number but 0 is true for bool. A host array that the call runs over is uploaded
+// at each call.
 //
-// Scalars in tensors are converted as in C, but never to fewer bits, from float to int or to bool: uint8_t
-// feeds int, int feeds uint and float; double does not feed float. Outputs are not converted, but for
-// "_result", which goes into numbers of any type as Slang converts them (bool aside).
+// Scalars in tensors are converted as in C, but never to fewer bits, from float to int, or to bool: uint8_t
+// feeds int, int feeds uint and float; double does not feed float. Outputs are not converted, except
+// "_result", which goes into numbers of any type but bool, as Slang converts them.
 //
-// spy_arg_struct takes all fields, by name or by position: numbers, arrays, tensors, generators, further
-// structs. For outputs it takes tensors or spy_out_*. An array T[N], of structs say, is given as a struct
-// without names: an argument for each of its N elements.
+// spy_arg_struct takes all fields, by name or by position. A field may be a number, an array, a tensor, a
+// generator or another struct; a field of an output is a tensor or spy_out_*. An array T[N], for example of
+// structs, is given as a spy_arg_struct with one unnamed argument for each of its N elements.
 //
-// A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
+// A parameter of an interface type takes an argument whose type implements the interface: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// What cannot be passed yet: textures, samplers, and results of an interface type. A struct given
-// whole or field by field may nest 16 deep; a call has at most 64 leaves.
+// Textures, samplers, and results of an interface type cannot be passed yet. Structs may be nested 16 deep. A
+// call has at most 64 leaves: a leaf is an argument, or a field of a struct that is given by fields.
 //
 // >>guide 7: mapping and broadcast
 //
-// Each parameter's type takes as many of its argument's trailing dimensions as it needs: float takes none of
-// a float tensor's, float3 and float[8] one, float4x4 two; of a float3 tensor, float3 takes none and
-// float3[8] one. Their sizes must be the type's. The dimensions that remain are run over by the call, once
-// for each element.
+// Each parameter's type takes as many of its argument's trailing dimensions as it needs. Of a float tensor,
+// float takes none, float3 and float[8] take one, float4x4 takes two; of a float3 tensor, float3 takes none
+// and float3[8] takes one. The sizes of these dimensions must be those of the type. The call runs over the
+// remaining dimensions: the function is called once for each of their elements.
 //
-// The call's shape comes from these remaining dimensions by numpy's rule: align at the last one; equal sizes
-// match, size 1 is stretched, missing leading dimensions are added. Any other pair of sizes is an error that
-// names both arguments. Numbers, structs as bytes and single vectors have no dimensions: all elements see
-// them.
+// The call's shape comes from the remaining dimensions of all arguments by numpy's rule: shapes are aligned
+// at the last dimension; equal sizes match, size 1 is stretched, missing leading dimensions are added. Any
+// other pair of sizes is an error that names both arguments. Numbers, structs as bytes and single vectors
+// have no remaining dimensions: each element of the call gets the same value.
 //
 //     float add(float a, float b), given float tensors:
 //     a              b             the call's shape
@@ -269,18 +274,20 @@
 //     (20, 100, 3)   (20, 1)       (20, 100)
 //     (100, 2)       a number      an error: dimension 1 must be 3
 //
-// Outputs that are given count as well: their shape takes part, and each must have a place of its own for
-// every element, so an output that the others would stretch is an error. With
+// Given output tensors take part in the call's shape, too. An output must have a separate element for each
+// element of the call, so an output that would be stretched is an error. With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
-// spy_map says it explicitly: the argument's dimension i becomes the kernel's dimension dims[i]. As many
-// dimensions must be named as are run over; arguments without a map stay aligned at the last dimension.
+// spy_map gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
+// The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
+// the last dimension.
 //
 //     add: spy_map(a (4), SPY_DIMS(0)), spy_map(b (3), SPY_DIMS(1))       (4, 3): every a with every b
 //     add: spy_map(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
 //
-// An output may be the same memory as an input if both are the same elements (in-place updates). Any other
-// overlap is an error, because threads run in any order. One call has at most 2^31 - 1 elements.
+// An output may share the memory of an input if both have the same elements at the same positions (in-place
+// updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
+// elements.
 //
 // >>guide 8: results
 //
@@ -420,24 +427,25 @@
 //
 // >>guide 12: order of work, submission, waiting, and what costs what
 //
-// Work on a device happens in the order of the calls, with barriers where one call needs another's memory.
-// Calls are recorded and handed to the GPU by themselves: at once when it is idle, else when enough has come
-// together, and whenever something waits. spy_flush hands over what there is and gives it a number for
-// spy_wait_for_submit and spy_is_submit_finished; spy_wait waits for everything.
+// A device does its work in the order of the calls, with barriers where a call uses memory that an earlier
+// call writes. Calls are recorded, and the library submits them to the GPU by itself: at once when the GPU is
+// idle, otherwise when enough calls are recorded, and always before a wait. spy_flush submits all recorded
+// work and returns its id for spy_wait_for_submit and spy_is_submit_finished; spy_wait waits for all work.
 //
 //     cost                  of what
 //     --------------------  --------------------------------------------------------------------------------
-//     waits for the GPU     spy_tensor_read, results into host memory, spy_wait, spy_wait_for_submit,
+//     waits for the GPU     spy_tensor_read, results in host memory, spy_wait, spy_wait_for_submit,
 //                             spy_time_call, spy_trim, spy_release_device
-//     compiles (10-100 ms)  the first call with each new kind of arguments: other types, ranks, names,
-//                             directions or order
-//     copies host memory    spy_arg_array that is run over, spy_tensor_write, desc.data
-//     cheap (about 1 us)    all other calls: no allocation, no driver call but recording
+//     compiles (10-100 ms)  the first call with each new combination of types, ranks, names, directions and
+//                             order of the arguments
+//     copies host memory    spy_arg_array that the call runs over, spy_tensor_write, desc.data
+//     cheap (about 1 us)    all other calls: they allocate nothing, and only record a command
 //
-// Other values and sizes do not compile a kernel, except where a size picks a generic's type. Very different
-// sizes or strides can need one more variant of the kernel.
+// Other values and sizes do not compile a kernel, except where a size determines a generic's type. Very
+// different sizes or strides can need one more variant of the kernel.
 //
-// A loop is fast when its data stays in tensors, its results go to tensors, and it reads at the end.
+// A loop is fast when its data stays in tensors, its results go to tensors, and it reads them only at the
+// end.
 //
 // >>guide 13: methods and instances
 //
@@ -487,15 +495,16 @@
 //
 // >>guide 15: whole tensors, import slangpy, pointers
 //
-// A function that wants a whole array, to read it at places of its own choice, imports the library's Slang
-// side, and takes a tensor:
+// A function that reads or writes an array at indices of its own choice imports the library's Slang module
+// and takes a tensor:
 //
 //     import slangpy;
 //     float pick(int i, Tensor<float, 1> t) { return t[i % t.shape[0]]; }
 //
-// spy_arg_tensor passes it: its last D dimensions (and those that T needs beyond, as 7 says) are the tensor,
-// dimensions before them are run over, so that each element of the call gets its own part. Such parameters
-// stand beside per-element ones, and in structs given by fields.
+// spy_arg_tensor passes the tensor. Its last D dimensions (and those that T takes, chapter 7) are the
+// function's tensor; the call runs over the dimensions before them, so that each element of the call gets its
+// own part. Tensor parameters can be mixed with per-element parameters, and can be fields of structs that are
+// given by fields.
 //
 //     type                               interface          what it can do
 //     ---------------------------------  -----------------  ------------------------------------------------
@@ -505,21 +514,23 @@
 //     AtomicTensor<T, D>                                    read, write and add(index, value)
 //
 // The T of an AtomicTensor is a float type, an integer of 32 or 64 bits, a vector or matrix of these, or a
-// struct that is IAtomicAddable.
+// struct that implements IAtomicAddable.
 //
-// Parameters of all of them are `in`: writes go through them. Indices are D ints (t[y, x]), an int[D], or a
-// vector, whose .x is the last dimension; load and store take the same; .shape has the sizes. Bounds are not
-// checked but in a device made for it (26). T and D may be generic. Scalars are not converted: a float tensor
-// feeds Tensor<float, D>.
+// All of these parameters are declared `in`, also when the function writes to the tensor. Indices are D ints
+// (t[y, x]), an int[D], or a vector, whose .x is the last dimension; load and store take the same indices.
+// .shape has the sizes. Bounds are checked only on a device with check_bounds (chapter 26). T and D may be
+// generic. Scalars are not converted: Tensor<float, D> takes only float tensors.
 //
-// The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which tell any code
-// where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
+// The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which return the
+// position of the running code in the call, and wang_hash() and WangHash, the random sequence of the
+// generators. Slang code can use the module without C.
 //
-// A parameter T* takes a tensor (the address of its first element; strides are the function's business) or an
-// address by spy_arg_u64. Work on a tensor given whole or as a pointer is kept in order as any other is; an
-// output of the same call must not lie in its memory. What an address leads to is not known, so such a call
-// is kept apart from all work before and after it; addresses inside other data are not seen at all. Whole
-// tensors and pointers need SPY_FEATURE_POINTERS.
+// A parameter T* takes a tensor (the address of its first element; the function must know the strides) or an
+// address by spy_arg_u64. The library keeps the order of work on a tensor that is passed to a tensor or
+// pointer parameter, as on any other; an output of the same call must not share its memory. The library does
+// not know what memory an address of spy_arg_u64 leads to, so it separates such a call from all work before
+// and after it. It does not see addresses inside other data at all. Tensor and pointer parameters need
+// SPY_FEATURE_POINTERS.
 //
 // >>guide 16: buffers
 //

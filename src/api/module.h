@@ -1,4 +1,4 @@
-// Modules and functions: Slang source code by name.
+// Modules and functions: loads Slang code, reloads it when it changes, and finds functions and types by name.
 #ifndef SPY_API_MODULE_H
 #define SPY_API_MODULE_H
 
@@ -17,10 +17,11 @@ typedef struct spy_define {
     const char *value; // NULL: "1"
 } spy_define;
 
-// How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
-// LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they are as NONE, and the device's log
-// gets one warning. Kernels with backward derivatives are always as NONE: what the library puts right in them (chapter 9 of the
-// guide) cannot be put right behind the optimiser. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
+// How much Slang optimises SPIR-V before the driver compiles it. Drivers optimise too, so the default is
+// NONE. LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they act as NONE,
+// and the device's log gets one warning. Kernels with backward derivatives always use NONE: the library
+// corrects their SPIR-V (chapter 9 of the guide), which is not possible after the optimiser. On CUDA, NVRTC
+// always optimises fully; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
     SPY_OPTIMIZATION_NONE,
@@ -29,125 +30,142 @@ typedef enum spy_optimization {
     SPY_OPTIMIZATION_HIGHEST
 } spy_optimization;
 
-// What kernels carry for debuggers and profilers. LINES and FULL use SPIR-V's non-semantic debug information: Vulkan
-// 1.3, or the extension VK_KHR_shader_non_semantic_info. On CUDA they are NVRTC's -lineinfo and -G, with the lines of
-// the Slang sources; -G turns optimisations off.
+// The debug information in kernels, for debuggers and profilers. LINES and FULL use SPIR-V's non-semantic
+// debug information, which needs Vulkan 1.3 or the extension VK_KHR_shader_non_semantic_info. On CUDA they
+// are NVRTC's -lineinfo and -G, with the lines of the Slang sources; -G turns optimisations off.
 typedef enum spy_debug_info {
     SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
     SPY_DEBUG_INFO_NONE,
-    SPY_DEBUG_INFO_LINES, // lines of functions
-    SPY_DEBUG_INFO_FULL   // variables and the sources too
+    SPY_DEBUG_INFO_LINES, // source lines
+    SPY_DEBUG_INFO_FULL   // source lines, variables and the source text
 } spy_debug_info;
 
-// How exactly floating-point code is kept.
+// How strictly compilers keep floating-point expressions.
 typedef enum spy_float_mode {
     SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
-    SPY_FLOAT_MODE_PRECISE,     // it may not. To drivers Slang before 2026.14 cannot say so: SPY_ERROR_UNSUPPORTED
-    SPY_FLOAT_MODE_FAST         // infinities and NaN may be taken not to occur, and on CUDA (NVRTC's -use_fast_math) sin,
-                                // exp, / and others are approximate, denormals 0. No effect on SPIR-V: a warning says so
+    SPY_FLOAT_MODE_PRECISE,     // fusing is forbidden. On Vulkan this needs Slang 2026.14 or later, else
+                                // SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_FAST         // compilers may assume that infinities and NaN do not occur; on CUDA (NVRTC's
+                                // -use_fast_math) sin, exp, / and others are approximate and denormals are 0.
+                                // No effect on SPIR-V: a warning says so
 } spy_float_mode;
 
-// How a module and the kernels made for it are compiled. Zero is the default of each. Matrices are always row-major,
-// memory is always laid out by the scalar rules. An option that the target or the Slang library at hand cannot honour
-// is an error or a logged warning.
+// How a module and its kernels are compiled; zero is the default of each option. Matrices are always
+// row-major, and memory always has Slang's scalar layout. An option that the target or the Slang library does
+// not support is an error or a logged warning.
 typedef struct spy_compile_options {
     spy_optimization optimization;
     spy_debug_info debug_info;
     spy_float_mode float_mode;
-    bool warnings_as_errors;    // of the module's code, and of what it imports
-    bool experimental_features; // of the language
+    bool warnings_as_errors;    // treat warnings as errors, in the module's code and in what it imports
+    bool experimental_features; // allow experimental features of the Slang language
 } spy_compile_options;
 
-// Where a module comes from and how it is compiled. One of path, source and precompiled is needed.
+// Where a module comes from and how it is compiled. One of path, source and precompiled is required.
 typedef struct spy_module_desc {
-    const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
-                                       // When it is relative and not there, the include paths are searched for it
+    const char *path;                  // a .slang or .slang-module file; may be NULL when source or
+                                       // precompiled is given. A relative path that does not exist is
+                                       // searched for in the include paths
     const char *source;                // Slang text; NULL: read from path
     size_t source_size_bytes;          // 0: source ends at its NUL
-    const void *precompiled;           // contents of a .slang-module file instead of source
+    const void *precompiled;           // contents of a .slang-module file, instead of source
     size_t precompiled_size_bytes;
-    const char *name;                  // module name; default: the file's name without folder and ending, or "module"
+    const char *name;                  // module name; default: the file's name without folder and ending, or
+                                       // "module"
     const char *const *include_paths;  // searched before the device's
     size_t include_path_count;
     const spy_define *defines;         // preprocessor macros
     size_t define_count;
-    spy_module *const *link;           // further modules whose exports complete this one's externs. Parameters cannot have
-                                       // types that only a link completes
+    spy_module *const *link;           // further modules, whose exports define this module's externs.
+                                       // Function parameters cannot have types that are defined only by
+                                       // linking
     size_t link_count;
-    const char *const *conformances;   // "Circle : IShape" or "Circle : IShape = 3" (the id that createDynamicObject takes):
-                                       // kernels know these types behind the interface and no others; default: all
+    const char *const *conformances;   // "Circle : IShape" or "Circle : IShape = 3" (the id for
+                                       // createDynamicObject): the types that values of the interface may
+                                       // have in kernels; default: all
     size_t conformance_count;
     spy_compile_options options;
-    bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
-    // Precompiled modules (this one and what it imports) may lack the seal that spy_save_module() and spy_serialize_module()
-    // write, as slangc's do. Slang crashes on many that are damaged; a seal tells before.
+    bool strict_broadcasting;          // arguments must have the call's full rank: missing leading dimensions
+                                       // are errors
+    // Accept precompiled modules (this one and its imports) without the seal, a checksum that
+    // spy_save_module() and spy_serialize_module() write and slangc does not. Slang crashes on many damaged
+    // modules; the seal detects damage before Slang reads the module.
     bool trust_precompiled;
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_module_desc;
 
-// Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
-// A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
-// Released by the caller, or with the device. Threads: any.
+// Loads a module. NULL on failure; the device's error then has the compiler's text with file and line. A
+// precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and
+// .slang. Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 SPY_API spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
-// One more holder of the module, which then needs one more release. Threads: any.
+// Adds one reference to the module, which then needs one more release. Threads: any.
 SPY_API void spy_retain_module(spy_module *module);
-// Before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
-// at any time. NULL is ignored.
+// Drops one reference; the last one frees the module and its functions. Call it before the device is
+// released. NULL is ignored. Threads: any, at any time.
 SPY_API void spy_release_module(spy_module *module);
 
-// Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
-// version take in place of its source. It holds this module alone: what it imports stays needed.
-// SPY_ERROR_IO: `path` cannot be written. Threads: any.
+// Writes a module in compiled form to the file `path` (.slang-module), which spy_load_module, slangc and
+// `import` of the same Slang version accept instead of the source. The file holds only this module; its
+// imports are still needed. SPY_ERROR_IO when `path` cannot be written. Threads: any.
 SPY_API spy_status spy_save_module(spy_module *module, const char *path);
-// The same into memory. Works like snprintf, as spy_explain_call() does: writes at most `capacity_bytes` bytes to `data`, which
-// may be NULL when that is 0, and returns how many there are; 0 on error. Threads: any.
+// Writes a module in compiled form to memory. Works like snprintf: writes at most `capacity_bytes` bytes to
+// `data`, which may be NULL when capacity_bytes is 0, and returns the size of the compiled module in bytes; 0
+// on error. Threads: any.
 SPY_API size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
 
 // >>reload
 
-// Load a module's code again: its file, or the text or bytes that it was loaded from, and what it imports, includes and
-// links as far as that has changed. Modules that link or import it follow. `source`: new text (NUL-terminated), or NULL;
-// a module that was loaded from memory keeps it for later reloads, one from a file goes back to the file when that
-// changes or is asked for by NULL. Either all modules concerned are replaced or, when one does not compile, none: then
-// everything stays as it was, and the error carries the compiler's text.
-// Function handles stay valid and mean the new code. One whose function has gone says so when it is next called, until
-// a later reload brings it back. Work in flight keeps the old code. Prepared calls are compiled anew for the kinds of
-// arguments that they were last given, and keep running the old kernel until that is done; a call that gives other kinds
-// after a reload has them prepared then. Tensors stay; one of a struct whose layout has changed fits only functions that
-// still know the old layout: a call says so.
-// Returns when everything is compiled, prepared calls too; other threads use the device meanwhile. Does not wait for the
-// GPU. Threads: any. Cost: as loading.
+// Loads a module's code again: its file, or the text or bytes that it was loaded from, and those of its
+// imports, includes and links that have changed. Modules that link or import it are reloaded too. `source` is
+// new text (NUL-terminated) or NULL. A module that was loaded from memory keeps the new text for later
+// reloads; a module from a file returns to the file when the file changes, or when `source` is NULL. When one
+// of these modules does not compile, none is replaced, and the error has the compiler's text.
+// Function handles stay valid and refer to the new code. When the new code lacks the function, calls of the
+// handle fail until a later reload brings the function back. Work in flight keeps the old code. Prepared
+// calls are compiled again for the kinds of their last arguments, and run the old kernel until that is done;
+// a call with other kinds of arguments after a reload is prepared then. Tensors stay valid; a tensor of a
+// struct whose layout has changed fits only functions that still have the old layout, and other calls fail.
+// Returns when everything is compiled, including prepared calls; other threads can use the device meanwhile.
+// Does not wait for the GPU. Threads: any. Cost: as loading.
 SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
-// What a look for changed files has found.
+// The result of a check for changed files.
 typedef struct spy_reload_info {
-    uint32_t reloaded;  // modules that have new code
-    uint32_t failed;    // reloads that failed; those modules keep their code, and are tried again after the next change
-    uint32_t compiling; // modules, or prepared calls of reloaded ones, that a thread still compiles
+    uint32_t reloaded;  // number of modules that have new code
+    uint32_t failed;    // number of modules whose reload failed; they keep their code, and are tried again
+                        // after the next change
+    uint32_t compiling; // number of modules, and of prepared calls of reloaded modules, that a thread still
+                        // compiles
 } spy_reload_info;
 
-// Reload in the background all modules whose files have changed on disk, or in the file hook: those that a module was made
-// of, and those that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time), so that it may
-// be called each frame. What has changed is compiled by a thread of the library while calls go on with the old code; a later
-// spy_poll_reload() finds it done, puts it in place and counts it in `info` (may be NULL). Neither compiles nor waits.
-// SPY_OK: nothing has failed since the last poll. Else as spy_reload_module(), for the first that failed.
-// Threads: any. Cost: without a look 0.1 us, a look about 2 us a file.
+// Reloads in the background all modules whose files have changed on disk or in the file hook. It checks the
+// files that a module was made of, and paths at which a file was searched for but did not exist. It checks at
+// most once in `interval_ns` nanoseconds (0: at each call), so it may be called each frame. A thread of the
+// library compiles changed modules while calls use the old code; a later spy_poll_reload() puts the new code
+// in place and counts it in `info` (which may be NULL). This function neither compiles nor waits.
+// Returns SPY_OK when no reload has failed since the last poll, else the error of spy_reload_module() for the
+// first module that failed.
+// Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each file.
 SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// The same, waiting: when it looks, it returns after all that has changed is reloaded, prepared calls too.
-// Threads: any; others use the device meanwhile. Cost: without a look 0.1 us, without a change 2 us a file, else as loading.
+// As spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared calls
+// are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check, 2 us
+// for each file without a change, else as loading.
 SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
-// the error lists the nearest names. Borrowed: lives as long as its module. Threads: any.
+// Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". NULL if
+// there is none; the error lists the nearest names. Borrowed: the function lives as long as its module.
+// Threads: any.
 SPY_API spy_function *spy_find_function(spy_module *module, const char *name);
 SPY_API const char *spy_function_name(const spy_function *function);
 SPY_API spy_module *spy_function_module(const spy_function *function);
 
-// Whether the module can see a type of that name ("Particle", "float3", "Foo<3>"). No error is raised.
+// Returns whether a type of that name ("Particle", "float3", "Foo<3>") is visible in the module. Raises no
+// error for an unknown type.
 SPY_API bool spy_has_type(spy_module *module, const char *name);
-// Bytes of one element of that type in C's layout, which host data is given in; 0 and an error if unknown.
+// Returns the size in bytes of one element of a type in C's layout, the layout of host data; 0 with an error
+// for an unknown type.
 SPY_API size_t spy_type_size_bytes(spy_module *module, const char *name);
 
 #ifdef __cplusplus

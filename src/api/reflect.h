@@ -1,4 +1,4 @@
-// Reflection: what a module declares, as one tree of plain structs that the module owns.
+// Reflection: the declarations of a module as a tree of plain structs that the module owns.
 #ifndef SPY_API_REFLECT_H
 #define SPY_API_REFLECT_H
 
@@ -8,47 +8,49 @@
 extern "C" {
 #endif
 
-// Every pointer here is borrowed: it lives until its module is released, also when the module is reloaded in between (a
-// reload makes a new tree; ask again to see it). Strings are never NULL, and "" where there is nothing to say. Nothing is
-// written once it has been handed out, so any thread may read it.
+// Every pointer here is borrowed: it is valid until its module is released, even if the module is reloaded in
+// between. A reload makes a new tree, which the functions below return from then on. Strings are never NULL;
+// they are "" where there is no text. A returned tree never changes, so any thread may read it.
 
 typedef struct spy_decl spy_decl;
 typedef struct spy_type_info spy_type_info;
 
-// What a declaration is.
+// The kind of a declaration.
 typedef enum spy_decl_kind {
-    SPY_DECL_KIND_OTHER = 0, // something that Slang's reflection does not name, such as a class
-    SPY_DECL_KIND_MODULE,    // the root
-    SPY_DECL_KIND_IMPORT,    // a module that this one needs, directly or not; `file` is where it was found
-    SPY_DECL_KIND_NAMESPACE, // reopened namespaces are one
+    SPY_DECL_KIND_OTHER = 0, // a declaration that Slang's reflection does not classify, such as a class
+    SPY_DECL_KIND_MODULE,    // the root of the tree
+    SPY_DECL_KIND_IMPORT,    // a module that this one imports, directly or indirectly; `file` is its path
+    SPY_DECL_KIND_NAMESPACE, // all blocks of one namespace are one declaration
     SPY_DECL_KIND_STRUCT,
     SPY_DECL_KIND_INTERFACE,
     SPY_DECL_KIND_ENUM,
     SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
-    SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is what it stands for
+    SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is the type that it names
     SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
-    SPY_DECL_KIND_EXTENSION, // `type` is what it extends; NULL, with the name "", where that could not be found out
+    SPY_DECL_KIND_EXTENSION, // `type` is the extended type; NULL, with the name "", when it is unknown
     SPY_DECL_KIND_FIELD,
     SPY_DECL_KIND_PROPERTY,
     SPY_DECL_KIND_SUBSCRIPT, // "operator[]"; its parameters are children
-    SPY_DECL_KIND_FUNCTION,  // a global one; an entry point has a `stage`
-    SPY_DECL_KIND_METHOD, // of a struct, interface, enum or extension; SPY_DECL_FLAG_STATIC or of an instance
-    SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the one that Slang makes from the fields
+    SPY_DECL_KIND_FUNCTION,  // a global function; an entry point has a `stage`
+    SPY_DECL_KIND_METHOD, // of a struct, interface, enum or extension; static methods have
+                          // SPY_DECL_FLAG_STATIC
+    SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the constructor that Slang makes from the fields
     SPY_DECL_KIND_PARAMETER,       // of a function
     SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
     SPY_DECL_KIND_GENERIC_VALUE,   // the N of f<let N : int>
     SPY_DECL_KIND_CONSTRAINT,      // `type` is the interface that a generic type must implement
-    SPY_DECL_KIND_VARIABLE,        // a static or groupshared one, or a constant
+    SPY_DECL_KIND_VARIABLE,        // a static or groupshared variable, or a constant
     SPY_DECL_KIND_SHADER_PARAMETER // a global that the host sets: uniform data, a buffer, a texture
 } spy_decl_kind;
 
-// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_FLAG_IN, one that is written SPY_DECL_FLAG_OUT, an inout one both.
-// [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] are one bit: Slang does not tell them apart.
+// Bits of spy_decl.flags. An in parameter has SPY_DECL_FLAG_IN, an out parameter SPY_DECL_FLAG_OUT, an inout
+// parameter both. [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] share one bit,
+// because Slang does not distinguish them.
 typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NONE = 0,
     SPY_DECL_FLAG_STATIC = 1 << 0,
     SPY_DECL_FLAG_CONST = 1 << 1,
-    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
+    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that a linked module may define
     SPY_DECL_FLAG_EXPORT = 1 << 3,
     SPY_DECL_FLAG_MUTATING = 1 << 4,       // a method that changes its instance
     SPY_DECL_FLAG_DIFFERENTIABLE = 1 << 5,
@@ -56,33 +58,34 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_IN = 1 << 7,
     SPY_DECL_FLAG_OUT = 1 << 8,
     SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_FLAG_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
+    SPY_DECL_FLAG_GENERIC = 1 << 10,       // the declaration or one of its parents has generic parameters, so
+                                           // types may depend on them
     SPY_DECL_FLAG_GETTER = 1 << 11,        // a property or subscript that can be read
-    SPY_DECL_FLAG_SETTER = 1 << 12,        // ... written
+    SPY_DECL_FLAG_SETTER = 1 << 12,        // a property or subscript that can be written
     SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
 } spy_decl_flag;
 
-// Which member of a spy_constant counts.
+// The type of a spy_constant.
 typedef enum spy_constant_kind {
-    SPY_CONSTANT_KIND_NONE = 0, // there is none, or Slang does not tell it
+    SPY_CONSTANT_KIND_NONE = 0, // there is no constant, or Slang does not report its value
     SPY_CONSTANT_KIND_INT,
     SPY_CONSTANT_KIND_FLOAT,
     SPY_CONSTANT_KIND_STRING
 } spy_constant_kind;
 
-// A number or text known when the module was compiled.
+// A number or text that is known at compile time.
 typedef struct spy_constant {
     spy_constant_kind kind;
-    int64_t int_value;   // INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
-    double float_value;  // FLOAT, in float's precision; INT: the same number
-    const char *string;  // STRING
+    int64_t int_value;   // of an INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
+    double float_value;  // of a FLOAT, in float's precision; for an INT the same number
+    const char *string;  // of a STRING
 } spy_constant;
 
-// [Name(1, 2.5, "text")]. Only attributes that are declared as structs: Slang does not list its own ([Differentiable] and
-// such), most of which are flags. Arguments of type double and half, and integers of more than 32 bits, have the kind
-// NONE: Slang does not give them.
+// A user-defined attribute: [Name(1, 2.5, "text")]. Slang lists only attributes that are declared as structs;
+// most built-in attributes, such as [Differentiable], are bits of spy_decl.flags. Arguments of type double
+// and half, and integers of more than 32 bits, have the kind NONE, because Slang does not report them.
 typedef struct spy_attribute {
-    const char *name; // without the ending "Attribute" of its struct
+    const char *name; // the struct's name without its ending "Attribute"
     const spy_constant *args;
     uint32_t arg_count;
 } spy_attribute;
@@ -107,35 +110,40 @@ typedef enum spy_stage {
     SPY_STAGE_DISPATCH
 } spy_stage;
 
-// One declaration. What a kind has no use for is zero.
+// One declaration. Members that do not apply to its kind are zero (strings are "").
 struct spy_decl {
     spy_decl_kind kind;
     uint32_t flags;              // bits of spy_decl_flag
     const char *name;            // "area"
-    const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
-                                 // for what has no name, imports, constraints, extensions (not what is in them) and the root
-    const char *text;            // as one writes it: "float lerp(float a, float b = 1)", "struct Circle", "Red = 0"
-    const spy_type_info *type;   // of a variable, parameter, field, property; a function's result; the type that a struct,
-                                 // enum, interface or alias declares; NULL where there is none
-    const spy_decl *parent;      // NULL: the root
-    const spy_decl *children;    // fields first, then the others as they are written; a function's are its generic
-    uint32_t child_count;        // parameters, then its parameters
+    const char *path;            // "geometry::Circle::area", for spy_find_decl(), without generic arguments;
+                                 // "" for unnamed declarations, imports, constraints, extensions (but not
+                                 // their members) and the root
+    const char *text;            // as in Slang code: "float lerp(float a, float b = 1)", "struct Circle",
+                                 // "Red = 0"
+    const spy_type_info *type;   // type of a variable, parameter, field or property; a function's return
+                                 // type; the type that a struct, enum, interface or alias declares; NULL
+                                 // where there is none
+    const spy_decl *parent;      // NULL for the root
+    const spy_decl *children;    // declarations inside this one: fields first, then the others in source
+                                 // order; of a function: its generic parameters, then its parameters
+    uint32_t child_count;        // number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
-    spy_constant value;          // of an enum case, a constant, a default that is a plain number
-    size_t offset_bytes;         // a field's in C's layout
-    size_t device_offset_bytes;  // a field's on the device; a uniform shader parameter's among the globals
+    spy_constant value;          // of an enum case, a constant, or a default value that is a plain number
+    size_t offset_bytes;         // of a field, in C's layout
+    size_t device_offset_bytes;  // of a field, in the device's layout; of a uniform shader parameter, within
+                                 // the globals
     uint32_t binding, space;     // of a shader parameter that is a resource, in this module's own layout
     spy_stage stage;             // of an entry point
-    uint32_t group_size[3];      // its [numthreads]
-    const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
+    uint32_t group_size[3];      // [numthreads] of an entry point
+    const char *file;            // source file, and line from 1; "" and 0 when unknown
     uint32_t line;
-    const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
+    const char *doc;             // comment directly above it (/// lines or /** */); "" without one
 };
 
-// What a type is.
+// The kind of a type.
 typedef enum spy_type_kind {
-    SPY_TYPE_KIND_OTHER = 0,       // none of these, or it depends on a generic parameter
+    SPY_TYPE_KIND_OTHER = 0,       // any other type, or one that depends on a generic parameter
     SPY_TYPE_KIND_VOID,
     SPY_TYPE_KIND_SCALAR,
     SPY_TYPE_KIND_VECTOR,
@@ -151,45 +159,52 @@ typedef enum spy_type_kind {
     SPY_TYPE_KIND_SAMPLER
 } spy_type_kind;
 
-// A type. Sizes are those of plain data, and 0 for what host memory cannot hold (resources, interfaces, open generics,
-// structs with such fields).
+// A type. Its sizes in bytes are 0 for types that host memory cannot hold: resources, interfaces, types that
+// depend on generic parameters, and structs with such fields.
 struct spy_type_info {
     spy_type_kind kind;
-    const char *name;             // as spy_reflect_type() takes it: "float3", "geometry.Circle", "float[3][2]" (C's order:
-                                  // 3 arrays of 2)
-    spy_dtype dtype;              // of a scalar, vector or matrix; an enum's integer
-    uint32_t rows, columns;       // a matrix's; a vector's components are columns; else 1
-    int64_t count;                // an array's elements; 0: unsized, or open
-    const spy_type_info *element; // of an array, vector, matrix, pointer, buffer; an enum's integer; else NULL
-    const spy_decl *decl;         // a struct, enum or interface that this module declares; else NULL
-    const spy_decl *fields;       // a struct's, wherever it is declared
+    const char *name;             // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
+                                  // (C's order: 3 arrays of 2)
+    spy_dtype dtype;              // scalar type of a scalar, vector or matrix; integer type of an enum
+    uint32_t rows, columns;       // sizes of a matrix; a vector's components are columns; else 1
+    int64_t count;                // number of an array's elements; 0: unsized, or dependent on a generic
+                                  // parameter
+    const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
+                                  // of an enum; else NULL
+    const spy_decl *decl;         // declaration of a struct, enum or interface of this module; else NULL
+    const spy_decl *fields;       // fields of a struct, also of one that another module declares
     uint32_t field_count;
-    size_t size_bytes, align_bytes;               // in C's layout, which host data has
-    size_t device_size_bytes, device_align_bytes; // on the device
-    size_t device_stride_bytes;                   // from one array element to the next on the device
+    size_t size_bytes, align_bytes;               // in C's layout, the layout of host data
+    size_t device_size_bytes, device_align_bytes; // in the device's layout
+    size_t device_stride_bytes;                   // from one array element to the next, in the device's
+                                                  // layout
 };
 
-// The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
-// Threads: any. Cost: a few ms for the first call, nothing later.
+// Returns the root of the tree of a module's declarations; NULL on failure. The first call, and the first
+// after a reload, builds the tree. Threads: any. Cost: a few ms for the first call, nothing later.
 SPY_API const spy_decl *spy_reflect_module(spy_module *module);
 
-// The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
-// several that share it (spy_next_overload has the others). NULL if there is none; the error lists the nearest names.
+// Returns the declaration with this path: "f", "ns::Circle::area" ("." may replace "::"), without generic
+// arguments. Of several declarations with one path it returns the first; spy_next_overload() returns the
+// others. NULL if there is none; the error lists the nearest names.
 // Threads and cost: as spy_reflect_module.
 SPY_API const spy_decl *spy_find_decl(spy_module *module, const char *path);
 
-// The next declaration of the same name and kind beside this one; NULL: none, or decl is NULL. Threads: any.
+// Returns the next declaration with the same name, kind and parent; NULL when there is none, or decl is NULL.
+// Threads: any.
 SPY_API const spy_decl *spy_next_overload(const spy_decl *decl);
 
-// The first attribute of that name; NULL: none, or decl is NULL. No error is raised. Threads: any.
+// Returns the first attribute with this name; NULL, without an error, when there is none or decl is NULL.
+// Threads: any.
 SPY_API const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
-// A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
-// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: any.
+// Returns a type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>",
+// "Circle[8]". NULL if there is none; the error lists the nearest names, or the arguments that a generic type
+// needs. Threads: any.
 SPY_API const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
-// Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
-// them is unknown or the second is no interface. Threads: any.
+// Returns whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). Returns
+// false with an error when a name is unknown or `interface_name` is not an interface. Threads: any.
 SPY_API bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus

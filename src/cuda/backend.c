@@ -1,7 +1,7 @@
-// The CUDA backend's table.
+// The CUDA backend's table of functions.
 #include "cuda/internal.h"
 
-// In the order of struct spyi_backend; work in that of spyi_work_number.
+// The members are in the order of struct spyi_backend, the work functions in the order of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_cuda_table = {
     "cuda",

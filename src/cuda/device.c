@@ -1,4 +1,5 @@
-// Devices: which adapter, whose context, what it can do.
+// Creates and destroys CUDA devices: lists adapters, chooses one, takes or retains a context, and sets the
+// device's limits.
 #include "cuda/internal.h"
 
 // >>adapters
@@ -28,12 +29,12 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
     info->subgroup_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_WARP_SIZE);
     info->max_group_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_THREADS_PER_BLOCK);
     info->max_group_count = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_GRID_DIM_X);
-    // Kernels of 12.1 and later take more on devices from Volta on.
+    // From CUDA 12.1 on, kernels on Volta and later devices take up to 32,764 bytes of parameters.
     info->max_inline_block_bytes =
         cu->version >= 12010 && spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MAJOR) >= 7 ? 32764 : 4096;
     info->memory_bytes = memory;
     info->max_binding_bytes = memory;
-    info->timestamp_period_ns = 1; // %globaltimer's unit
+    info->timestamp_period_ns = 1; // %globaltimer counts nanoseconds
 }
 
 SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -49,7 +50,7 @@ SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi
     return count > 0 ? (size_t)count : 0;
 }
 
-static bool spyi_cuda_has_part(const char *name, const char *part) { // case ignored
+static bool spyi_cuda_has_part(const char *name, const char *part) { // ignores case
     size_t i, n = strlen(part);
     for (; *name != '\0'; name++) {
         for (i = 0; i < n; i++) {
@@ -80,7 +81,7 @@ static spy_status spyi_cuda_choose(spyi_cuda_gpu *gpu, const spy_device_desc *de
         if (desc->adapter_name != NULL && !spyi_cuda_has_part(info.name, desc->adapter_name)) continue;
         if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != info.type) continue;
         if (best >= 0 && info.type != SPY_ADAPTER_TYPE_DISCRETE)
-            continue; // the first discrete one is the best
+            continue; // the first discrete device is chosen
         if (best >= 0 && gpu->base.limits.info.type == SPY_ADAPTER_TYPE_DISCRETE) continue;
         best = i;
         gpu->device = device;
@@ -105,7 +106,8 @@ SPYI_FN bool spyi_cuda_enter_slowly(spyi_cuda_gpu *gpu, spyi_cu_context now) {
     if (now != NULL) return gpu->cu.CtxPushCurrent(gpu->context) == SPYI_CU_OK;
     gpu->made_current = true;
     (void)gpu->cu.CtxSetCurrent(
-        gpu->context); // the thread had none: it keeps ours, which saves doing this again
+        gpu->context); // the thread had no context: it keeps the device's, so that the next call need not set
+                       // it again
     return false;
 }
 
@@ -127,7 +129,8 @@ static bool spyi_cuda_is_fatal(spyi_cu_result result) {
     }
 }
 
-// Kernels that may have been running: the last ones of batches that are not known to be finished.
+// Appends the labels of kernels that may have been running: the last kernels, in batches that are not known
+// to be finished.
 static void spyi_cuda_name_recent(const spyi_cuda_gpu *gpu, spyi_text *error) {
     uint32_t i, count = gpu->recent_count < SPYI_CUDA_RECENT ? gpu->recent_count : SPYI_CUDA_RECENT,
                 named = 0;
@@ -147,7 +150,8 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
             spyi_text_add(error, "; the device is lost: work of batches %llu to %llu is not done",
                           (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->base.open);
         if (!gpu->lost) spyi_cuda_name_recent(gpu, error);
-        // Contexts made before or after, by cuCtxCreate or a reset of the primary one, give the same error (580.159, H200).
+        // All contexts of the process then return the same error, also new ones by cuCtxCreate or by a reset
+        // of the primary context (measured: driver 580.159, H200).
         spyi_text_add(error, ", and so is CUDA for the rest of this process");
         gpu->lost = true;
         return SPY_ERROR_DEVICE_LOST;
@@ -155,7 +159,7 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
     return result == SPYI_CU_OUT_OF_MEMORY ? SPY_ERROR_OUT_OF_DEVICE_MEMORY : SPY_ERROR_INTERNAL;
 }
 
-// The context that was given, and which device it is of.
+// Uses the program's context and finds out its device.
 static spy_status spyi_cuda_take_context(spyi_cuda_gpu *gpu, const spy_device_desc *desc, void *context,
                                          spyi_text *error) {
     spyi_cu_result result;
@@ -201,13 +205,13 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
     spyi_profile_of_info(profile, &limits->info);
     profile->target = SPYI_TARGET_CUDA;
     profile->max_block_bytes = limits->info.max_inline_block_bytes;
-    profile->max_bindings = 64; // buffers are arguments like others; only uniform buffers are counted
+    profile->max_bindings = 64; // buffers are ordinary kernel arguments; only uniform buffers are counted
     limits->binding_alignment = 16;
     limits->max_binding_bytes = UINT64_MAX / 2;
     profile->max_uniforms = 32;
-    profile->max_uniform_bytes = 65536; // what the constant memory of global parameters holds
+    profile->max_uniform_bytes = 65536; // size of the constant memory for global parameters
     limits->fill_alignment = 4;
-    profile->bindings_from_bytes = UINT64_MAX; // arrays are pointers, whatever their size
+    profile->bindings_from_bytes = UINT64_MAX; // arrays of any size are passed as pointers
     profile->arch = (uint32_t)(10 * spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MAJOR) +
                                spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MINOR));
 }
@@ -228,7 +232,7 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         gpu->base.compiler = gpu->nvrtc_path;
     }
     const char *blocking =
-        getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
+        getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable for debugging: each launch waits
     gpu->direct_launches =
         (given != NULL && given->direct_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     gpu->base.borrowed = given != NULL && given->context != NULL;
@@ -267,7 +271,7 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
     return SPY_OK;
 }
 
-// Also takes back a device that was made in part.
+// Also destroys a device whose creation has failed half-way.
 SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_context *ctx = gpu->base.ctx;
@@ -279,7 +283,8 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         spyi_cuda_destroy_time(gpu);
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave(gpu, pushed);
-        // A context that is current on this thread because it had none must not be left behind when it may die.
+        // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may
+        // destroy it.
         if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
             now == gpu->context)
             (void)gpu->cu.CtxSetCurrent(NULL);

@@ -1,11 +1,11 @@
-// Opening the CUDA driver.
+// Opens the CUDA driver and describes its errors as text.
 #include "cuda/internal.h"
 
 #if defined(_WIN32)
 #define SPYI_CU_PATHS                                                                                        \
     { "nvcuda.dll" }
 #else
-// The loader's own, then where containers and WSL have it.
+// First the system's search, then the folders of containers and WSL.
 #define SPYI_CU_PATHS                                                                                        \
     {                                                                                                        \
         "libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1",                 \

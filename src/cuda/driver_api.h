@@ -1,5 +1,6 @@
-// The CUDA driver API as far as it is used, declared here: no toolkit is needed to build. Opened at run time.
-// Source: the CUDA Driver API's reference manual. Every symbol here is in drivers from CUDA 11.4 on.
+// The part of the CUDA driver API that the library uses, declared here so that building needs no toolkit. The
+// driver is opened at run time.
+// Source: the CUDA Driver API's reference manual. All symbols are in drivers of CUDA 11.4 and later.
 #ifndef SPYI_CUDA_DRIVER_API_H
 #define SPYI_CUDA_DRIVER_API_H
 
@@ -32,8 +33,8 @@ enum {
     SPYI_CU_NO_BINARY_FOR_GPU = 209,
     SPYI_CU_UNSUPPORTED_PTX = 222,
     SPYI_CU_NOT_READY = 600,
-    SPYI_CU_ILLEGAL_ADDRESS = 700,         // this and the next ones: the context is dead
-    SPYI_CU_LAUNCH_OUT_OF_RESOURCES = 701, // not this one
+    SPYI_CU_ILLEGAL_ADDRESS = 700,         // after this error and the next ones the context is unusable
+    SPYI_CU_LAUNCH_OUT_OF_RESOURCES = 701, // after this error the context is still usable
     SPYI_CU_LAUNCH_TIMEOUT = 702,
     SPYI_CU_CONTEXT_DESTROYED = 709,
     SPYI_CU_ASSERT = 710,
@@ -106,7 +107,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
                                       ? 1
                                       : -1];
 
-// X(name, symbol, arguments)
+// X(name, symbol, arguments): `name` is the member of spyi_cu_driver, `symbol` the driver's exported name.
 #define SPYI_CU_FUNCTIONS(X)                                                                                 \
     X(Init, "cuInit", (unsigned flags))                                                                      \
     X(DriverGetVersion, "cuDriverGetVersion", (int *version))                                                \
@@ -185,14 +186,14 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(GraphLaunch, "cuGraphLaunch", (spyi_cu_exec exec, spyi_cu_stream stream))
 
 typedef struct spyi_cu_driver {
-    void *library; // stays open: contexts may outlive us
+    void *library; // stays open, because contexts may outlive the device
     int version;   // 13000 for CUDA 13.0
 #define SPYI_CU_MEMBER(name, symbol, arguments) spyi_cu_result(SPYI_CU_CALL *name) arguments;
     SPYI_CU_FUNCTIONS(SPYI_CU_MEMBER)
 #undef SPYI_CU_MEMBER
 } spyi_cu_driver;
 
-// The least driver: its symbols, and cubins of the NVRTC that goes with it.
+// The oldest driver that has all symbols and loads cubins of the NVRTC of its own version.
 #define SPYI_CU_LEAST_VERSION 11040
 
 #endif // SPYI_CUDA_DRIVER_API_H

@@ -1,31 +1,31 @@
-// CUDA graphs: work that is known before and begun by one launch.
+// CUDA graphs: the work of a command list as a graph that one launch starts.
 //
-// Built node by node, not captured from the stream: a node is then at hand when its parameters change, and work that has no
-// barrier between it may run side by side, where a captured stream is a chain. Barriers cut the work into levels: each node
-// waits for all of the level before its own.
+// A graph is built node by node, not captured from the stream. So a node's parameters can be changed later,
+// and work without a barrier between may run side by side, whereas a captured stream is a chain. Barriers
+// divide the work into levels: each node waits for all nodes of the level before its own.
 #include "cuda/internal.h"
 
-#define SPYI_CUDA_GRAPH_WAITS 8u // edges of a node; a wider level is waited for through an empty node
-// The longest copy or fill of one node: half of what its 32-bit sizes and pitches could hold.
+#define SPYI_CUDA_GRAPH_WAITS 8u // most edges of a node; nodes wait for a larger level through one empty node
+// The most bytes that one node copies or fills: half of what 32-bit sizes and pitches can hold.
 #define SPYI_CUDA_GRAPH_PIECE ((uint64_t)1 << 30)
 
 typedef struct spyi_cuda_node {
     spyi_cu_node node;
     spyi_cuda_kernel *kernel;
     uint32_t groups[3];
-    spyi_cu_pointer memory; // of uniform buffers and a block in memory; 0: none
+    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0: none
 } spyi_cuda_node;
 
 struct spyi_cuda_graph {
-    spyi_cu_graph graph; // stays: its nodes name those of exec
+    spyi_cu_graph graph; // kept, because its nodes also identify those of `exec`
     spyi_cu_exec exec;
-    spyi_cuda_node *nodes; // of dispatches
+    spyi_cuda_node *nodes; // one for each dispatch
     uint32_t count, capacity;
-    spyi_cuda_page *pages; // whose device halves the nodes' memory is
-    // while it is made
-    spyi_cu_node before[SPYI_CUDA_GRAPH_WAITS]; // what the open level waits for
+    spyi_cuda_page *pages; // their device memory holds the nodes' parameters
+    // The members below are used only while the graph is recorded.
+    spyi_cu_node before[SPYI_CUDA_GRAPH_WAITS]; // nodes that the open level waits for
     uint32_t before_count;
-    spyi_cu_node *level; // the open level
+    spyi_cu_node *level; // nodes of the open level
     uint32_t level_count, level_capacity;
 };
 
@@ -64,7 +64,8 @@ static spy_status spyi_cuda_graph_barrier(spyi_cuda_gpu *gpu, spyi_text *error) 
     return SPY_OK;
 }
 
-// Room for one more node; after it has been added, spyi_cuda_graph_added().
+// Ends the open level at a barrier and makes room for one more node. Call spyi_cuda_graph_added() after
+// adding the node.
 static spy_status spyi_cuda_graph_room(spyi_cuda_gpu *gpu, bool barrier, spyi_text *error) {
     spyi_cuda_graph *graph = gpu->graph;
     spy_status status = barrier ? spyi_cuda_graph_barrier(gpu, error) : SPY_OK;
@@ -163,7 +164,8 @@ SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function fun
 
 // >>dispatches
 
-// What the driver is told of a dispatch. `values` and `address` are the caller's, and live as long as `params`.
+// Fills `params`, the driver's description of a dispatch. The caller provides `values` and `address`, which
+// must be valid as long as `params`.
 static spy_status spyi_cuda_graph_params(spyi_cuda_gpu *gpu, const spyi_cuda_node *node,
                                          const spyi_dispatch *dispatch, spyi_cuda_own *own,
                                          spyi_cu_pointer *address, void *values[SPYI_CUDA_MOST_PARAMS],
@@ -175,7 +177,8 @@ static spy_status spyi_cuda_graph_params(spyi_cuda_gpu *gpu, const spyi_cuda_nod
     return spyi_cuda_params(gpu, kernel, dispatch, own, address, values, error);
 }
 
-// The kernel's global parameters are one place for all its launches: each waits for the one before.
+// Adds a copy of the kernel's global parameters. All launches of a kernel read them at one address, so each
+// launch waits for the launch before.
 static spy_status spyi_cuda_graph_globals(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
                                           const spyi_cuda_own *own, spyi_text *error) {
     spy_status status = spyi_cuda_graph_barrier(gpu, error);
@@ -215,7 +218,8 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
         return status;
     }
     graph->count++;
-    return size > 0 ? spyi_cuda_worked(gpu, error) : SPY_OK; // its memory has been filled
+    return size > 0 ? spyi_cuda_worked(gpu, error) : SPY_OK; // counts the copies of its parameters to the
+                                                             // device
 }
 
 SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, uint32_t index,
@@ -246,7 +250,8 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
 
 // >>the graph
 
-// In-flight launches go on without the driver's objects; the memory that they read goes back with the open batch.
+// Frees the graph. Launches in flight continue without the driver's objects; the pages that they read are
+// returned when the open batch has finished.
 static void spyi_cuda_graph_free(spyi_cuda_gpu *gpu, spyi_cuda_graph *graph) {
     spyi_cuda_page **end = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     if (graph->exec != NULL) (void)gpu->cu.GraphExecDestroy(graph->exec);
@@ -315,7 +320,7 @@ SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *base, spyi_graph *handle, sp
         }
     }
     if (status == SPY_OK) {
-        gpu->base.stats.dispatches += i; // the others are counted as they are named
+        gpu->base.stats.dispatches += i; // spyi_cuda_launched() counts the other dispatches
         for (; i < graph->count; i++) spyi_cuda_launched(gpu, graph->nodes[i].kernel);
         status = spyi_cuda_worked(gpu, error);
     }

@@ -1,4 +1,4 @@
-// Bringing one's own: streams, the context, tensors over the program's device memory.
+// The public functions of api/cuda.h for programs with their own streams, context and device memory.
 #include "cuda/internal.h"
 
 static spyi_cuda_gpu *spyi_cuda_public_enter(spy_device *device, const char *function) {
@@ -9,7 +9,8 @@ static spyi_cuda_gpu *spyi_cuda_public_enter(spy_device *device, const char *fun
     return gpu;
 }
 
-// Gives the stream to one of stream.c's functions, in the device's context.
+// Calls `use`, one of stream.c's functions, for the program's stream, with the device's context current, and
+// reports its error.
 static spy_status spyi_cuda_with_stream(spy_device *device, void *stream, const char *function,
                                         spy_status (*use)(spyi_cuda_gpu *gpu, spyi_cu_stream stream,
                                                           spyi_text *error)) {
@@ -77,7 +78,7 @@ spy_status spy_cuda_make_current(spy_device *device) {
     return status;
 }
 
-// >>the current context, of programs that have no device yet
+// >>the thread's current context, for programs that have no device yet
 
 static spy_status spyi_cuda_read_current(const spyi_cu_driver *cu, void **context, uint32_t *adapter,
                                          spyi_text *error) {
@@ -124,7 +125,8 @@ spy_status spy_cuda_set_current_context(void *context) {
 
 // >>tensors over the program's memory
 
-// The whole allocation, so that tensors over parts of it share their hazards.
+// Fills `chunk` with the complete allocation around `address`, so that hazards between tensors over parts of
+// it are found.
 static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t size_bytes,
                                   spyi_chunk *chunk, spyi_text *error) {
     int ordinal = -1;
@@ -145,7 +147,8 @@ static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t
         gpu->cu.PointerGetAttribute(&size, SPYI_CU_POINTER_RANGE_SIZE, address) != SPYI_CU_OK || start == 0) {
         start =
             address &
-            ~(spyi_cu_pointer)255; // memory that is mapped otherwise, in pages; vectors count from its start
+            ~(spyi_cu_pointer)255; // mapped memory without a known range: start at a multiple of 256, because
+                                   // vector loads are aligned relative to the start
         size = (size_t)(address - start + size_bytes);
     }
     if (size_bytes > start + size - address) {

@@ -1,4 +1,5 @@
-// Kernels: device code to a module, and launches. The hot path is spyi_cuda_dispatch: no allocation, no lock, no formatting.
+// Kernels: loads device code as a module and launches it. spyi_cuda_dispatch() is the hot path, without
+// allocations, locks or formatting.
 #include "cuda/internal.h"
 
 // >>making
@@ -8,8 +9,8 @@ static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi
     const spyi_interface *iface = &desc->iface;
     const spyi_kernel_base has = spyi_interface_counts(iface);
     if (!iface->block_by_address && iface->block_size > profile->max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
-                      iface->block_size, profile->max_block_bytes);
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", iface->block_size,
+                      profile->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.value_count > SPYI_CUDA_MOST_PARAMS || has.uniform_count > profile->max_uniforms) {
@@ -32,13 +33,13 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
     return spyi_cuda_compile_text(ctx, &nvrtc, profile, desc, blob, error);
 }
 
-// PTX ends with a NUL, and a cubin says itself how long it is.
+// Returns whether desc->code is a cubin (an ELF file) or PTX, which must end with a NUL.
 static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
     const char *code = (const char *)desc->code;
     return desc->code_size > 4 && (memcmp(code, "\177ELF", 4) == 0 || code[desc->code_size - 1] == '\0');
 }
 
-// The loaded module, its function, and where its global parameters lie.
+// Loads the module, and finds its function and the address of its global parameters.
 static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const char *entry,
                                         spyi_cuda_kernel *kernel, spyi_text *error) {
     spyi_cu_result result = gpu->cu.ModuleLoadData(&kernel->module, desc->code);
@@ -159,7 +160,8 @@ static spy_status spyi_cuda_put(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const vo
                                 : spyi_cuda_fail(gpu, result, "cuMemcpyHtoDAsync of parameters", error);
 }
 
-// `size` bytes to be filled in pinned memory, and where in device memory they go.
+// Takes `size` bytes of pinned memory (*host), which the caller fills, and *device, the device memory to
+// which they are copied: that of `own`, or of the open batch when `own` is NULL.
 static spy_status spyi_cuda_take_place(spyi_cuda_gpu *gpu, spyi_cuda_own *own, size_t size, char **host,
                                        spyi_cu_pointer *device, spyi_text *error) {
     spy_status status = spyi_cuda_take_bytes(gpu, size, host, device, error);
@@ -169,8 +171,9 @@ static spy_status spyi_cuda_take_place(spyi_cuda_gpu *gpu, spyi_cuda_own *own, s
     return SPY_OK;
 }
 
-// Uniform buffers into pages, those that hold others after their addresses are known: they stand before them. The
-// addresses that the block holds go into `block`, a copy.
+// Copies the uniform buffers to device memory. A buffer may hold the addresses of later buffers, so the first
+// loop finds all addresses and stores them in their holders, and the second loop starts the transfers.
+// `block` is a copy of the dispatch's block that receives the addresses in it.
 static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
                                          const spyi_uniform *uniforms, spyi_cuda_own *own, char *block,
                                          spyi_text *error) {
@@ -180,7 +183,7 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
     uint32_t i;
     for (i = 0; i < kernel->base.uniform_count && status == SPY_OK; i++) {
         const spyi_parameter_place *place = &kernel->places[i];
-        if (uniforms[i].size == 0) continue; // the kernel has no use for it
+        if (uniforms[i].size == 0) continue; // the kernel does not use this buffer
         status = spyi_cuda_take_place(gpu, own, uniforms[i].size, &host[i], &device[i], error);
         if (status != SPY_OK) return status;
         memcpy(host[i], uniforms[i].data, uniforms[i].size);
@@ -188,7 +191,8 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
             if (own == NULL) device[i] = kernel->globals;
             else
                 own->globals =
-                    device[i]; // copied on from there at each launch: other kernels' launches change them
+                    device[i]; // each launch of the graph copies them from there, because other launches
+                               // change the globals
         } else {
             memcpy((place->holder == SPYI_HOLDER_BLOCK ? block : host[place->holder]) + place->offset,
                    &device[i], sizeof device[i]);
@@ -206,13 +210,15 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
     return status;
 }
 
-// What a launch needs beyond the block as it is: uniform buffers, a block in memory.
+// Prepares a launch whose kernel has uniform buffers or its block in memory: copies both, and sets *block to
+// the block to launch with.
 static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
                                     const spyi_dispatch *dispatch, spyi_cuda_own *own, const char **block,
                                     spyi_cu_pointer *address, spyi_text *error) {
     char *copy;
     spy_status status;
-    // The copy lies in a page whether the kernel reads it there or the driver does in the launch.
+    // The copy is in a page in both cases: for the kernel to read it there, or for the driver to read it at
+    // the launch.
     status = spyi_cuda_take_place(gpu, own, kernel->base.block_size + 8u, &copy, address, error);
     if (status != SPY_OK) return status;
     if (kernel->base.block_size > 0) memcpy(copy, dispatch->block, kernel->base.block_size);
@@ -243,7 +249,7 @@ SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
         spy_status status = spyi_cuda_prepare(gpu, kernel, dispatch, own, &block, address, error);
         if (status != SPY_OK) return status;
     }
-    for (i = 0; i < kernel->param_count; i++) // the driver only reads
+    for (i = 0; i < kernel->param_count; i++) // the cast drops const; the driver only reads
         params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
     return SPY_OK;
 }
@@ -280,7 +286,7 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     status = spyi_cuda_params(gpu, kernel, dispatch, NULL, &address, params, error);
     if (status != SPY_OK) return status;
     if (!SPYI_LIKELY(dispatch->indirect == 0)) {
-        // CUDA reads no group counts from memory: the host does, and waits for all work before.
+        // CUDA has no indirect launch: the host waits for all earlier work and reads the group counts.
         status = spyi_cuda_read_small(gpu, counts, dispatch->indirect + dispatch->indirect_offset,
                                       sizeof counts, gpu->stream, error);
         if (status != SPY_OK) return status;

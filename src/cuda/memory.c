@@ -1,4 +1,5 @@
-// Memory: chunks for the pool, and pinned pages for small uploads and parameters that lie in memory.
+// Memory: chunks for the pool, and pages of pinned memory for small uploads and for parameters in device
+// memory.
 #include "cuda/internal.h"
 
 static spyi_cu_result spyi_cuda_pinned(spyi_cuda_gpu *gpu, size_t size, spyi_chunk *chunk) {
@@ -30,7 +31,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
     }
     if (result == SPYI_CU_OK) {
         chunk->size = size;
-        chunk->memory = gpu; // ours to free
+        chunk->memory = gpu; // not NULL: spyi_cuda_free_chunk() frees the memory
         gpu->base.stats.driver_allocations++;
         gpu->base.stats.driver_bytes += size;
     } else {
@@ -50,7 +51,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
 
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    if (chunk->memory != NULL) { // imported ones are the program's
+    if (chunk->memory != NULL) { // NULL: imported memory, which belongs to the program
         bool pushed = spyi_cuda_enter(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
@@ -65,7 +66,7 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
     if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
     if (page->device != 0) (void)gpu->cu.MemFree(page->device);
-    gpu->base.stats.driver_bytes -= 2 * page->size; // of the host and of the device
+    gpu->base.stats.driver_bytes -= 2 * page->size; // host and device memory
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
@@ -96,7 +97,7 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
 SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list, size_t size, char **host,
                                        spyi_cu_pointer *device, spyi_text *error) {
     spyi_cuda_page *page = *list;
-    size_t rounded = spyi_align(size, 256); // as well aligned as cuMemAlloc's
+    size_t rounded = spyi_align(size, 256); // the alignment of cuMemAlloc
     if (page == NULL || page->size - page->used < rounded) {
         if (rounded <= SPYI_CUDA_PAGE_SIZE && gpu->free_pages != NULL) {
             page = gpu->free_pages;
@@ -124,7 +125,7 @@ SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **
     return status;
 }
 
-// Their work is done. Larger ones than usual were for one use only.
+// Returns pages whose work is done to the free list. Pages above the usual size are freed.
 SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages) {
     while (*pages != NULL) {
         spyi_cuda_page *page = *pages;

@@ -1,16 +1,16 @@
-// NVRTC, CUDA's compiler as a library: finding and opening it, and one compilation. It needs its libnvrtc-builtins beside it
-// and no headers. Concurrent compilations need no lock.
+// NVRTC, CUDA's compiler as a library: finds it, opens it, and runs one compilation. NVRTC needs its
+// libnvrtc-builtins in the same folder, and no headers. Concurrent compilations need no lock.
 #include "cuda/internal.h"
 
 // Results of NVRTC's functions. Source: nvrtc.h.
 enum { SPYI_NVRTC_OK = 0, SPYI_NVRTC_BUILTINS = 7 };
 
-// >>where it may be, in the order of the search
+// >>where NVRTC may be, in the order of the search
 
 #if defined(_WIN32)
 static const char *const spyi_nvrtc_names[] = { "nvrtc64_130_0.dll", "nvrtc64_120_0.dll",
                                                 "nvrtc64_112_0.dll" };
-// Below $CUDA_PATH; below a Python environment's packages.
+// Folders below $CUDA_PATH, and folders below the packages of a Python environment.
 static const char *const spyi_nvrtc_toolkit[] = { "bin/x64", "bin" };
 static const char *const spyi_nvrtc_wheels[] = { "nvidia/cu13/bin/x86_64", "nvidia/cuda_nvrtc/bin" };
 #else
@@ -21,7 +21,7 @@ static const char *const spyi_nvrtc_wheels[] = { "nvidia/cu13/lib", "nvidia/cuda
 #endif
 #define SPYI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-// Fills the table from an open library. What does not fit is said in `tried`.
+// Opens a library and fills the table of its functions. On failure `tried` has the reason.
 static bool spyi_nvrtc_load(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried) {
     const char *missing = NULL;
     void *symbol;
@@ -53,7 +53,7 @@ static bool spyi_nvrtc_load(const char *path, spyi_nvrtc *nvrtc, spyi_text *trie
     return true;
 }
 
-// A first compilation shows whether the builtins are there; a library without them is no use.
+// Loads a library and compiles an empty kernel, because a library without its builtins cannot compile.
 static bool spyi_nvrtc_try(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried) {
     spyi_text code = { NULL, 0, 0 }, log = { NULL, 0, 0 };
     bool good;
@@ -63,11 +63,11 @@ static bool spyi_nvrtc_try(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried
     if (!good) spyi_text_add(tried, "  %s: cannot compile: %s\n", path, spyi_text_str(&log));
     spyi_text_free(&code);
     spyi_text_free(&log);
-    if (!good) memset(nvrtc, 0, sizeof *nvrtc); // stays open: it may have threads
+    if (!good) memset(nvrtc, 0, sizeof *nvrtc); // the library stays open, because it may have threads
     return good;
 }
 
-// All names in a folder; a folder that is not there is one line.
+// Tries all library names in a folder. A folder without any of them adds one line to `tried`.
 static bool spyi_nvrtc_in_folder(const char *folder, const char *below, spyi_nvrtc *nvrtc, spyi_text *tried) {
     size_t i;
     bool found = false, any = false;
@@ -98,7 +98,7 @@ static bool spyi_nvrtc_in_toolkit(spyi_nvrtc *nvrtc, spyi_text *tried) {
     return false;
 }
 
-// Where pip puts nvidia-cuda-nvrtc: in an environment, for one user, for all.
+// Searches where pip installs nvidia-cuda-nvrtc: in an environment, for one user, for all users.
 static bool spyi_nvrtc_in_python(spyi_nvrtc *nvrtc, spyi_text *tried) {
     static const char *const variables[] = { "VIRTUAL_ENV", "CONDA_PREFIX", "HOME", NULL, NULL };
     static const char *const roots[] = { "", "", "/.local", "/usr/local", "/usr" };
@@ -121,7 +121,7 @@ static bool spyi_nvrtc_in_python(spyi_nvrtc *nvrtc, spyi_text *tried) {
                 spyi_text_add(&folder, "%s%s/lib/python3.%d/%s/%s", root, roots[i], version, kinds[kind % 2],
                               spyi_nvrtc_wheels[k]);
 #endif
-                any = spyi_file_exists(spyi_text_str(&folder)); // else not worth a line: there are too many
+                any = spyi_file_exists(spyi_text_str(&folder)); // missing folders are too many to list
                 if (any) found = spyi_nvrtc_in_folder(spyi_text_str(&folder), "", nvrtc, tried);
                 spyi_text_free(&folder);
             }
@@ -138,7 +138,7 @@ static bool spyi_nvrtc_search(spyi_nvrtc *nvrtc, spyi_text *tried) {
     spyi_own_folder(&folder);
     if (folder.size > 0) found = spyi_nvrtc_in_folder(spyi_text_str(&folder), "", nvrtc, tried);
     spyi_text_free(&folder);
-    // The loader's search also finds the one that torch has loaded.
+    // The system's search also finds a library that torch has loaded.
     for (i = 0; i < SPYI_COUNT(spyi_nvrtc_names) && !found; i++)
         found = spyi_nvrtc_try(spyi_nvrtc_names[i], nvrtc, tried);
     return found || spyi_nvrtc_in_toolkit(nvrtc, tried) || spyi_nvrtc_in_python(nvrtc, tried);
@@ -148,7 +148,7 @@ SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_tex
     spyi_text tried = { NULL, 0, 0 };
     const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
     bool found;
-    if (path != NULL) { // a path that somebody named is the one they get: no silent fallback
+    if (path != NULL) { // an explicit path is the only one tried: no silent fallback
         spyi_text_add(&tried, "  (the desc's nvrtc_library)\n");
         found = spyi_nvrtc_try(path, nvrtc, &tried);
     } else if (named != NULL && named[0] != '\0') {
@@ -170,14 +170,15 @@ SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_tex
 
 // >>once in a process
 
-// Libraries that somebody has found, by the name under which: under the global lock. What does not fit is looked for again.
+// The libraries that were found, by the name that was searched for; guarded by the global lock. Libraries
+// beyond the array's size, or with longer names, are searched for again.
 static struct {
     char name[512];
     spyi_nvrtc nvrtc;
 } spyi_nvrtc_found[4];
 static uint32_t spyi_nvrtc_found_count;
 
-// What spyi_nvrtc_open(path) goes by: a path, or "" for the search.
+// Returns the path that spyi_nvrtc_open(path) would open, or "" when it would search.
 static const char *spyi_nvrtc_name(const char *path) {
     const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
     return path != NULL ? path : named != NULL ? named : "";
@@ -234,7 +235,7 @@ static bool spyi_nvrtc_take(int (*size_of)(void *, size_t *), int (*get)(void *,
     return good;
 }
 
-// The newest architecture that this NVRTC knows, up to `arch`; 0: it has dropped them all.
+// Returns the newest architecture up to `arch` that this NVRTC supports; 0 when it supports none.
 static int spyi_nvrtc_arch(const spyi_nvrtc *nvrtc, int arch) {
     int i, best = 0;
     for (i = 0; i < nvrtc->arch_count; i++)
@@ -254,7 +255,7 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *sourc
                       nvrtc->major, nvrtc->minor, arch / 10, arch % 10);
         return false;
     }
-    // A device newer than the compiler gets PTX, which its driver translates.
+    // For a device that is newer than the compiler, the result is PTX, which the driver translates.
     (void)snprintf(target, sizeof target, "-arch=%s_%d", exact ? "sm" : "compute", known);
     all[0] = target;
     for (i = 0; i < option_count && i < 15; i++) all[i + 1] = options[i];

@@ -1,9 +1,10 @@
-// From Slang's CUDA text to device code. Our own prelude comes first: it compiles in a fifth of the time of Slang's, and needs
-// no CUDA headers for half. Text that it does not know is compiled with Slang's own, which the log is told.
+// Compiles Slang's CUDA text to device code. It first tries the library's own prelude, which compiles in a
+// fifth of the time of Slang's and needs no CUDA headers for half. Text that fails with it is compiled with
+// Slang's prelude, and the log says so.
 #include "cuda/internal.h"
 #include "cuda/embed.h"
 
-// >>which parts of our prelude a text needs
+// >>which parts of the library's prelude a text needs
 
 enum {
     SPYI_BLOCK_VEC = 1,
@@ -24,7 +25,7 @@ static const char *const spyi_block_macros[] = { "SPYI_VEC",  "SPYI_ODDVEC", "SP
                                                  "SPYI_MATH", "SPYI_MATH64", "SPYI_BUF",    "SPYI_TENSOR",
                                                  "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS" };
 
-// Identifiers that begin so ask for these blocks; those that begin with a digit's type name, for vectors of it.
+// Prefixes of identifiers, and the blocks of the prelude that such identifiers need.
 static const struct {
     const char *prefix;
     unsigned blocks;
@@ -91,7 +92,7 @@ static const struct {
     { "SLANG_globalParams", SPYI_BLOCK_GLOBALS },
 };
 
-// One pass over the identifiers: tens of microseconds.
+// Returns the blocks that the text needs. Cost: one pass over its identifiers, tens of microseconds.
 static unsigned spyi_needed_blocks(const char *body) {
     unsigned blocks = 0;
     const char *c = body;
@@ -107,7 +108,7 @@ static unsigned spyi_needed_blocks(const char *body) {
                 blocks |= spyi_block_words[i].blocks;
         while (spyi_is_word(*c)) c++;
     }
-    if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows
+    if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows are double vectors
     return blocks;
 }
 
@@ -121,21 +122,22 @@ static void spyi_add_prelude(unsigned blocks, spyi_text *out) {
 
 // >>the kernel's text
 
-// Text in which every kernel is a function that others can call: Slang emits all [CudaKernel] functions of a module as
-// kernels, and calls those that ours calls as if they were none.
+// Appends text in which every kernel is replaced by a device function. Slang emits all [CudaKernel] functions
+// of a module as kernels, also those that the wanted kernel calls like functions.
 static void spyi_add_functions(const char *from, const char *end, spyi_text *out) {
     static const char global[] = "__global__";
     const char *at;
     while ((at = strstr(from, global)) != NULL && at < end) {
         spyi_text_add_n(out, from, (size_t)(at - from));
-        spyi_text_add(out, "__device__ inline"); // those that nothing calls disappear
+        spyi_text_add(out, "__device__ inline"); // the compiler removes functions that nothing calls
         from = at + sizeof global - 1;
     }
     spyi_text_add_n(out, from, (size_t)(end - from));
 }
 
-// Where the kernel's head ends, behind "(", and in *begin where it begins. Slang puts a number behind "main" and other names
-// that C++ has for itself. NULL: the text has no such kernel.
+// Returns the position after the "(" of the kernel's declaration, and sets *begin to the start of the
+// declaration. NULL: the text has no such kernel. Slang appends a number to "main" and to other names that
+// C++ reserves.
 static const char *spyi_find_kernel(const char *body, const char *entry, const char **begin) {
     static const char global[] = "__global__ void ";
     size_t length = strlen(entry);
@@ -156,7 +158,8 @@ static const char *spyi_find_kernel(const char *body, const char *entry, const c
     return NULL;
 }
 
-// The body with the kernel under its label's name, for profilers, and with its group size, so that registers suffice.
+// Appends the body with two changes: the kernel gets its label's name, for profilers, and its group size as
+// launch bounds, so that the compiler limits its registers.
 static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const char *name, spyi_text *out) {
     const char *begin, *at = spyi_find_kernel(body, desc->entry, &begin);
     if (at == NULL) return false;
@@ -167,7 +170,7 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
     return true;
 }
 
-// "spy_saxpy_1a2b3c4d": no name of CUDA's own begins so.
+// Returns e.g. "spy_saxpy_1a2b3c4d"; no name of CUDA begins with "spy_".
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
     spyi_text name = { NULL, 0, 0 };
     const char *c;
@@ -184,7 +187,8 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
 
 enum { SPYI_NVRTC_OPTIONS = 8 };
 
-// A folder that has cuda_fp16.h, which only Slang's own prelude wants.
+// Sets `out` to the -I option for a folder with cuda_fp16.h, which only Slang's prelude needs; "" when there
+// is none.
 static void spyi_find_headers(spyi_text *out) {
     static const char *const folders[] = { NULL, NULL, "/usr/local/cuda", "/usr" };
     size_t i;
@@ -201,17 +205,17 @@ static void spyi_find_headers(spyi_text *out) {
     spyi_text_clear(out);
 }
 
-// NVRTC's options for what the module's say, behind those that are always given. Returns their number.
+// Fills NVRTC's options: the constant ones, then those for the module's options. Returns their number.
 static int spyi_add_options(const spyi_profile *profile, const char *out[SPYI_NVRTC_OPTIONS]) {
     int count = 0;
     out[count++] = "-default-device";
     out[count++] = "-w";
-    // NVRTC changes the process's stack limit during a compilation unless it is told not to.
+    // By default NVRTC changes the process's stack limit during a compilation.
     out[count++] = "-modify-stack-limit=false";
     if (profile->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
     if (profile->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
     if (profile->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
-    if (profile->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // which turns optimisations off
+    if (profile->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // turns optimisations off
     return count;
 }
 
@@ -220,7 +224,7 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, const spyi_profile *profi
                               spyi_text *code, spyi_text *log) {
     const char *options[SPYI_NVRTC_OPTIONS];
     int count = spyi_add_options(profile, options);
-    // It leaves out what textures need, and came with 12.8.
+    // -minimal omits what textures need; it exists since NVRTC 12.8.
     if ((blocks & SPYI_BLOCK_TEX) == 0 && nvrtc->major * 100 + nvrtc->minor >= 1208)
         options[count++] = "-minimal";
     spyi_text text = { NULL, 0, 0 };

@@ -1,15 +1,18 @@
-// A kernel that is launched again and again goes to the GPU as a graph of one node: the driver has its launch ready, and
-// changes in it only what differs. Such a launch takes about half of cuLaunchKernel()'s time; another function in the same
-// graph takes more, so that each kernel has a graph of its own (docs/measurements.md, "Launches of CUDA kernels").
+// Launches a kernel that is launched many times as a CUDA graph of one node: the driver keeps the launch
+// ready and changes only what differs. Such a launch takes about half the time of cuLaunchKernel(). Putting
+// another function into the same graph takes longer, so each kernel has a graph of its own
+// (docs/measurements.md, "Launches of CUDA kernels").
 //
-// Kernels that still run keep the parameters that they were launched with; nothing waits. A graph costs 19 us and 116 KiB of
-// device memory, so only kernels that come back have one, and not all of them.
+// Kernels that still run keep the parameters of their launch; nothing waits. A graph costs 19 us and 116 KiB
+// of device memory, so only kernels that are launched often have one, and at most SPYI_CUDA_REPEATING of
+// them.
 #include "cuda/internal.h"
 
 #define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
-    12060                          // graphs in a line are launched in constant time from CUDA 12.6 on
+    12060                          // from CUDA 12.6 on a graph without branches is launched in constant time
 #define SPYI_CUDA_REPEAT_AFTER 16u // launches of a kernel before it gets a graph
-#define SPYI_CUDA_REPEAT_OLD 4096u // launches of others after which a kernel's graph may go to another
+// Launches of other kernels after which a kernel may lose its graph to another one.
+#define SPYI_CUDA_REPEAT_OLD 4096u
 
 // >>which kernels
 
@@ -18,7 +21,8 @@ SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kern
            spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
 }
 
-// A place among the kernels that have one: a free one, or that of a kernel that has not been launched for long. NULL: none.
+// Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
+// time, whose graph is freed. NULL when all kernels with a graph were launched recently.
 static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
     spyi_cuda_kernel **oldest = &gpu->repeating[0];
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++) {
@@ -34,8 +38,8 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    if (repeat->graph == NULL) return;                                      // and has no place
-    if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight go on
+    if (repeat->graph == NULL) return;                                      // and no slot
+    if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
         if (gpu->repeating[i] == kernel) gpu->repeating[i] = NULL;
@@ -44,13 +48,14 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 
 // >>launching
 
-// What exec holds from now on.
+// Remembers the group counts and the parameter block that `exec` holds from now on.
 static void spyi_cuda_repeat_note(spyi_cuda_kernel *kernel, const uint32_t groups[3], const void *block) {
     memcpy(kernel->repeat.groups, groups, sizeof kernel->repeat.groups);
     if (kernel->base.block_size > 0) memcpy(kernel->repeat.block, block, kernel->base.block_size);
 }
 
-// Without one the kernel is launched as before, and asks again later.
+// Makes the kernel's graph. On false the kernel is launched without a graph, and tries again after
+// SPYI_CUDA_REPEAT_AFTER launches.
 static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
                                   const void *block, void **params) {
     spyi_cuda_kernel **place = spyi_cuda_repeat_place(gpu);
@@ -73,7 +78,8 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
     return true;
 }
 
-// Into a stream that the program captures goes a launch of its own.
+// Returns whether the program is capturing the stream into a graph of its own: kernels are then launched
+// directly.
 static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
     int state = 0;
     return gpu->stream != gpu->own_stream &&

@@ -1,5 +1,5 @@
-// The stream and how far it is: an event behind each batch of work. Launches reach the GPU at once; what a batch is good
-// for is to know when pages and blocks of the pool are free again.
+// The device's stream and its progress. Launches reach the GPU at once; an event after each batch of work
+// tells when pages and blocks of the pool are free again.
 #include "cuda/internal.h"
 
 SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *error) {
@@ -12,7 +12,7 @@ SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *err
 
 static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
     uint32_t i;
-    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // the open batch has its slot, but not its number yet
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skip the open batch, whose slot still has an old number
         if (gpu->batches[i].number <= gpu->finished && i != gpu->base.open % SPYI_CUDA_BATCHES)
             spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
 }
@@ -20,7 +20,7 @@ static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
 static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
     while (gpu->finished + 1 < gpu->base.open && !gpu->lost) {
         spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
-        if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // a fault is found by whoever waits
+        if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // the next wait reports a fault
         gpu->finished++;
     }
     return gpu->finished;
@@ -35,7 +35,7 @@ static spy_status spyi_cuda_wait_event(spyi_cuda_gpu *gpu, uint64_t number, spyi
     return SPY_OK;
 }
 
-// The open batch is over; the slot of the next one is made free.
+// Ends the open batch, and waits until the slot of the next one is free.
 static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cuda_batch *next = &gpu->batches[(gpu->base.open + 1) % SPYI_CUDA_BATCHES];
     spy_status status = SPY_OK;
@@ -72,7 +72,7 @@ SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// All that there is: the one wait that needs no event.
+// Waits for all work; this wait needs no event.
 static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);
@@ -108,13 +108,13 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
     return spyi_cuda_wait_event(gpu, number, error);
 }
 
-// >>the table's
+// >>functions of the backend's table
 
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *base) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     uint64_t finished;
     bool pushed;
-    if (gpu->lost) return gpu->base.open - 1; // nothing of a lost device runs any more
+    if (gpu->lost) return gpu->base.open - 1; // no work of a lost device runs any more
     if (gpu->finished + 1 >= gpu->base.open) return gpu->finished;
     pushed = spyi_cuda_enter(gpu);
     finished = spyi_cuda_poll(gpu);
@@ -147,7 +147,7 @@ static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     spyi_cu_context context = NULL;
     spyi_cu_result result;
     if ((uintptr_t)stream <= 2)
-        return SPY_OK; // the default streams' handles are of whatever context is current
+        return SPY_OK; // the handles of the default streams belong to the current context
     result = gpu->cu.StreamGetCtx(stream, &context);
     if (result == SPYI_CU_OK && context == gpu->context) return SPY_OK;
     if (result != SPYI_CU_OK) spyi_cu_say(&gpu->cu, result, "cuStreamGetCtx", error);
@@ -157,7 +157,7 @@ static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// What `after` is given from now on begins when `before` has done what it was given so far.
+// Makes further work of the stream `after` begin when the present work of the stream `before` is done.
 static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spyi_cu_stream after,
                                   spyi_text *error) {
     spyi_cu_result result = gpu->cu.EventRecord(gpu->order, before);
@@ -165,7 +165,8 @@ static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spy
     return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
 }
 
-// NULL: the device's own; *other: whether it is another one than work goes to.
+// Replaces a NULL *stream by the device's own stream and checks it. *other tells whether it differs from the
+// stream that work goes to.
 static spy_status spyi_cuda_other_stream(spyi_cuda_gpu *gpu, spyi_cu_stream *stream, bool *other,
                                          spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
@@ -179,7 +180,7 @@ SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
     if (status != SPY_OK || !other) return status;
-    gpu->work++; // a batch ends here, for what runs beside the stream to wait for
+    gpu->work++; // end the batch: downloads on `lane` then wait for its event
     gpu->ordered = gpu->base.open;
     return spyi_cuda_end_batch(gpu, error);
 }
@@ -190,18 +191,18 @@ SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream st
     return status == SPY_OK && other ? spyi_cuda_order(gpu, gpu->stream, stream, error) : status;
 }
 
-// The new stream begins where the old one ends.
+// Sends further work to `stream`, where it begins after the work of the old stream.
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
     spyi_cu_result result;
     bool other;
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
     if (stream != gpu->own_stream) gpu->base.borrowed = true;
-    if (gpu->work == 0 && gpu->finished + 1 == gpu->base.open) { // nothing to wait for
+    if (gpu->work == 0 && gpu->finished + 1 == gpu->base.open) { // no work is under way
         gpu->stream = stream;
         return SPY_OK;
     }
-    gpu->work++; // the batch ends here even if it is empty: its event is what the new stream waits for
+    gpu->work++; // end the batch even if it is empty: the new stream waits for its event
     status = spyi_cuda_end_batch(gpu, error);
     if (status != SPY_OK) return status;
     result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->base.open - 1) % SPYI_CUDA_BATCHES].event, 0);

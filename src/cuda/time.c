@@ -1,7 +1,9 @@
-// GPU times: events round a call, and a kernel of one thread that notes the GPU's clock in memory.
+// GPU times: events before and after a call, and a kernel of one thread that stores the GPU's clock in
+// memory.
 #include "cuda/internal.h"
 
-// cuEventElapsedTime gives milliseconds in float: half a microsecond of resolution, as the events themselves have.
+// cuEventElapsedTime returns milliseconds as a float. Its resolution is half a microsecond, as is that of the
+// events.
 
 SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *base, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
@@ -64,7 +66,8 @@ SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_tex
 
 // >>marks
 
-// The clock that all of a device's kernels share, in nanoseconds; its step is 32 ns to 1 us. Source: PTX ISA, %globaltimer.
+// The kernel stores %globaltimer, the clock that all kernels of a device share, in nanoseconds; its step is
+// 32 ns to 1 us. Source: PTX ISA, %globaltimer.
 static const char spyi_cuda_mark_ptx[] = ".version 6.0\n"
                                          ".target sm_50\n"
                                          ".address_size 64\n"
@@ -119,7 +122,8 @@ SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_work *work, s
     const size_t size = store->count * sizeof(uint64_t);
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    if (status == SPY_OK && gpu->graph != NULL) { // behind the marks, which no hazards are kept of
+    if (status == SPY_OK && gpu->graph != NULL) { // with a barrier, because no hazards are tracked for the
+                                                  // marks
         status = spyi_cuda_graph_copy(gpu, at, gpu->marks, size, true, error);
     } else if (status == SPY_OK) {
         spyi_cu_result result = gpu->cu.MemcpyAsync(at, gpu->marks, size, gpu->stream);
@@ -138,7 +142,7 @@ SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu) {
     if (gpu->marks != 0) (void)gpu->cu.MemFree(gpu->marks);
 }
 
-// Profilers see the kernels' own names; NVTX, which has ranges, would be one more library.
+// Labels do nothing: profilers show the kernels' names, and ranges would need one more library, NVTX.
 SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
     (void)gpu, (void)work, (void)error;
     return SPY_OK;
