@@ -206,60 +206,65 @@
 //
 // >>guide 6: arguments
 //
-// Arguments are given by name, or by position with NULL for the name. Positions count the unnamed arguments
-// from the first parameter on, whatever was named before. "_result" names the return value, always by name;
-// without it the return value is dropped. Parameters with default values may be left out from the end.
+// Arguments are given by name, or by position with NULL as the name. Positions count only the unnamed
+// arguments, from the first parameter on, whatever was named before. "_result" is the return value and is
+// always given by name; without it the return value is dropped. Parameters with default values may be left
+// out at the end.
+//
+// The call runs over the dimensions of an argument that its parameter's type does not take: the function is
+// called once for each element of these dimensions (chapter 7).
 //
 //     argument                        feeds
 //     ------------------------------  ----------------------------------------------------------------------
-//     spy_arg_bool, _i32, _u32,       a scalar of any type that has the value, an enum (by its number), and
-//       _i64, _u64, _f32, _f64          each component of a vector or matrix
+//     spy_arg_bool, _i32, _u32,       a scalar of any type that can hold the value, an enum (by its number),
+//       _i64, _u64, _f32, _f64          and each component of a vector or matrix
 //     spy_arg_f32n, spy_arg_i32n      a short vector or array, from host memory
 //     spy_arg_array                   host scalars with a shape, row-major: the trailing dimensions feed
-//                                       vectors, matrices and arrays; the others are run over
-//     spy_arg_tensor                  device memory, for in, out and inout alike; also a tensor as a whole
-//                                       and a pointer, see 15
-//     spy_arg_data                    one struct, or any other value, as bytes in C's layout, of its size
+//                                       vectors, matrices and arrays; the call runs over the others
+//     spy_arg_tensor                  a tensor in device memory, for in, out and inout parameters; also for
+//                                       tensor and pointer parameters (chapter 15)
+//     spy_arg_data                    one struct, or any other value, as bytes in C's layout; the size must
+//                                       be that of the type
 //     spy_arg_struct                  a struct field by field, or a vector by x, y, z, w
-//     spy_arg_call_id and others      numbers that the kernel makes, see 14
-//     spy_out_*, spy_inout_*          out and inout parameters and "_result", see 8
-//     spy_arg_diff_pair               a value and its gradient, see 9
-//     spy_cast(arg, "float3")         that argument for a parameter of exactly this type: this chooses
-//                                       between overloads, and the T of a generic
-//     spy_map(arg, SPY_DIMS(1, 0))    that argument, run over as 7 says
-//     spy_map_value(arg)              a host array as one value, run over only where no overload takes it
-//                                       whole
+//     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
+//     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
+//     spy_arg_diff_pair               a value and its gradient (chapter 9)
+//     spy_cast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//                                       and the T of a generic
+//     spy_map(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
+//                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
 //
 // Numbers and host arrays are converted when the value fits: 300 for uint8_t and 2.5 for int are errors, 0.1
-// for half is rounded, every number but 0 is true for bool. A host array that is run over is uploaded at each
-// call.
+// for half is rounded, every number but 0 is true for bool. A host array that the call runs over is uploaded
+// at each call.
 //
-// Scalars in tensors are converted as in C, but never to fewer bits, from float to int or to bool: uint8_t
-// feeds int, int feeds uint and float; double does not feed float. Outputs are not converted, but for
-// "_result", which goes into numbers of any type as Slang converts them (bool aside).
+// Scalars in tensors are converted as in C, but never to fewer bits, from float to int, or to bool: uint8_t
+// feeds int, int feeds uint and float; double does not feed float. Outputs are not converted, except
+// "_result", which goes into numbers of any type but bool, as Slang converts them.
 //
-// spy_arg_struct takes all fields, by name or by position: numbers, arrays, tensors, generators, further
-// structs. For outputs it takes tensors or spy_out_*. An array T[N], of structs say, is given as a struct
-// without names: an argument for each of its N elements.
+// spy_arg_struct takes all fields, by name or by position. A field may be a number, an array, a tensor, a
+// generator or another struct; a field of an output is a tensor or spy_out_*. An array T[N], for example of
+// structs, is given as a spy_arg_struct with one unnamed argument for each of its N elements.
 //
-// A parameter of an interface type takes what has a type of its own that implements it: a tensor of such
+// A parameter of an interface type takes an argument whose type implements the interface: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// What cannot be passed yet: textures, samplers, and results of an interface type. A struct given
-// whole or field by field may nest 16 deep; a call has at most 64 leaves.
+// Textures, samplers, and results of an interface type cannot be passed yet. Structs may be nested 16 deep. A
+// call has at most 64 leaves: a leaf is an argument, or a field of a struct that is given by fields.
 //
 // >>guide 7: mapping and broadcast
 //
-// Each parameter's type takes as many of its argument's trailing dimensions as it needs: float takes none of
-// a float tensor's, float3 and float[8] one, float4x4 two; of a float3 tensor, float3 takes none and
-// float3[8] one. Their sizes must be the type's. The dimensions that remain are run over by the call, once
-// for each element.
+// Each parameter's type takes as many of its argument's trailing dimensions as it needs. Of a float tensor,
+// float takes none, float3 and float[8] take one, float4x4 takes two; of a float3 tensor, float3 takes none
+// and float3[8] takes one. The sizes of these dimensions must be those of the type. The call runs over the
+// remaining dimensions: the function is called once for each of their elements.
 //
-// The call's shape comes from these remaining dimensions by numpy's rule: align at the last one; equal sizes
-// match, size 1 is stretched, missing leading dimensions are added. Any other pair of sizes is an error that
-// names both arguments. Numbers, structs as bytes and single vectors have no dimensions: all elements see
-// them.
+// The call's shape comes from the remaining dimensions of all arguments by numpy's rule: shapes are aligned
+// at the last dimension; equal sizes match, size 1 is stretched, missing leading dimensions are added. Any
+// other pair of sizes is an error that names both arguments. Numbers, structs as bytes and single vectors
+// have no remaining dimensions: each element of the call gets the same value.
 //
 //     float add(float a, float b), given float tensors:
 //     a              b             the call's shape
@@ -278,18 +283,20 @@
 //     (20, 100, 3)   (20, 1)       (20, 100)
 //     (100, 2)       a number      an error: dimension 1 must be 3
 //
-// Outputs that are given count as well: their shape takes part, and each must have a place of its own for
-// every element, so an output that the others would stretch is an error. With
+// Given output tensors take part in the call's shape, too. An output must have a separate element for each
+// element of the call, so an output that would be stretched is an error. With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
-// spy_map says it explicitly: the argument's dimension i becomes the kernel's dimension dims[i]. As many
-// dimensions must be named as are run over; arguments without a map stay aligned at the last dimension.
+// spy_map gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
+// The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
+// the last dimension.
 //
 //     add: spy_map(a (4), SPY_DIMS(0)), spy_map(b (3), SPY_DIMS(1))       (4, 3): every a with every b
 //     add: spy_map(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
 //
-// An output may be the same memory as an input if both are the same elements (in-place updates). Any other
-// overlap is an error, because threads run in any order. One call has at most 2^31 - 1 elements.
+// An output may share the memory of an input if both have the same elements at the same positions (in-place
+// updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
+// elements.
 //
 // >>guide 8: results
 //
@@ -429,24 +436,25 @@
 //
 // >>guide 12: order of work, submission, waiting, and what costs what
 //
-// Work on a device happens in the order of the calls, with barriers where one call needs another's memory.
-// Calls are recorded and handed to the GPU by themselves: at once when it is idle, else when enough has come
-// together, and whenever something waits. spy_flush hands over what there is and gives it a number for
-// spy_wait_for_submit and spy_is_submit_finished; spy_wait waits for everything.
+// A device does its work in the order of the calls, with barriers where a call uses memory that an earlier
+// call writes. Calls are recorded, and the library submits them to the GPU by itself: at once when the GPU is
+// idle, otherwise when enough calls are recorded, and always before a wait. spy_flush submits all recorded
+// work and returns its id for spy_wait_for_submit and spy_is_submit_finished; spy_wait waits for all work.
 //
 //     cost                  of what
 //     --------------------  --------------------------------------------------------------------------------
-//     waits for the GPU     spy_tensor_read, results into host memory, spy_wait, spy_wait_for_submit,
+//     waits for the GPU     spy_tensor_read, results in host memory, spy_wait, spy_wait_for_submit,
 //                             spy_time_call, spy_trim, spy_release_device
-//     compiles (10-100 ms)  the first call with each new kind of arguments: other types, ranks, names,
-//                             directions or order
-//     copies host memory    spy_arg_array that is run over, spy_tensor_write, desc.data
-//     cheap (about 1 us)    all other calls: no allocation, no driver call but recording
+//     compiles (10-100 ms)  the first call with each new combination of types, ranks, names, directions and
+//                             order of the arguments
+//     copies host memory    spy_arg_array that the call runs over, spy_tensor_write, desc.data
+//     cheap (about 1 us)    all other calls: they allocate nothing, and only record a command
 //
-// Other values and sizes do not compile a kernel, except where a size picks a generic's type. Very different
-// sizes or strides can need one more variant of the kernel.
+// Other values and sizes do not compile a kernel, except where a size determines a generic's type. Very
+// different sizes or strides can need one more variant of the kernel.
 //
-// A loop is fast when its data stays in tensors, its results go to tensors, and it reads at the end.
+// A loop is fast when its data stays in tensors, its results go to tensors, and it reads them only at the
+// end.
 //
 // >>guide 13: methods and instances
 //
@@ -496,15 +504,16 @@
 //
 // >>guide 15: whole tensors, import slangpy, pointers
 //
-// A function that wants a whole array, to read it at places of its own choice, imports the library's Slang
-// side, and takes a tensor:
+// A function that reads or writes an array at indices of its own choice imports the library's Slang module
+// and takes a tensor:
 //
 //     import slangpy;
 //     float pick(int i, Tensor<float, 1> t) { return t[i % t.shape[0]]; }
 //
-// spy_arg_tensor passes it: its last D dimensions (and those that T needs beyond, as 7 says) are the tensor,
-// dimensions before them are run over, so that each element of the call gets its own part. Such parameters
-// stand beside per-element ones, and in structs given by fields.
+// spy_arg_tensor passes the tensor. Its last D dimensions (and those that T takes, chapter 7) are the
+// function's tensor; the call runs over the dimensions before them, so that each element of the call gets its
+// own part. Tensor parameters can be mixed with per-element parameters, and can be fields of structs that are
+// given by fields.
 //
 //     type                               interface          what it can do
 //     ---------------------------------  -----------------  ------------------------------------------------
@@ -514,21 +523,23 @@
 //     AtomicTensor<T, D>                                    read, write and add(index, value)
 //
 // The T of an AtomicTensor is a float type, an integer of 32 or 64 bits, a vector or matrix of these, or a
-// struct that is IAtomicAddable.
+// struct that implements IAtomicAddable.
 //
-// Parameters of all of them are `in`: writes go through them. Indices are D ints (t[y, x]), an int[D], or a
-// vector, whose .x is the last dimension; load and store take the same; .shape has the sizes. Bounds are not
-// checked but in a device made for it (26). T and D may be generic. Scalars are not converted: a float tensor
-// feeds Tensor<float, D>.
+// All of these parameters are declared `in`, also when the function writes to the tensor. Indices are D ints
+// (t[y, x]), an int[D], or a vector, whose .x is the last dimension; load and store take the same indices.
+// .shape has the sizes. Bounds are checked only on a device with check_bounds (chapter 26). T and D may be
+// generic. Scalars are not converted: Tensor<float, D> takes only float tensors.
 //
-// The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which tell any code
-// where in the call it is, and wang_hash() and WangHash, the generators' sequence. It can be used without C.
+// The module also has get_call_id(), get_call_group_id() and get_call_group_thread_id(), which return the
+// position of the running code in the call, and wang_hash() and WangHash, the random sequence of the
+// generators. Slang code can use the module without C.
 //
-// A parameter T* takes a tensor (the address of its first element; strides are the function's business) or an
-// address by spy_arg_u64. Work on a tensor given whole or as a pointer is kept in order as any other is; an
-// output of the same call must not lie in its memory. What an address leads to is not known, so such a call
-// is kept apart from all work before and after it; addresses inside other data are not seen at all. Whole
-// tensors and pointers need SPY_FEATURE_POINTERS.
+// A parameter T* takes a tensor (the address of its first element; the function must know the strides) or an
+// address by spy_arg_u64. The library keeps the order of work on a tensor that is passed to a tensor or
+// pointer parameter, as on any other; an output of the same call must not share its memory. The library does
+// not know what memory an address of spy_arg_u64 leads to, so it separates such a call from all work before
+// and after it. It does not see addresses inside other data at all. Tensor and pointer parameters need
+// SPY_FEATURE_POINTERS.
 //
 // >>guide 16: buffers
 //
@@ -870,15 +881,16 @@ extern "C" {
 // The library's version as one number: major * 10000 + minor * 100 + patch.
 #define SPY_VERSION 100
 
-// Stands before each public function. A program that puts the library into a DLL or a shared library of its own defines it
-// before it includes the headers (guide 2 says how); else it is empty.
+// The linkage of each public function; empty by default. A program that puts the library into a DLL or a
+// shared library of its own defines it before it includes the headers (chapter 2 of the guide says how).
 #ifndef SPY_API
 #define SPY_API
 #endif
 
 // >>status
 
-// Every status with its text. 0 is good, errors are negative. Source of spy_status and spy_status_text().
+// Every status with its value and its text. 0 is success, errors are negative. spy_status and
+// spy_status_text() are generated from this list.
 #define SPY_STATUS_LIST(X)                                                                                   \
     X(SPY_OK, 0, "no error")                                                                                 \
     X(SPY_ERROR_INVALID_ARGUMENT, -1, "an argument is invalid")                                              \
@@ -902,7 +914,7 @@ extern "C" {
     X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
     X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
 
-// What a function returns: SPY_OK, or why it failed. The list above has each with its text.
+// The result of a function: SPY_OK, or the reason why it failed. SPY_STATUS_LIST has the text of each status.
 typedef enum spy_status {
 #define SPYI_STATUS_ENUM(name, value, text) name = value,
     SPY_STATUS_LIST(SPYI_STATUS_ENUM)
@@ -910,11 +922,12 @@ typedef enum spy_status {
     SPY_STATUS_FORCE_INT = 0x7fffffff
 } spy_status;
 
-// The text of a status, e.g. "shapes do not fit". Threads: any.
+// Returns the text of a status, e.g. "shapes do not fit". Threads: any.
 SPY_API const char *spy_status_text(spy_status status);
 
-// An error: its code and its whole text. `message` is "" when code is SPY_OK; it stays valid until the next
-// spy_take_error() on the same device (for a NULL device: by the same thread) or the device's release.
+// An error: its code and its full text. `message` is "" when code is SPY_OK. The text stays valid until the
+// next spy_take_error() on the same device (for a NULL device: by the same thread), or until the device is
+// released.
 typedef struct spy_error {
     spy_status code;
     const char *message;
@@ -922,23 +935,24 @@ typedef struct spy_error {
 
 // >>log
 
-// How severe a message is, and from which severity on a device's log is told.
+// The severity of a message. In spy_log it is the threshold: the log receives messages of this severity and
+// above.
 typedef enum spy_log_level {
-    SPY_LOG_LEVEL_DEFAULT = 0, // as SPY_LOG_LEVEL_WARNING when used as a threshold
+    SPY_LOG_LEVEL_DEFAULT = 0, // as a threshold: the same as SPY_LOG_LEVEL_WARNING
     SPY_LOG_LEVEL_ERROR,
     SPY_LOG_LEVEL_WARNING,
     SPY_LOG_LEVEL_INFO,
     SPY_LOG_LEVEL_DEBUG
 } spy_log_level;
 
-// Called for each message at or above the threshold. `message` is one text without a final newline, valid
-// during the call. Threads: from the thread that causes it, and from threads of the
-// library that compile (spy_prepare, spy_poll_reload); it must not use the device (SPY_ERROR_BUSY).
+// Called for each message at or above the threshold. `message` has no final newline and is valid during the
+// call. The function must not use the device: that fails with SPY_ERROR_BUSY. Threads: it is called on the
+// thread that causes the message, and on threads of the library that compile (spy_prepare, spy_poll_reload).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
-// Who is told of messages.
+// The receiver of a device's errors, warnings and other messages.
 typedef struct spy_log {
-    spy_log_func func;   // NULL: silent
+    spy_log_func func;   // NULL: messages are dropped
     void *user_data;     // handed to func
     spy_log_level level; // least severe level to report; default: warnings and errors
 } spy_log;
@@ -946,36 +960,41 @@ typedef struct spy_log {
 // A ready spy_log_func: writes "slangpy: error: ..." lines to stderr. Threads: any.
 SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
-// A slow step that begins or ends: "load compiler", "load module NAME", "compile NAME", "pipeline NAME". Threads: as spy_log_func.
+// Called when a slow step begins (`finished` is false) and when it ends (true). `step` is "load compiler",
+// "load module NAME", "compile NAME" or "pipeline NAME". Threads: as spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
-// Who is told of slow steps.
+// The receiver of the beginnings and ends of slow steps.
 typedef struct spy_progress {
     spy_progress_func func; // NULL: none
     void *user_data;
 } spy_progress;
 
-// Told when the calling thread is about to be blocked, and when that is over: round compilers, waits for the
-// GPU (those that last longer than some 50 us), large copies to host memory, and waits for other threads' calls. For
-// programs whose threads hold a lock of their own meanwhile, as interpreters do. Calls come in pairs, on the thread that
-// is blocked; pairs may lie within each other. `func` must not call the library. Threads: as spy_log_func.
+// Called with `begins` = true when the calling thread is about to be blocked, and with false when that is
+// over: around compilers, waits for the GPU that last longer than about 50 us, large copies to host memory,
+// and waits for other threads' calls. It is meant for programs whose threads hold a lock of their own, such
+// as an interpreter's, which they can release meanwhile. Calls come in pairs, on the blocked thread; pairs
+// may be nested. `func` must not call the library. Threads: as spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
-// Who is told of waits.
+// The receiver of the beginnings and ends of blocking steps.
 typedef struct spy_blocking {
     spy_blocking_func func; // NULL: none
     void *user_data;
 } spy_blocking;
 
-// Asked about every 50 ms, on the thread that waits, while the library waits for the Slang compiler or for the driver's
-// (vkCreateComputePipelines, NVRTC, cuModuleLoadData), and on Vulkan while spy_call() and its sisters wait for results in host
-// memory and while a read waits for the work that writes what it reads (lavapipe compiles only when the GPU comes to a kernel). True leaves the wait, and the call fails with
-// SPY_ERROR_INTERRUPTED. What is being compiled goes on in a thread of the library until it ends by itself (see
-// spy_device_desc.compile_timeout_s); the device and its modules can be used at once. For programs that must answer a Ctrl-C or
-// a button. `func` must not call the library. Threads: as spy_log_func.
+// Asks the program about every 50 ms whether to stop waiting; it is called on the thread that waits.
+// Returning true ends the wait, and the call fails with SPY_ERROR_INTERRUPTED. It is meant for programs that
+// must react to a Ctrl-C or a button. It is called while the library waits for the Slang compiler or for the
+// driver's compiler (vkCreateComputePipelines, NVRTC, cuModuleLoadData). On Vulkan it is also called while
+// spy_call() and similar functions wait for results in host memory, and while a read waits for the work that
+// writes the tensor, because lavapipe compiles a kernel only when it first executes it. An interrupted
+// compilation continues in a thread of the library until it ends by itself (see
+// spy_device_desc.compile_timeout_s); the device and its modules can be used at once. `func` must not call
+// the library. Threads: as spy_log_func.
 typedef bool (*spy_interrupt_func)(void *user_data);
 
-// Who is asked whether to leave a wait.
+// The function that decides whether to stop a wait.
 typedef struct spy_interrupt {
     spy_interrupt_func func; // NULL: none
     void *user_data;
@@ -983,8 +1002,9 @@ typedef struct spy_interrupt {
 
 // >>memory
 
-// Host memory for objects, tensors, pools and calls. All three functions or none. `alignment` is a power of
-// two, at most 64. `size_bytes` in reallocate and free is what was asked for before.
+// Functions that provide host memory for objects, tensors, pools and calls. Set all three functions or none.
+// `alignment` is a power of two, at most 64. `old_size_bytes` in reallocate and `size_bytes` in free are the
+// sizes that were requested for this memory before.
 typedef struct spy_allocator {
     void *(*allocate)(size_t size_bytes, size_t alignment, void *user_data);
     void *(*reallocate)(void *memory, size_t old_size_bytes, size_t new_size_bytes, size_t alignment, void *user_data);
@@ -994,7 +1014,8 @@ typedef struct spy_allocator {
 
 // >>elements and shapes
 
-// A scalar element type. Host layout is C's: bool 1 byte, float16 2 bytes (IEEE 754 half).
+// A scalar element type. In host memory scalars have C's layout: bool has 1 byte, float16 has 2 bytes (IEEE
+// 754 half).
 typedef enum spy_dtype {
     SPY_DTYPE_DEFAULT = 0, // float32
     SPY_DTYPE_BOOL,
@@ -1012,22 +1033,23 @@ typedef enum spy_dtype {
     SPY_DTYPE_COUNT
 } spy_dtype;
 
-// Host size of a scalar in bytes; 0 for an unknown dtype. Threads: any.
+// Returns the size of a scalar in host memory, in bytes; 0 for an unknown dtype. Threads: any.
 SPY_API size_t spy_dtype_size_bytes(spy_dtype dtype);
-// Slang's name of a scalar ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
+// Returns Slang's name of a scalar type ("float", "int8_t"); "?" for an unknown dtype. Threads: any.
 SPY_API const char *spy_dtype_name(spy_dtype dtype);
 
-// Convert numbers as arguments are converted: `count` of from_type at `from` to to_type at `to`, which must not overlap.
-// SPY_ERROR_OUT_OF_RANGE when one does not fit (300 for uint8_t, 2.5 for int); the error goes to spy_take_error(NULL).
+// Converts `count` numbers of from_type at `from` to to_type at `to`, by the rules for arguments. The two
+// ranges must not overlap. Returns SPY_ERROR_OUT_OF_RANGE when a number does not fit (300 for uint8_t, 2.5
+// for int); the error goes to spy_take_error(NULL).
 // Threads: any.
 SPY_API spy_status spy_convert_numbers(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
                                        size_t count);
 
-// Dimensions that a tensor, a host array or a call has at most.
+// The largest number of dimensions of a tensor, a host array or a call.
 #define SPY_MAX_RANK 8
 
-// A shape: `rank` sizes, the last dimension varies fastest (row-major). Rank 0 is one element. Also used for
-// strides, which are counted in elements.
+// A shape: `rank` sizes. The last dimension varies fastest (row-major). Rank 0 is one element. The struct
+// also holds strides, which are counted in elements.
 typedef struct spy_shape {
     uint32_t rank;
     int64_t dims[SPY_MAX_RANK];
@@ -1064,7 +1086,7 @@ template <class... T> inline spy_dims spyi_make_dims(T... dims) {
 
 // >>api/device.h --------------------------------------------------------------------------------------------
 
-// Devices: a GPU with its memory pool, its compiler sessions and its cache of compiled calls.
+// Devices: a device is a GPU with its memory pool, its compiler sessions and its cache of compiled calls.
 
 #ifdef __cplusplus
 extern "C" {
@@ -1072,197 +1094,216 @@ extern "C" {
 
 typedef struct spy_device spy_device;
 struct spy_module;                       // in module.h
-typedef struct spyi_backend spy_backend; // from spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
+typedef struct spyi_backend spy_backend; // made by spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
-// What a GPU is; in a desc, which ones will do.
+// The type of an adapter. In spy_device_desc it is the type that the device must have.
 typedef enum spy_adapter_type {
-    SPY_ADAPTER_TYPE_DEFAULT = 0, // a discrete GPU before an integrated one before a CPU
+    SPY_ADAPTER_TYPE_DEFAULT = 0, // any; a discrete GPU is preferred to an integrated one, and that to a CPU
     SPY_ADAPTER_TYPE_DISCRETE,
     SPY_ADAPTER_TYPE_INTEGRATED,
     SPY_ADAPTER_TYPE_CPU // a software device such as Mesa's lavapipe
 } spy_adapter_type;
 
-// A file's contents, as spy_file_hook.open gives them.
+// The contents of a file, filled by spy_file_hook.open.
 typedef struct spy_file {
-    const void *data; // not necessarily ended by a NUL
+    const void *data; // need not end with a NUL
     size_t size_bytes;
-    void *handle; // the hook's own
+    void *handle; // for the hook's own use
 } spy_file;
 
-// Gives Slang files by path, for programs that keep them in archives: a module's own file, what it imports (asked as
-// NAME.slang-module, then NAME.slang) and what it includes, in each search path in turn. Asked before the disk.
-// Threads: whichever loads or reloads a module, one at a time; after spy_poll_reload() a thread of the library. The library
-// holds a lock meanwhile: a hook must not call it.
+// Provides Slang files by path, for programs that keep them in archives. The library asks it before it looks
+// on the disk: for a module's own file, for what the module imports (as NAME.slang-module, then as
+// NAME.slang) and for what it includes, in each search path in turn. The library holds a lock meanwhile, so a
+// hook must not call the library. Threads: one at a time, the thread that loads or reloads a module; after
+// spy_poll_reload() a thread of the library.
 typedef struct spy_file_hook {
-    // Fill `file` and give true, or give false: the disk is asked. `path` is valid during the call. What `file` points
-    // to must stay as it is until the library has copied it and calls `close`, on the same thread, before the next open.
+    // Fills `file` and returns true, or returns false: the library then looks on the disk. `path` is valid
+    // during the call. What `file` points to must stay unchanged until the library, which copies it, calls
+    // `close` on the same thread, before the next `open`.
     bool (*open)(const char *path, spy_file *file, void *user_data);
-    void (*close)(spy_file *file, void *user_data); // NULL: there is nothing to free
-    // A number that is another one when the file has changed; 0: the hook has no such file. For spy_poll_reload();
-    // NULL: changes of the hook's files are not noticed.
+    void (*close)(spy_file *file, void *user_data); // NULL: nothing is to be freed
+    // Returns a number that differs when the file has changed; 0: the hook has no such file.
+    // spy_poll_reload() asks for it. NULL: changes of the hook's files are not noticed.
     uint64_t (*stamp)(const char *path, void *user_data);
     void *user_data;
 } spy_file_hook;
 
-// Told of each reload of a module (see spy_reload_module), on the thread that asked for it, when all modules of that
-// reload are in place. `message`: "" or the compiler's text. The device and the module may be used inside.
+// Called after each reload of a module (see spy_reload_module), on the thread that asked for the reload, when
+// all modules of that reload are in place. `message` is "" or the compiler's text. The function may use the
+// device and the module.
 typedef struct spy_reload_hook {
     void (*func)(struct spy_module *module, spy_status status, const char *message,
-                 void *user_data); // NULL: none
+                 void *user_data); // NULL: not called
     void *user_data;
 } spy_reload_hook;
 
-// How to make a device. All but `backend` may stay zero.
+// Options of spy_create_device(). All members but `backend` may stay zero.
 typedef struct spy_device_desc {
-    const spy_backend *backend; // required: which API drives the GPU
-    const void *backend_desc; // spy_vk_desc ... to bring one's own API objects; NULL: the library makes them
-    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: chosen by the next two
+    const spy_backend *backend; // required: the API that drives the GPU
+    const void *backend_desc; // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
+                              // library creates them
+    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: adapter_name and adapter_type
+                              // choose
     const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
-    spy_adapter_type adapter_type;    // only this type; default: the best there is
-    spy_log log;                      // sees every error and warning, also of a failed creation
+    spy_adapter_type adapter_type;    // only this type; default: the best available
+    spy_log log;                      // receives errors and warnings, also those of a failed creation
     spy_progress progress;            // called around slow steps
     spy_blocking blocking;            // called around compilers and waits
     spy_allocator allocator;          // default: malloc
     const char *slang_library;        // path of libslang-compiler; NULL: searched (see the guide)
     const char *const *include_paths; // searched by `import` and #include after the module's own folder
     size_t include_path_count;
-    spy_file_hook files;        // asked for Slang files before the disk
-    spy_reload_hook reload;     // told when a module has been reloaded, or failed to be
-    const char *dump_directory; // an existing folder; generated kernels are written there as NAME.slang and
-                                // NAME.spv; NULL: none
-    uint32_t max_plans;         // compiled calls kept; 0: 1024; the least recently used leaves
-    bool enable_validation;     // Vulkan validation layer, when installed; its messages go to the log
+    spy_file_hook files;        // provides Slang files, before the disk
+    spy_reload_hook reload;     // called when a module was reloaded, or its reload failed
+    const char *dump_directory; // an existing folder, to which generated kernels are written as NAME.slang
+                                // and NAME.spv; NULL: none
+    uint32_t max_plans;         // number of compiled calls to keep (0: 1024); the least recently used one is
+                                // dropped
+    bool enable_validation;     // use the Vulkan validation layer, when installed; its messages go to the log
     const char *label;          // name in debug tools and messages
-    bool enable_print;          // print() in Slang reaches the log (see api/print.h); else it is empty
-    size_t print_buffer_bytes;  // what can be printed between two deliveries; 0: 1 MiB
-    spy_interrupt interrupt;    // asked during waits for compilers whether to leave
-    // Seconds that the Slang compiler may take for one module or kernel, and the driver's compiler or NVRTC for one kernel;
-    // then the call fails with SPY_ERROR_TIMEOUT. 0: 600; negative: no limit. What is left runs on in a thread of its own
-    // until it ends by itself, and keeps its memory (the Slang compiler about 150 MB; the log says so). The next module or
-    // kernel takes about 0.3 s more where the Slang compiler was left, to open it again; where a driver was left, the next
-    // call that needs the very kernel waits for it, or finds it done.
+    bool enable_print;          // print() in Slang reaches the log (see api/print.h); false: print() does
+                                // nothing
+    size_t print_buffer_bytes;  // capacity for what is printed between two deliveries; 0: 1 MiB
+    spy_interrupt interrupt;    // asked during waits whether to stop waiting
+    // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
+    // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0: 600;
+    // negative: no limit. The compilation continues in a thread of its own until it ends by itself, and keeps
+    // its memory until then (the Slang compiler about 150 MB; the log says so). After a timeout of the Slang
+    // compiler, the next module or kernel takes about 0.3 s more, to open the compiler again. After a timeout
+    // of the driver's compiler, the next call that needs the same kernel waits for it, or finds it done.
     double compile_timeout_s;
-    bool check_bounds; // for debugging: tensors taken whole check their indices in the kernel, see chapter 26
-    bool single_threaded; // the program uses the device from one thread at a time by itself: calls leave out the lock
-                          // that makes others wait (releases still come from any thread)
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    bool check_bounds; // for debugging: kernels check the indices of tensors that a function indexes itself;
+                       // see chapter 26 of the guide
+    bool single_threaded; // the program promises to use the device from one thread at a time, so that calls
+                          // need no lock (releases may still come from any thread)
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
-// Create a device. NULL on failure; spy_take_error(NULL) then says why, and desc->log has been told.
+// Creates a device. NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has received it.
+// The caller releases the device.
 // Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
 SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
-// One more holder of the device, which then needs one more release: for parts of a program that share a device and end in any
-// order. Threads: any.
+// Adds one reference to the device, which then needs one more release: for parts of a program that share a
+// device and end in any order. Threads: any.
 SPY_API void spy_retain_device(spy_device *device);
 
-// The last release ends the device and everything that was made from it, in whatever order the program left that; it waits for
-// its work. NULL is ignored. From then on every handle that came from the device is freed memory: tensors, modules, functions, prepared
-// calls, command lists, cursors and packed values must not be used any more, nor retained or released. What the program wants
-// to release itself it releases before. Does not wait for a driver's compiler that a call has left (desc.interrupt,
-// desc.compile_timeout_s), but where the driver's objects or the host memory are the program's: with desc.allocator, and on
-// an engine's VkInstance or VkDevice, a CUDA context or stream that the program has given.
-// Threads: one, the last one that uses the device. A thread that still waits for its turn gets SPY_ERROR_RELEASED.
+// Drops one reference. The last release waits for the device's work and frees the device and all objects that
+// were created from it. From then on every handle that came from the device is freed memory: tensors,
+// modules, functions, prepared calls, command lists, cursors and packed values must not be used, retained or
+// released any more. A program that releases such objects itself must do so before. NULL is ignored. It does
+// not wait for a driver's compilation that a call has stopped waiting for (desc.interrupt,
+// desc.compile_timeout_s), except where that compilation uses what belongs to the program: desc.allocator, an
+// engine's VkInstance or VkDevice, or a CUDA context or stream of the program.
+// Threads: only the last thread that uses the device. A thread whose call still waits for another call gets
+// SPY_ERROR_RELEASED.
 SPY_API void spy_release_device(spy_device *device);
 
-// The first error since the last call, then forgotten. NULL asks for this thread's errors on NULL or
-// released objects, failed device creations, SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of
-// a fork. Threads: any.
+// Returns the first error since the last spy_take_error() and clears it. With a NULL device it returns this
+// thread's errors that belong to no device: uses of NULL or released objects, failed device creations,
+// SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of a fork. Threads: any.
 SPY_API spy_error spy_take_error(spy_device *device);
 
-// A point in the device's order of work. 0: before everything.
+// A point in the device's order of work. 0: before all work.
 typedef uint64_t spy_submit_id;
 
-// Hand all recorded work to the GPU without waiting. Gives the id of that work; 0 on error. Threads: any.
+// Submits all recorded work to the GPU without waiting. Returns the id of that work; 0 on error. Threads:
+// any.
 SPY_API spy_submit_id spy_flush(spy_device *device);
-// Submit and wait for all work. Threads: any.
+// Submits all recorded work and waits until all work is done. Threads: any.
 SPY_API spy_status spy_wait(spy_device *device);
-// Wait for the work up to `id`, at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when that passes first.
+// Waits for the work up to `id`, for at most timeout_ns nanoseconds; SPY_ERROR_NOT_READY when the time passes
+// first. Threads: any.
 SPY_API spy_status spy_wait_for_submit(spy_device *device, spy_submit_id id, uint64_t timeout_ns);
-// Whether the work up to `id` has finished. Never waits.
+// Returns whether the work up to `id` has finished. Never waits. Threads: any.
 SPY_API bool spy_is_submit_finished(spy_device *device, spy_submit_id id);
 
-// Call `func` when the device is released, before its objects go. Threads: any.
+// Registers `func` to be called when the device is released, before its objects are freed. Threads: any.
 SPY_API spy_status spy_add_close_callback(spy_device *device,
                                           void (*func)(spy_device *device, void *user_data), void *user_data);
 
-// Give unused pooled memory back to the driver. Waits for the GPU. Threads: any.
+// Returns unused pooled memory to the driver. Waits for the GPU. Threads: any.
 SPY_API spy_status spy_trim(spy_device *device);
 
-// Write kernels that are generated from now on to another directory than desc.dump_directory; NULL: to none.
-// Errors: SPY_ERROR_IO when it does not exist.
-// Threads: any.
+// Writes kernels that are generated from now on to `directory` instead of desc.dump_directory; NULL: to none.
+// SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: what kernels may use on the device.
+// Bits of spy_device_info.features: what kernels can use on the device.
 typedef enum spy_feature {
     SPY_FEATURE_NONE = 0,
-    SPY_FEATURE_FLOAT16 = 1 << 0, // element types
+    SPY_FEATURE_FLOAT16 = 1 << 0, // the first five bits: element types of tensors
     SPY_FEATURE_FLOAT64 = 1 << 1,
     SPY_FEATURE_INT8 = 1 << 2,
     SPY_FEATURE_INT16 = 1 << 3,
     SPY_FEATURE_INT64 = 1 << 4,
     SPY_FEATURE_ATOMIC_FLOAT32_ADD = 1 << 5,
-    SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(), spy_time_call()
-    SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic of a wave's lanes
-    SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function takes whole
+    SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(),
+                                     // spy_time_call()
+    SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
+    SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function indexes itself
 } spy_feature;
 
-// What a device or an adapter is.
+// The properties of a device or an adapter.
 typedef struct spy_device_info {
     const char *backend;             // "vulkan", "cuda" or "null"
     char name[256];                  // the adapter's name
     char driver[256];                // driver name and version
     spy_adapter_type type;           // never DEFAULT
-    uint32_t api_version;            // the backend's own encoding
+    uint32_t api_version;            // in the backend's own encoding
     uint32_t features;               // bits of spy_feature
     uint32_t subgroup_size;          // lanes of a wave
     uint32_t max_group_size;         // threads in a group
-    uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded
-    uint32_t max_inline_block_bytes; // parameters that travel with a dispatch (push constants)
-    uint64_t memory_bytes;           // of the largest device-local heap
+    uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded into
+                                     // several dimensions
+    uint32_t max_inline_block_bytes; // largest parameter block that is part of the dispatch (push constants)
+    uint64_t memory_bytes;           // size of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
-    double timestamp_period_ns;      // length of one tick of the GPU's clock; 0: no timestamps
+    double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0: no timestamps
 } spy_device_info;
 
-// What the device is. NULL device: all zero. Threads: any.
+// Returns the properties of the device; all zero for NULL. Threads: any.
 SPY_API spy_device_info spy_get_device_info(const spy_device *device);
 
-// List the adapters of a backend: fills at most `capacity` entries of `infos` (may be NULL) and returns how many
-// there are. 0 with an error for spy_take_error(NULL) when the driver cannot be opened. Threads: any.
+// Lists the adapters of a backend: fills at most `capacity` entries of `infos` (which may be NULL) and
+// returns the number of adapters. Returns 0 with an error for spy_take_error(NULL) when the driver cannot be
+// opened. Threads: any.
 SPY_API size_t spy_enumerate_adapters(const spy_backend *backend, spy_device_info *infos, size_t capacity);
 
-// Counts since the device was made, for tests and tuning. Threads: any.
+// Counts since the device was created, for tests and tuning.
 typedef struct spy_device_stats {
-    uint64_t calls;              // spy_call and prepared calls that reached the GPU
-    uint64_t plan_hits;          // ... whose plan was found ready
-    uint64_t plans_built;        // bound and emitted
-    uint64_t kernels_built;      // compiled to pipelines
+    uint64_t calls;              // calls that reached the GPU, by spy_call() and its variants
+    uint64_t plan_hits;          // calls whose plan (the compiled call) was in the cache
+    uint64_t plans_built;        // plans that were made: arguments bound, kernel text generated
+    uint64_t kernels_built;      // kernels that were compiled to pipelines
     uint64_t dispatches;         // recorded
     uint64_t barriers;           // recorded
     uint64_t submits;            // queue submissions
-    uint64_t plan_count;         // plans alive
-    uint64_t pool_bytes;         // device memory held from the driver
-    uint64_t used_bytes;         // of which tensors and temporaries use now
-    uint64_t driver_allocations; // memory allocations asked from the driver
-    uint64_t compiler_loads;  // times the Slang library was opened
-    uint64_t driver_bytes;    // memory held from the driver: the pool's, and that of parameters, uploads and downloads
-    uint64_t recordings;      // into an engine's command buffers, not reported by spy_vk_recording_finished() yet
-    uint64_t recording_bytes; // memory that waits for these reports: parameters, uploads, freed tensors and temporaries
+    uint64_t plan_count;         // plans that exist now
+    uint64_t pool_bytes;         // device memory that the pool holds from the driver
+    uint64_t used_bytes;         // the part of pool_bytes that tensors and temporaries use now
+    uint64_t driver_allocations; // memory allocations requested from the driver
+    uint64_t compiler_loads;  // times that the Slang library was opened
+    uint64_t driver_bytes;    // memory held from the driver: the pool's, and that for parameters, uploads and
+                              // downloads
+    uint64_t recordings;      // recordings into an engine's command buffers that spy_vk_recording_finished()
+                              // has not reported
+    uint64_t recording_bytes; // memory that is kept until these reports: parameters, uploads, freed tensors
+                              // and temporaries
 } spy_device_stats;
 
-// What the device has counted so far. NULL device: all zero. Threads: any.
+// Returns what the device has counted so far; all zero for NULL. Threads: any.
 SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
-// One moment on two clocks: the GPU's, as spy_list_read_timestamps() gives it, and the host's monotonic one
-// (CLOCK_MONOTONIC, QueryPerformanceCounter).
+// One moment on two clocks, in nanoseconds: the GPU's clock, as in spy_list_read_timestamps(), and the host's
+// monotonic clock (CLOCK_MONOTONIC, QueryPerformanceCounter).
 typedef struct spy_calibration {
     uint64_t gpu_ns;
     uint64_t host_ns;
 } spy_calibration;
 
-// Waits for all work, then asks the GPU for its time: right to within such a wait, some 10 us. SPY_ERROR_UNSUPPORTED
-// without SPY_FEATURE_TIMESTAMPS. Threads: any.
+// Waits for all work, then reads both clocks into *calibration; the two times differ by at most the duration
+// of a wait for the GPU, about 10 us. SPY_ERROR_UNSUPPORTED without SPY_FEATURE_TIMESTAMPS. Threads: any.
 SPY_API spy_status spy_get_calibration(spy_device *device, spy_calibration *calibration);
 
 #ifdef __cplusplus
@@ -1271,7 +1312,7 @@ SPY_API spy_status spy_get_calibration(spy_device *device, spy_calibration *cali
 
 // >>api/module.h --------------------------------------------------------------------------------------------
 
-// Modules and functions: Slang source code by name.
+// Modules and functions: loads Slang code, reloads it when it changes, and finds functions and types by name.
 
 #ifdef __cplusplus
 extern "C" {
@@ -1286,10 +1327,11 @@ typedef struct spy_define {
     const char *value; // NULL: "1"
 } spy_define;
 
-// How far SPIR-V is optimised before the driver sees it. Drivers optimise themselves, so that the default is none.
-// LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they are as NONE, and the device's log
-// gets one warning. Kernels with backward derivatives are always as NONE: what the library puts right in them (chapter 9 of the
-// guide) cannot be put right behind the optimiser. On CUDA NVRTC optimises fully whatever is asked; a warning says so.
+// How much Slang optimises SPIR-V before the driver compiles it. Drivers optimise too, so the default is
+// NONE. LOW to HIGHEST need Slang's library slang-glslang beside the compiler; without it they act as NONE,
+// and the device's log gets one warning. Kernels with backward derivatives always use NONE: the library
+// corrects their SPIR-V (chapter 9 of the guide), which is not possible after the optimiser. On CUDA, NVRTC
+// always optimises fully; a warning says so.
 typedef enum spy_optimization {
     SPY_OPTIMIZATION_DEFAULT = 0, // as NONE
     SPY_OPTIMIZATION_NONE,
@@ -1298,125 +1340,142 @@ typedef enum spy_optimization {
     SPY_OPTIMIZATION_HIGHEST
 } spy_optimization;
 
-// What kernels carry for debuggers and profilers. LINES and FULL use SPIR-V's non-semantic debug information: Vulkan
-// 1.3, or the extension VK_KHR_shader_non_semantic_info. On CUDA they are NVRTC's -lineinfo and -G, with the lines of
-// the Slang sources; -G turns optimisations off.
+// The debug information in kernels, for debuggers and profilers. LINES and FULL use SPIR-V's non-semantic
+// debug information, which needs Vulkan 1.3 or the extension VK_KHR_shader_non_semantic_info. On CUDA they
+// are NVRTC's -lineinfo and -G, with the lines of the Slang sources; -G turns optimisations off.
 typedef enum spy_debug_info {
     SPY_DEBUG_INFO_DEFAULT = 0, // as NONE
     SPY_DEBUG_INFO_NONE,
-    SPY_DEBUG_INFO_LINES, // lines of functions
-    SPY_DEBUG_INFO_FULL   // variables and the sources too
+    SPY_DEBUG_INFO_LINES, // source lines
+    SPY_DEBUG_INFO_FULL   // source lines, variables and the source text
 } spy_debug_info;
 
-// How exactly floating-point code is kept.
+// How strictly compilers keep floating-point expressions.
 typedef enum spy_float_mode {
     SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
-    SPY_FLOAT_MODE_PRECISE,     // it may not. To drivers Slang before 2026.14 cannot say so: SPY_ERROR_UNSUPPORTED
-    SPY_FLOAT_MODE_FAST         // infinities and NaN may be taken not to occur, and on CUDA (NVRTC's -use_fast_math) sin,
-                                // exp, / and others are approximate, denormals 0. No effect on SPIR-V: a warning says so
+    SPY_FLOAT_MODE_PRECISE,     // fusing is forbidden. On Vulkan this needs Slang 2026.14 or later, else
+                                // SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_FAST         // compilers may assume that infinities and NaN do not occur; on CUDA (NVRTC's
+                                // -use_fast_math) sin, exp, / and others are approximate and denormals are 0.
+                                // No effect on SPIR-V: a warning says so
 } spy_float_mode;
 
-// How a module and the kernels made for it are compiled. Zero is the default of each. Matrices are always row-major,
-// memory is always laid out by the scalar rules. An option that the target or the Slang library at hand cannot honour
-// is an error or a logged warning.
+// How a module and its kernels are compiled; zero is the default of each option. Matrices are always
+// row-major, and memory always has Slang's scalar layout. An option that the target or the Slang library does
+// not support is an error or a logged warning.
 typedef struct spy_compile_options {
     spy_optimization optimization;
     spy_debug_info debug_info;
     spy_float_mode float_mode;
-    bool warnings_as_errors;    // of the module's code, and of what it imports
-    bool experimental_features; // of the language
+    bool warnings_as_errors;    // treat warnings as errors, in the module's code and in what it imports
+    bool experimental_features; // allow experimental features of the Slang language
 } spy_compile_options;
 
-// Where a module comes from and how it is compiled. One of path, source and precompiled is needed.
+// Where a module comes from and how it is compiled. One of path, source and precompiled is required.
 typedef struct spy_module_desc {
-    const char *path;                  // a .slang or .slang-module file; may be NULL when source or precompiled is given.
-                                       // When it is relative and not there, the include paths are searched for it
+    const char *path;                  // a .slang or .slang-module file; may be NULL when source or
+                                       // precompiled is given. A relative path that does not exist is
+                                       // searched for in the include paths
     const char *source;                // Slang text; NULL: read from path
     size_t source_size_bytes;          // 0: source ends at its NUL
-    const void *precompiled;           // contents of a .slang-module file instead of source
+    const void *precompiled;           // contents of a .slang-module file, instead of source
     size_t precompiled_size_bytes;
-    const char *name;                  // module name; default: the file's name without folder and ending, or "module"
+    const char *name;                  // module name; default: the file's name without folder and ending, or
+                                       // "module"
     const char *const *include_paths;  // searched before the device's
     size_t include_path_count;
     const spy_define *defines;         // preprocessor macros
     size_t define_count;
-    spy_module *const *link;           // further modules whose exports complete this one's externs. Parameters cannot have
-                                       // types that only a link completes
+    spy_module *const *link;           // further modules, whose exports define this module's externs.
+                                       // Function parameters cannot have types that are defined only by
+                                       // linking
     size_t link_count;
-    const char *const *conformances;   // "Circle : IShape" or "Circle : IShape = 3" (the id that createDynamicObject takes):
-                                       // kernels know these types behind the interface and no others; default: all
+    const char *const *conformances;   // "Circle : IShape" or "Circle : IShape = 3" (the id for
+                                       // createDynamicObject): the types that values of the interface may
+                                       // have in kernels; default: all
     size_t conformance_count;
     spy_compile_options options;
-    bool strict_broadcasting;          // arguments must have the call's full rank; missing leading dimensions are errors
-    // Precompiled modules (this one and what it imports) may lack the seal that spy_save_module() and spy_serialize_module()
-    // write, as slangc's do. Slang crashes on many that are damaged; a seal tells before.
+    bool strict_broadcasting;          // arguments must have the call's full rank: missing leading dimensions
+                                       // are errors
+    // Accept precompiled modules (this one and its imports) without the seal, a checksum that
+    // spy_save_module() and spy_serialize_module() write and slangc does not. Slang crashes on many damaged
+    // modules; the seal detects damage before Slang reads the module.
     bool trust_precompiled;
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_module_desc;
 
-// Load a module. NULL on failure; the device's error then carries the compiler's text with file and line.
-// A precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and .slang.
-// Released by the caller, or with the device. Threads: any.
+// Loads a module. NULL on failure; the device's error then has the compiler's text with file and line. A
+// precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and
+// .slang. Released by the caller, or with the device. Threads: any.
 // Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 SPY_API spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
-// One more holder of the module, which then needs one more release. Threads: any.
+// Adds one reference to the module, which then needs one more release. Threads: any.
 SPY_API void spy_retain_module(spy_module *module);
-// Before the device is released, as all uses of its objects. The last release ends the module's functions. Threads: any,
-// at any time. NULL is ignored.
+// Drops one reference; the last one frees the module and its functions. Call it before the device is
+// released. NULL is ignored. Threads: any, at any time.
 SPY_API void spy_release_module(spy_module *module);
 
-// Write a module in compiled form, as a .slang-module file that spy_load_module, slangc and `import` of the same Slang
-// version take in place of its source. It holds this module alone: what it imports stays needed.
-// SPY_ERROR_IO: `path` cannot be written. Threads: any.
+// Writes a module in compiled form to the file `path` (.slang-module), which spy_load_module, slangc and
+// `import` of the same Slang version accept instead of the source. The file holds only this module; its
+// imports are still needed. SPY_ERROR_IO when `path` cannot be written. Threads: any.
 SPY_API spy_status spy_save_module(spy_module *module, const char *path);
-// The same into memory. Works like snprintf, as spy_explain_call() does: writes at most `capacity_bytes` bytes to `data`, which
-// may be NULL when that is 0, and returns how many there are; 0 on error. Threads: any.
+// Writes a module in compiled form to memory. Works like snprintf: writes at most `capacity_bytes` bytes to
+// `data`, which may be NULL when capacity_bytes is 0, and returns the size of the compiled module in bytes; 0
+// on error. Threads: any.
 SPY_API size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_bytes);
 
 // >>reload
 
-// Load a module's code again: its file, or the text or bytes that it was loaded from, and what it imports, includes and
-// links as far as that has changed. Modules that link or import it follow. `source`: new text (NUL-terminated), or NULL;
-// a module that was loaded from memory keeps it for later reloads, one from a file goes back to the file when that
-// changes or is asked for by NULL. Either all modules concerned are replaced or, when one does not compile, none: then
-// everything stays as it was, and the error carries the compiler's text.
-// Function handles stay valid and mean the new code. One whose function has gone says so when it is next called, until
-// a later reload brings it back. Work in flight keeps the old code. Prepared calls are compiled anew for the kinds of
-// arguments that they were last given, and keep running the old kernel until that is done; a call that gives other kinds
-// after a reload has them prepared then. Tensors stay; one of a struct whose layout has changed fits only functions that
-// still know the old layout: a call says so.
-// Returns when everything is compiled, prepared calls too; other threads use the device meanwhile. Does not wait for the
-// GPU. Threads: any. Cost: as loading.
+// Loads a module's code again: its file, or the text or bytes that it was loaded from, and those of its
+// imports, includes and links that have changed. Modules that link or import it are reloaded too. `source` is
+// new text (NUL-terminated) or NULL. A module that was loaded from memory keeps the new text for later
+// reloads; a module from a file returns to the file when the file changes, or when `source` is NULL. When one
+// of these modules does not compile, none is replaced, and the error has the compiler's text.
+// Function handles stay valid and refer to the new code. When the new code lacks the function, calls of the
+// handle fail until a later reload brings the function back. Work in flight keeps the old code. Prepared
+// calls are compiled again for the kinds of their last arguments, and run the old kernel until that is done;
+// a call with other kinds of arguments after a reload is prepared then. Tensors stay valid; a tensor of a
+// struct whose layout has changed fits only functions that still have the old layout, and other calls fail.
+// Returns when everything is compiled, including prepared calls; other threads can use the device meanwhile.
+// Does not wait for the GPU. Threads: any. Cost: as loading.
 SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
-// What a look for changed files has found.
+// The result of a check for changed files.
 typedef struct spy_reload_info {
-    uint32_t reloaded;  // modules that have new code
-    uint32_t failed;    // reloads that failed; those modules keep their code, and are tried again after the next change
-    uint32_t compiling; // modules, or prepared calls of reloaded ones, that a thread still compiles
+    uint32_t reloaded;  // number of modules that have new code
+    uint32_t failed;    // number of modules whose reload failed; they keep their code, and are tried again
+                        // after the next change
+    uint32_t compiling; // number of modules, and of prepared calls of reloaded modules, that a thread still
+                        // compiles
 } spy_reload_info;
 
-// Reload in the background all modules whose files have changed on disk, or in the file hook: those that a module was made
-// of, and those that were looked for in vain. Looks at most once in `interval_ns` nanoseconds (0: each time), so that it may
-// be called each frame. What has changed is compiled by a thread of the library while calls go on with the old code; a later
-// spy_poll_reload() finds it done, puts it in place and counts it in `info` (may be NULL). Neither compiles nor waits.
-// SPY_OK: nothing has failed since the last poll. Else as spy_reload_module(), for the first that failed.
-// Threads: any. Cost: without a look 0.1 us, a look about 2 us a file.
+// Reloads in the background all modules whose files have changed on disk or in the file hook. It checks the
+// files that a module was made of, and paths at which a file was searched for but did not exist. It checks at
+// most once in `interval_ns` nanoseconds (0: at each call), so it may be called each frame. A thread of the
+// library compiles changed modules while calls use the old code; a later spy_poll_reload() puts the new code
+// in place and counts it in `info` (which may be NULL). This function neither compiles nor waits.
+// Returns SPY_OK when no reload has failed since the last poll, else the error of spy_reload_module() for the
+// first module that failed.
+// Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each file.
 SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// The same, waiting: when it looks, it returns after all that has changed is reloaded, prepared calls too.
-// Threads: any; others use the device meanwhile. Cost: without a look 0.1 us, without a change 2 us a file, else as loading.
+// As spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared calls
+// are reloaded. Threads: any; other threads can use the device meanwhile. Cost: 0.1 us without a check, 2 us
+// for each file without a change, else as loading.
 SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// Find a function by name: "f", "ns::f", "Type::method", or specialised, "f<float, 4>". NULL if there is none;
-// the error lists the nearest names. Borrowed: lives as long as its module. Threads: any.
+// Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". NULL if
+// there is none; the error lists the nearest names. Borrowed: the function lives as long as its module.
+// Threads: any.
 SPY_API spy_function *spy_find_function(spy_module *module, const char *name);
 SPY_API const char *spy_function_name(const spy_function *function);
 SPY_API spy_module *spy_function_module(const spy_function *function);
 
-// Whether the module can see a type of that name ("Particle", "float3", "Foo<3>"). No error is raised.
+// Returns whether a type of that name ("Particle", "float3", "Foo<3>") is visible in the module. Raises no
+// error for an unknown type.
 SPY_API bool spy_has_type(spy_module *module, const char *name);
-// Bytes of one element of that type in C's layout, which host data is given in; 0 and an error if unknown.
+// Returns the size in bytes of one element of a type in C's layout, the layout of host data; 0 with an error
+// for an unknown type.
 SPY_API size_t spy_type_size_bytes(spy_module *module, const char *name);
 
 #ifdef __cplusplus
@@ -1425,53 +1484,55 @@ SPY_API size_t spy_type_size_bytes(spy_module *module, const char *name);
 
 // >>api/reflect.h -------------------------------------------------------------------------------------------
 
-// Reflection: what a module declares, as one tree of plain structs that the module owns.
+// Reflection: the declarations of a module as a tree of plain structs that the module owns.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// Every pointer here is borrowed: it lives until its module is released, also when the module is reloaded in between (a
-// reload makes a new tree; ask again to see it). Strings are never NULL, and "" where there is nothing to say. Nothing is
-// written once it has been handed out, so any thread may read it.
+// Every pointer here is borrowed: it is valid until its module is released, even if the module is reloaded in
+// between. A reload makes a new tree, which the functions below return from then on. Strings are never NULL;
+// they are "" where there is no text. A returned tree never changes, so any thread may read it.
 
 typedef struct spy_decl spy_decl;
 typedef struct spy_type_info spy_type_info;
 
-// What a declaration is.
+// The kind of a declaration.
 typedef enum spy_decl_kind {
-    SPY_DECL_KIND_OTHER = 0, // something that Slang's reflection does not name, such as a class
-    SPY_DECL_KIND_MODULE,    // the root
-    SPY_DECL_KIND_IMPORT,    // a module that this one needs, directly or not; `file` is where it was found
-    SPY_DECL_KIND_NAMESPACE, // reopened namespaces are one
+    SPY_DECL_KIND_OTHER = 0, // a declaration that Slang's reflection does not classify, such as a class
+    SPY_DECL_KIND_MODULE,    // the root of the tree
+    SPY_DECL_KIND_IMPORT,    // a module that this one imports, directly or indirectly; `file` is its path
+    SPY_DECL_KIND_NAMESPACE, // all blocks of one namespace are one declaration
     SPY_DECL_KIND_STRUCT,
     SPY_DECL_KIND_INTERFACE,
     SPY_DECL_KIND_ENUM,
     SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
-    SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is what it stands for
+    SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is the type that it names
     SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
-    SPY_DECL_KIND_EXTENSION, // `type` is what it extends; NULL, with the name "", where that could not be found out
+    SPY_DECL_KIND_EXTENSION, // `type` is the extended type; NULL, with the name "", when it is unknown
     SPY_DECL_KIND_FIELD,
     SPY_DECL_KIND_PROPERTY,
     SPY_DECL_KIND_SUBSCRIPT, // "operator[]"; its parameters are children
-    SPY_DECL_KIND_FUNCTION,  // a global one; an entry point has a `stage`
-    SPY_DECL_KIND_METHOD, // of a struct, interface, enum or extension; SPY_DECL_FLAG_STATIC or of an instance
-    SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the one that Slang makes from the fields
+    SPY_DECL_KIND_FUNCTION,  // a global function; an entry point has a `stage`
+    SPY_DECL_KIND_METHOD, // of a struct, interface, enum or extension; static methods have
+                          // SPY_DECL_FLAG_STATIC
+    SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the constructor that Slang makes from the fields
     SPY_DECL_KIND_PARAMETER,       // of a function
     SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
     SPY_DECL_KIND_GENERIC_VALUE,   // the N of f<let N : int>
     SPY_DECL_KIND_CONSTRAINT,      // `type` is the interface that a generic type must implement
-    SPY_DECL_KIND_VARIABLE,        // a static or groupshared one, or a constant
+    SPY_DECL_KIND_VARIABLE,        // a static or groupshared variable, or a constant
     SPY_DECL_KIND_SHADER_PARAMETER // a global that the host sets: uniform data, a buffer, a texture
 } spy_decl_kind;
 
-// Bits of spy_decl.flags. A parameter that is read has SPY_DECL_FLAG_IN, one that is written SPY_DECL_FLAG_OUT, an inout one both.
-// [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] are one bit: Slang does not tell them apart.
+// Bits of spy_decl.flags. An in parameter has SPY_DECL_FLAG_IN, an out parameter SPY_DECL_FLAG_OUT, an inout
+// parameter both. [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] share one bit,
+// because Slang does not distinguish them.
 typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NONE = 0,
     SPY_DECL_FLAG_STATIC = 1 << 0,
     SPY_DECL_FLAG_CONST = 1 << 1,
-    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that another module may replace when it is linked
+    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that a linked module may define
     SPY_DECL_FLAG_EXPORT = 1 << 3,
     SPY_DECL_FLAG_MUTATING = 1 << 4,       // a method that changes its instance
     SPY_DECL_FLAG_DIFFERENTIABLE = 1 << 5,
@@ -1479,33 +1540,34 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_IN = 1 << 7,
     SPY_DECL_FLAG_OUT = 1 << 8,
     SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_FLAG_GENERIC = 1 << 10,       // it has generic parameters, or lies in something that has: types may be open
+    SPY_DECL_FLAG_GENERIC = 1 << 10,       // the declaration or one of its parents has generic parameters, so
+                                           // types may depend on them
     SPY_DECL_FLAG_GETTER = 1 << 11,        // a property or subscript that can be read
-    SPY_DECL_FLAG_SETTER = 1 << 12,        // ... written
+    SPY_DECL_FLAG_SETTER = 1 << 12,        // a property or subscript that can be written
     SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
 } spy_decl_flag;
 
-// Which member of a spy_constant counts.
+// The type of a spy_constant.
 typedef enum spy_constant_kind {
-    SPY_CONSTANT_KIND_NONE = 0, // there is none, or Slang does not tell it
+    SPY_CONSTANT_KIND_NONE = 0, // there is no constant, or Slang does not report its value
     SPY_CONSTANT_KIND_INT,
     SPY_CONSTANT_KIND_FLOAT,
     SPY_CONSTANT_KIND_STRING
 } spy_constant_kind;
 
-// A number or text known when the module was compiled.
+// A number or text that is known at compile time.
 typedef struct spy_constant {
     spy_constant_kind kind;
-    int64_t int_value;   // INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
-    double float_value;  // FLOAT, in float's precision; INT: the same number
-    const char *string;  // STRING
+    int64_t int_value;   // of an INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
+    double float_value;  // of a FLOAT, in float's precision; for an INT the same number
+    const char *string;  // of a STRING
 } spy_constant;
 
-// [Name(1, 2.5, "text")]. Only attributes that are declared as structs: Slang does not list its own ([Differentiable] and
-// such), most of which are flags. Arguments of type double and half, and integers of more than 32 bits, have the kind
-// NONE: Slang does not give them.
+// A user-defined attribute: [Name(1, 2.5, "text")]. Slang lists only attributes that are declared as structs;
+// most built-in attributes, such as [Differentiable], are bits of spy_decl.flags. Arguments of type double
+// and half, and integers of more than 32 bits, have the kind NONE, because Slang does not report them.
 typedef struct spy_attribute {
-    const char *name; // without the ending "Attribute" of its struct
+    const char *name; // the struct's name without its ending "Attribute"
     const spy_constant *args;
     uint32_t arg_count;
 } spy_attribute;
@@ -1530,35 +1592,40 @@ typedef enum spy_stage {
     SPY_STAGE_DISPATCH
 } spy_stage;
 
-// One declaration. What a kind has no use for is zero.
+// One declaration. Members that do not apply to its kind are zero (strings are "").
 struct spy_decl {
     spy_decl_kind kind;
     uint32_t flags;              // bits of spy_decl_flag
     const char *name;            // "area"
-    const char *path;            // "geometry::Circle::area", as spy_find_decl() takes it, without generic arguments; ""
-                                 // for what has no name, imports, constraints, extensions (not what is in them) and the root
-    const char *text;            // as one writes it: "float lerp(float a, float b = 1)", "struct Circle", "Red = 0"
-    const spy_type_info *type;   // of a variable, parameter, field, property; a function's result; the type that a struct,
-                                 // enum, interface or alias declares; NULL where there is none
-    const spy_decl *parent;      // NULL: the root
-    const spy_decl *children;    // fields first, then the others as they are written; a function's are its generic
-    uint32_t child_count;        // parameters, then its parameters
+    const char *path;            // "geometry::Circle::area", for spy_find_decl(), without generic arguments;
+                                 // "" for unnamed declarations, imports, constraints, extensions (but not
+                                 // their members) and the root
+    const char *text;            // as in Slang code: "float lerp(float a, float b = 1)", "struct Circle",
+                                 // "Red = 0"
+    const spy_type_info *type;   // type of a variable, parameter, field or property; a function's return
+                                 // type; the type that a struct, enum, interface or alias declares; NULL
+                                 // where there is none
+    const spy_decl *parent;      // NULL for the root
+    const spy_decl *children;    // declarations inside this one: fields first, then the others in source
+                                 // order; of a function: its generic parameters, then its parameters
+    uint32_t child_count;        // number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
-    spy_constant value;          // of an enum case, a constant, a default that is a plain number
-    size_t offset_bytes;         // a field's in C's layout
-    size_t device_offset_bytes;  // a field's on the device; a uniform shader parameter's among the globals
+    spy_constant value;          // of an enum case, a constant, or a default value that is a plain number
+    size_t offset_bytes;         // of a field, in C's layout
+    size_t device_offset_bytes;  // of a field, in the device's layout; of a uniform shader parameter, within
+                                 // the globals
     uint32_t binding, space;     // of a shader parameter that is a resource, in this module's own layout
     spy_stage stage;             // of an entry point
-    uint32_t group_size[3];      // its [numthreads]
-    const char *file;            // where it is written, and the line from 1; "" and 0 where that is not known
+    uint32_t group_size[3];      // [numthreads] of an entry point
+    const char *file;            // source file, and line from 1; "" and 0 when unknown
     uint32_t line;
-    const char *doc;             // the comment right above it, from /// lines or /** */; "" without one
+    const char *doc;             // comment directly above it (/// lines or /** */); "" without one
 };
 
-// What a type is.
+// The kind of a type.
 typedef enum spy_type_kind {
-    SPY_TYPE_KIND_OTHER = 0,       // none of these, or it depends on a generic parameter
+    SPY_TYPE_KIND_OTHER = 0,       // any other type, or one that depends on a generic parameter
     SPY_TYPE_KIND_VOID,
     SPY_TYPE_KIND_SCALAR,
     SPY_TYPE_KIND_VECTOR,
@@ -1574,45 +1641,52 @@ typedef enum spy_type_kind {
     SPY_TYPE_KIND_SAMPLER
 } spy_type_kind;
 
-// A type. Sizes are those of plain data, and 0 for what host memory cannot hold (resources, interfaces, open generics,
-// structs with such fields).
+// A type. Its sizes in bytes are 0 for types that host memory cannot hold: resources, interfaces, types that
+// depend on generic parameters, and structs with such fields.
 struct spy_type_info {
     spy_type_kind kind;
-    const char *name;             // as spy_reflect_type() takes it: "float3", "geometry.Circle", "float[3][2]" (C's order:
-                                  // 3 arrays of 2)
-    spy_dtype dtype;              // of a scalar, vector or matrix; an enum's integer
-    uint32_t rows, columns;       // a matrix's; a vector's components are columns; else 1
-    int64_t count;                // an array's elements; 0: unsized, or open
-    const spy_type_info *element; // of an array, vector, matrix, pointer, buffer; an enum's integer; else NULL
-    const spy_decl *decl;         // a struct, enum or interface that this module declares; else NULL
-    const spy_decl *fields;       // a struct's, wherever it is declared
+    const char *name;             // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
+                                  // (C's order: 3 arrays of 2)
+    spy_dtype dtype;              // scalar type of a scalar, vector or matrix; integer type of an enum
+    uint32_t rows, columns;       // sizes of a matrix; a vector's components are columns; else 1
+    int64_t count;                // number of an array's elements; 0: unsized, or dependent on a generic
+                                  // parameter
+    const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
+                                  // of an enum; else NULL
+    const spy_decl *decl;         // declaration of a struct, enum or interface of this module; else NULL
+    const spy_decl *fields;       // fields of a struct, also of one that another module declares
     uint32_t field_count;
-    size_t size_bytes, align_bytes;               // in C's layout, which host data has
-    size_t device_size_bytes, device_align_bytes; // on the device
-    size_t device_stride_bytes;                   // from one array element to the next on the device
+    size_t size_bytes, align_bytes;               // in C's layout, the layout of host data
+    size_t device_size_bytes, device_align_bytes; // in the device's layout
+    size_t device_stride_bytes;                   // from one array element to the next, in the device's
+                                                  // layout
 };
 
-// The tree of a module's declarations; NULL on failure. Built by the first call (and the first after a reload).
-// Threads: any. Cost: a few ms for the first call, nothing later.
+// Returns the root of the tree of a module's declarations; NULL on failure. The first call, and the first
+// after a reload, builds the tree. Threads: any. Cost: a few ms for the first call, nothing later.
 SPY_API const spy_decl *spy_reflect_module(spy_module *module);
 
-// The declaration of that path: "f", "ns::Circle::area" ("." will do as well), without generic arguments. The first of
-// several that share it (spy_next_overload has the others). NULL if there is none; the error lists the nearest names.
+// Returns the declaration with this path: "f", "ns::Circle::area" ("." may replace "::"), without generic
+// arguments. Of several declarations with one path it returns the first; spy_next_overload() returns the
+// others. NULL if there is none; the error lists the nearest names.
 // Threads and cost: as spy_reflect_module.
 SPY_API const spy_decl *spy_find_decl(spy_module *module, const char *path);
 
-// The next declaration of the same name and kind beside this one; NULL: none, or decl is NULL. Threads: any.
+// Returns the next declaration with the same name, kind and parent; NULL when there is none, or decl is NULL.
+// Threads: any.
 SPY_API const spy_decl *spy_next_overload(const spy_decl *decl);
 
-// The first attribute of that name; NULL: none, or decl is NULL. No error is raised. Threads: any.
+// Returns the first attribute with this name; NULL, without an error, when there is none or decl is NULL.
+// Threads: any.
 SPY_API const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
-// A type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>", "Circle[8]". NULL if there
-// is none; the error lists the nearest names, or says which arguments a generic type wants. Threads: any.
+// Returns a type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>",
+// "Circle[8]". NULL if there is none; the error lists the nearest names, or the arguments that a generic type
+// needs. Threads: any.
 SPY_API const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
-// Whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). False with an error when one of
-// them is unknown or the second is no interface. Threads: any.
+// Returns whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). Returns
+// false with an error when a name is unknown or `interface_name` is not an interface. Threads: any.
 SPY_API bool spy_type_implements(spy_module *module, const char *type, const char *interface_name);
 
 #ifdef __cplusplus
@@ -1621,7 +1695,8 @@ SPY_API bool spy_type_implements(spy_module *module, const char *type, const cha
 
 // >>api/tensor.h --------------------------------------------------------------------------------------------
 
-// Tensors: N-dimensional strided views of device memory with a Slang element type (Slang's NDBuffer and Tensor).
+// Tensors: N-dimensional strided arrays in device memory with a Slang element type (Slang's NDBuffer and
+// Tensor).
 
 #ifdef __cplusplus
 extern "C" {
@@ -1629,108 +1704,125 @@ extern "C" {
 
 typedef struct spy_tensor spy_tensor;
 
-// What a tensor is and what it holds. All zero: one float, undefined.
+// Options of a new tensor. All zero: one float with undefined value.
 typedef struct spy_tensor_desc {
-    spy_shape shape;          // default: rank 0, one element; sizes may be 0
-    spy_dtype dtype;          // scalar elements; default float32
-    const char *type;         // Slang element type instead: "float3", "float4x4", "Particle", ...; "void" is memory in bytes,
-                              // which goes to buffers and pointers of any type, laid out by the scalar rules
-    spy_module *module;       // where `type` is looked up when it is not built in
-    const void *data;         // initial contents, row-major, elements in C's layout; NULL: undefined
-    size_t data_size_bytes;   // of data; 0: as many as the shape needs; else must match
+    spy_shape shape;          // rank 0 is one element; sizes may be 0
+    spy_dtype dtype;          // type of scalar elements; default: float32
+    const char *type;         // Slang element type, instead of dtype: "float3", "float4x4", "Particle", ...;
+                              // "void": elements are bytes, for buffers and pointers of any type, whose
+                              // layout is Slang's scalar layout
+    spy_module *module;       // module in which `type` is looked up when it is not built in
+    const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL: undefined
+    size_t data_size_bytes;   // bytes of data; 0: as many as the shape needs; else it must be that number
     const char *label;        // name in debug tools and messages
-    spy_tensor *like;         // a tensor whose shape (when `shape` has rank 0) and element type (without dtype and type) to take
-    bool zeroed;              // contents are zero; not together with data
-    bool with_grad;           // with a gradient tensor of the same shape, zeroed: see api/gradient.h. Float elements only
-    spy_tensor *grad_in;      // instead: the gradient that calls read (retained), for outputs of backward calls
-    spy_tensor *grad_out;     // and the one that backward calls add to, for inputs; NULL: none
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    spy_tensor *like;         // a tensor that provides the shape (when `shape` has rank 0) and the element
+                              // type (when neither dtype nor type is set)
+    bool zeroed;              // set the contents to zero; not together with data
+    bool with_grad;           // create a zeroed gradient tensor of the same shape, see api/gradient.h; for
+                              // float elements only
+    spy_tensor *grad_in;      // instead of with_grad: the gradient that calls read (retained), for outputs of
+                              // backward calls
+    spy_tensor *grad_out;     // the gradient that backward calls add to (retained), for inputs; NULL: none
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_tensor_desc;
 
-// Create a tensor. NULL on failure. Released by the caller, or with the device. Threads: any.
-// Cost: no driver call when the pool has a block of that size; a copy of data.
+// Creates a tensor. NULL on failure. Released by the caller, or with the device. Threads: any. Cost: no
+// driver call when the pool has a block of that size; one copy of data.
 SPY_API spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
-// One more holder of the tensor, which then needs one more release. Threads: any.
+// Adds one reference to the tensor, which then needs one more release. Threads: any.
 SPY_API void spy_retain_tensor(spy_tensor *tensor);
-// Before the device is released, as all uses of its objects. Threads: any, at any time; calls in flight keep the memory until
-// they are done. NULL is ignored.
+// Drops one reference; the last one frees the tensor. Call it before the device is released. Calls in flight
+// keep the memory until they are done. NULL is ignored. Threads: any, at any time.
 SPY_API void spy_release_tensor(spy_tensor *tensor);
 
-// Copy all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.
-// size_bytes must be the tensor's size, spy_tensor_info.host_size_bytes. Threads: any.
+// Copies all elements to `data`, row-major, in C's layout; waits for exactly the work that writes the tensor.
+// size_bytes must be spy_tensor_info.host_size_bytes. Threads: any.
 SPY_API spy_status spy_tensor_read(spy_tensor *tensor, void *data, size_t size_bytes);
-// Copy `data` into all elements; `data` may change after the return. Threads: any.
+// Copies `data`, row-major, in C's layout, into all elements; `data` may change after the return. size_bytes
+// must be spy_tensor_info.host_size_bytes. Threads: any.
 SPY_API spy_status spy_tensor_write(spy_tensor *tensor, const void *data, size_t size_bytes);
-// The same for elements first .. first + count in row-major order, whatever the strides. Threads: any.
+// Read or write only `count` elements, from element `first` on in row-major order, whatever the strides.
+// size_bytes must be the size of these elements in C's layout. Threads: any.
 SPY_API spy_status spy_tensor_read_range(spy_tensor *tensor, int64_t first, int64_t count, void *data,
                                          size_t size_bytes);
 SPY_API spy_status spy_tensor_write_range(spy_tensor *tensor, int64_t first, int64_t count, const void *data,
                                           size_t size_bytes);
-// Set every scalar of every element to `value`, converted to its type. Threads: any.
+// Sets every scalar of every element to `value`, converted to the scalar's type. Threads: any.
 SPY_API spy_status spy_tensor_fill(spy_tensor *tensor, double value);
-// Set every element to one value in C's layout: size_bytes is one element's size. Threads: any.
+// Sets every element to the value at `element`, in C's layout. size_bytes must be one element's size.
+// Threads: any.
 SPY_API spy_status spy_tensor_fill_data(spy_tensor *tensor, const void *element, size_t size_bytes);
-// Copy the elements of `from` to those of `to`, which has the same shape; strides may be any. The types are the same, or
-// scalars, vectors, matrices or arrays of the same sizes: then each scalar is converted as host data is, and one that does
-// not fit is SPY_ERROR_OUT_OF_RANGE and nothing is written. The two may overlap: `from` is read first. Elements of
-// `to` must not lie at one place. Threads: any.
-// Cost: of one type and in runs of 4 KiB and more, or of few: the device copies and nothing is waited for. Else the
-// elements go through host memory; a Slang function (float copy(float x) { return x; }) is then faster.
+// Copies the elements of `from` to `to`, which must have the same shape and may have other strides. The
+// element types must be the same, or scalars, vectors, matrices or arrays of the same sizes. Scalars of
+// another type are converted by the rules for host data; if one does not fit, the function returns
+// SPY_ERROR_OUT_OF_RANGE and writes nothing. The two tensors may overlap: `from` is read first. No two
+// elements of `to` may share memory. Threads: any.
+// Cost: when the types are equal and the contiguous runs of elements have at least 4 KiB or are few, the
+// device copies and the host does not wait. Otherwise the elements go through host memory; a Slang function
+// (float copy(float x) { return x; }) is then faster.
 SPY_API spy_status spy_tensor_copy(spy_tensor *to, spy_tensor *from);
 
-// Describe a tensor's contents as numpy prints arrays: a line with type and shape, then nested brackets, columns aligned,
-// floats with up to 8 decimals; above 1,000 scalars the first and last 3 of each dimension, which alone are downloaded.
-// Vectors, matrices and arrays print as further dimensions, structs as {field: value}. Works like snprintf: writes at
-// most `capacity` bytes with the NUL, returns the text's length without it; 0 on error. Threads: any.
+// Writes a tensor's contents as text, as numpy prints arrays: a line with type and shape, then nested
+// brackets with aligned columns, floats with up to 8 decimals. Of more than 1,000 scalars, only the first and
+// last 3 of each dimension are printed and downloaded. Vectors, matrices and arrays print as further
+// dimensions, structs as {field: value}. Works like snprintf: writes at most `capacity` bytes including the
+// NUL, and returns the text's length without the NUL; 0 on error. Threads: any.
 SPY_API size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity);
 
-// The GPU's address of the first element, for pointers in structs and for the backend's own API. Valid as long as
-// something holds the memory. What kernels do through it is not seen: order such calls by spy_wait(). 0 and
-// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_POINTERS. Threads: any.
+// Returns the GPU address of the first element, for pointers in structs and for the backend's own API. It is
+// valid as long as a tensor or a view keeps the memory alive. The library does not see what kernels read or
+// write through this address: order such calls by spy_wait(). Returns 0 with SPY_ERROR_UNSUPPORTED without
+// SPY_FEATURE_POINTERS. Threads: any.
 SPY_API uint64_t spy_tensor_address(spy_tensor *tensor);
 
-// What a tensor is.
+// The properties of a tensor.
 typedef struct spy_tensor_info {
     spy_shape shape;
     spy_shape strides;        // in elements; 0 for broadcast dimensions
-    spy_dtype dtype;          // SPY_DTYPE_DEFAULT when elements are not scalars
+    spy_dtype dtype;          // element type; SPY_DTYPE_DEFAULT when elements are not scalars
     const char *type;         // Slang's name of the element type; lives as long as the device
     int64_t element_count;
-    size_t element_size_bytes;  // on the device, the distance of neighbours
-    size_t host_size_bytes;     // of all elements in C's layout
-    int64_t offset_elements;    // of element 0 in its storage
+    size_t element_size_bytes;  // size of an element on the device: the distance of neighbours
+    size_t host_size_bytes;     // size of all elements in C's layout
+    int64_t offset_elements;    // position of element 0 in the storage
     bool is_contiguous;
 } spy_tensor_info;
 
-// Threads: any. NULL: all zero.
+// Returns the properties of a tensor; all zero for NULL. Threads: any.
 SPY_API spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
 
-// A view shares its tensor's memory and keeps it alive. All are released by the caller.
+// Options of spy_create_view(). A view is a tensor that shares the memory of another tensor and keeps that
+// memory alive. The caller releases the views that the functions below return; they return NULL on failure.
+// Threads: any, for all of them.
 typedef struct spy_view_desc {
     spy_shape shape;
     spy_shape strides;        // in elements of the view's type; rank 0: row-major
     int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
-    const char *type;         // another element type; NULL: the tensor's own
-    spy_module *module;       // where `type` is looked up
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    const char *type;         // Slang element type of the view; NULL: that of the tensor
+    spy_module *module;       // module in which `type` is looked up
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_view_desc;
-// Any view whose elements all lie inside the tensor's storage; else an error that says which index does not.
+// Returns a view with any shape, strides and offset. All its elements must lie inside the tensor's storage;
+// otherwise the error names an index that does not.
 SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
-// Stretch dimensions of size 1 and add leading ones, as numpy.broadcast_to: no copy, strides of 0.
+// Returns a view of the given shape, as numpy.broadcast_to: dimensions of size 1 are stretched and leading
+// dimensions added, by strides of 0 and without a copy.
 SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
-// tensor[..., start:stop:step, ...] in dimension `dim` as in Python: negative positions count from the end, a negative
-// step walks backwards, SPY_INDEX_NONE leaves start or stop out. Short for spy_create_indexed() with spy_index_range() there.
+// Returns tensor[..., start:stop:step, ...] in dimension `dim`, as in Python: negative positions count from
+// the end, a negative step walks backwards, SPY_INDEX_NONE omits start or stop. Short for
+// spy_create_indexed() with spy_index_range() in that dimension.
 SPY_API spy_tensor *spy_create_slice(spy_tensor *tensor, uint32_t dim, int64_t start, int64_t stop,
                                      int64_t step);
-// tensor[..., index, ...]: the dimension disappears. Short for spy_create_indexed() with spy_index_at() there.
+// Returns tensor[..., index, ...], without dimension `dim`. Short for spy_create_indexed() with
+// spy_index_at() in that dimension.
 SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t index);
 
-#define SPY_INDEX_NONE INT64_MIN // a start or stop that is left out
+#define SPY_INDEX_NONE INT64_MIN // for a start or stop that is omitted
 
-// What an item of an index list takes.
+// The kind of an item in an index list.
 typedef enum spy_index_kind {
-    SPY_INDEX_KIND_DEFAULT = 0, // as AT: an item that is all zero is index 0
-    SPY_INDEX_KIND_AT,          // start: the index
+    SPY_INDEX_KIND_DEFAULT = 0, // as AT, so that an all-zero item is index 0
+    SPY_INDEX_KIND_AT,          // one index, in `start`; the dimension disappears
     SPY_INDEX_KIND_RANGE,       // start:stop:step
     SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave
     SPY_INDEX_KIND_NEW          // a new dimension of size 1
@@ -1742,20 +1834,21 @@ typedef struct spy_index {
     int64_t start, stop, step;
 } spy_index;
 
-// A list of items, from the first dimension on; see SPY_INDICES.
+// A list of index items for the dimensions of a tensor, from the first one on; see SPY_INDICES.
 typedef struct spy_indices {
     const spy_index *items;
     size_t count;
 } spy_indices;
 
-SPY_API spy_index spy_index_at(int64_t index); // i: the dimension disappears
+SPY_API spy_index spy_index_at(int64_t index); // `index`: the dimension disappears
 SPY_API spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // start:stop:step
-SPY_API spy_index spy_index_all(void);  // : a whole dimension
-SPY_API spy_index spy_index_rest(void); // ... as many whole dimensions as the other items leave
+SPY_API spy_index spy_index_all(void);  // `:`, a whole dimension
+SPY_API spy_index spy_index_rest(void); // `...`, as many whole dimensions as the other items leave
 SPY_API spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
-// SPY_INDICES(spy_index_at(2), spy_index_rest()): indices for the call that they stand in. As SPY_ARGS they are good until the end of
-// the block in C and of the statement in C++, where `spy_indices i = SPY_INDICES(...)` does not compile.
+// SPY_INDICES(spy_index_at(2), spy_index_rest()) makes a list of index items for the call in which it is
+// written. Like SPY_ARGS it is valid until the end of the block in C, and until the end of the statement in
+// C++, where `spy_indices i = SPY_INDICES(...)` does not compile.
 #ifdef __cplusplus
 } // extern "C"
 template <size_t N> struct spyi_index_list {
@@ -1779,21 +1872,25 @@ extern "C" {
     ((spy_indices){ (const spy_index[]){ __VA_ARGS__ }, sizeof((spy_index[]){ __VA_ARGS__ }) / sizeof(spy_index) })
 #endif
 
-// numpy's basic indexing in one step: tensor[2, 1:8:3, ..., ::-1] is SPY_INDICES(spy_index_at(2), spy_index_range(1, 8, 3),
-// spy_index_rest(), spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1)). Dimensions that no item names stay whole.
+// Returns a view by numpy's basic indexing: tensor[2, 1:8:3, ..., ::-1] is SPY_INDICES(spy_index_at(2),
+// spy_index_range(1, 8, 3), spy_index_rest(), spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1)).
+// Dimensions without an item stay whole.
 SPY_API spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices);
-// The elements in the same order under other sizes, as numpy.reshape; one size may be -1. Never copies: strides that do not
-// allow a view are an error that names the dimensions.
+// Returns a view of the same elements, in the same order, with another shape, as numpy.reshape; one size may
+// be -1. It never copies: when the strides do not allow a view, the error names the dimensions.
 SPY_API spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape);
-// The same bytes as another element type, as numpy.ndarray.view: "uint", "float3", or a struct of `module` (else NULL).
-// Types of one size on the device keep the shape; else the last dimension, which must be contiguous, is cut anew.
+// Returns a view of the same bytes with another element type, as numpy.ndarray.view: "uint", "float3", or a
+// struct of `module` (which may be NULL for built-in types). When both types have the same size on the
+// device, the shape stays the same; otherwise the size of the last dimension, which must be contiguous,
+// changes accordingly.
 SPY_API spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type, spy_module *module);
-// Elements as scalars with further dimensions: float3 (100) is float (100, 3), float4x4 (N) is float (N, 4, 4), int[5]
-// is int (..., 5); a struct whose scalars are all of one type gets one dimension for them. Scalars stay as they are.
+// Returns a view whose elements are scalars, with further dimensions: a float3 tensor (100) becomes a float
+// tensor (100, 3), float4x4 (N) becomes float (N, 4, 4), int[5] becomes int (..., 5). A struct whose scalars
+// all have one type adds one dimension. A tensor of scalars keeps its shape.
 SPY_API spy_tensor *spy_create_flat_view(spy_tensor *tensor);
-// The dimensions in another order, as numpy.transpose.
+// Returns a view with the dimensions in another order, as numpy.transpose.
 SPY_API spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
-// Make `tensor` (a view) see other storage of the same shape, strides and type: what `other` sees.
+// Makes `tensor` (a view) refer to the storage of `other`, which must have the same shape, strides and type.
 SPY_API spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
 
 #ifdef __cplusplus
@@ -1802,20 +1899,23 @@ SPY_API spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);
 
 // >>api/cursor.h --------------------------------------------------------------------------------------------
 
-// Cursors: fields of structs in host memory by name, with the conversions and checks that arguments have.
+// Cursors read and write fields of structs in host memory by name, with the conversions and checks of
+// arguments.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// A place in host memory whose type is known: a range of elements, one of them, or a part of one. A small value to be
-// passed on and copied; all members are private, as each '_' says. All zero: nowhere, which a function gives when it fails. Functions
-// take such a cursor, report that it stands nowhere, and the device's first error says why.
+// A cursor refers to typed host memory: to a range of elements, to one element, or to a part of an element.
+// It is a small value that may be copied freely; all members are private. An all-zero cursor refers to
+// nothing. A function that fails returns such a cursor; other functions accept it and report an error, and
+// the device's first error tells why the earlier function failed.
 //     spy_cursor lights = spy_create_cursor(tensor, 0, 8), third = spy_cursor_at(lights, 2);
 //     spy_cursor_write(spy_cursor_field(third, "light.color"), rgb, 3, SPY_DTYPE_FLOAT32);
 //     spy_cursor_apply(lights);
 //     spy_release_cursor(lights);
-// Threads: one at a time a range; create, over, apply: any.
+// Threads: one thread at a time may use the cursors of one range; spy_create_cursor, spy_cursor_over,
+// spy_cursor_apply: any.
 typedef struct spy_cursor {
     spy_device *_device;
     struct spyi_cursor_range *_range;
@@ -1825,48 +1925,54 @@ typedef struct spy_cursor {
     size_t _offset;
 } spy_cursor;
 
-// Elements first .. first + count of a tensor in row-major order, copied to host memory; waits for the work that writes
-// the tensor. Reads and writes touch the copy alone. It is released by the caller, or with the device.
+// Copies `count` elements of a tensor, from element `first` on in row-major order, to host memory and returns
+// a cursor at this range. Waits for the work that writes the tensor. Reads and writes by the cursor touch
+// only the copy. The copy is released by the caller (spy_release_cursor), or with the device.
 SPY_API spy_cursor spy_create_cursor(spy_tensor *tensor, int64_t first, int64_t count);
-// The same over the program's own memory: values of a type in C's layout, as many as size_bytes holds. `data` must stay
-// there as long as the cursor is used. Nothing is copied; nothing is to be applied or released.
+// Returns a cursor at the program's own memory: an array of values of `type` in C's layout, as many as
+// size_bytes holds. `data` must stay valid as long as the cursor is used. Nothing is copied, and the cursor
+// needs no apply and no release.
 SPY_API spy_cursor spy_cursor_over(spy_module *module, const char *type, void *data, size_t size_bytes);
 
-// A part by its path: "light.color", "items[3].x", "[2].mass", "transform[0][3]". Vectors have x, y, z, w (or r, g, b,
-// a) and [0] to [3], matrices [row] or [row][column]. A range of one element needs no "[0]" in front. An unknown
-// name is SPY_ERROR_NOT_FOUND with the nearest ones, an index beyond the end SPY_ERROR_OUT_OF_RANGE.
+// Returns a cursor at the part with this path: "light.color", "items[3].x", "[2].mass", "transform[0][3]".
+// Vectors have x, y, z, w (or r, g, b, a) and [0] to [3], matrices have [row] and [row][column]. For a range
+// of one element the path needs no "[0]" in front. An unknown name is SPY_ERROR_NOT_FOUND, whose text lists
+// the nearest names; an index beyond the end is SPY_ERROR_OUT_OF_RANGE.
 SPY_API spy_cursor spy_cursor_field(spy_cursor cursor, const char *path);
-// Part `index` of a range, array, vector or matrix, from 0.
+// Returns a cursor at part `index` (from 0) of a range, array, vector or matrix (whose parts are its rows).
 SPY_API spy_cursor spy_cursor_at(spy_cursor cursor, int64_t index);
 
-// All scalars of the place, in the order of declaration, from or to `count` values of one dtype (default: float32).
-// `count` must be their number. Values are converted as spy_arg_* are: one that does not fit (300 for uint8_t, 2.5 for
-// int) is SPY_ERROR_OUT_OF_RANGE, and nothing is changed.
+// Read or write all scalars at the cursor, in the order of declaration, as `count` values of one dtype
+// (default: float32). `count` must be the number of these scalars (spy_cursor_info.scalar_count). Values are
+// converted by the rules for spy_arg_*: when a value does not fit (300 for uint8_t, 2.5 for int), the
+// functions return SPY_ERROR_OUT_OF_RANGE and change nothing.
 SPY_API spy_status spy_cursor_read(spy_cursor cursor, void *values, size_t count, spy_dtype dtype);
 SPY_API spy_status spy_cursor_write(spy_cursor cursor, const void *values, size_t count, spy_dtype dtype);
-// The place as bytes in C's layout, e.g. a whole struct. size_bytes must be its size.
+// Read or write all bytes at the cursor in C's layout, e.g. a complete struct. size_bytes must be
+// spy_cursor_info.size_bytes.
 SPY_API spy_status spy_cursor_read_data(spy_cursor cursor, void *data, size_t size_bytes);
 SPY_API spy_status spy_cursor_write_data(spy_cursor cursor, const void *data, size_t size_bytes);
 
-// Copy the elements that were written since the creation or the last apply to the tensor, in the device's order of
-// work; all other elements stay untouched. An element is copied whole: its other fields become what they were when it was
-// read. Any cursor of the range will do. Cost: an upload for each run of such elements.
+// Copies the elements that were written since the creation or the last apply back to the tensor, in the
+// device's order of work. Other elements of the tensor are not changed. All fields of a written element are
+// copied: a field that was not written gets the value that it had when the cursor was created. Any cursor of
+// the range may be given. Cost: one upload for each run of consecutive written elements.
 SPY_API spy_status spy_cursor_apply(spy_cursor cursor);
-// Give the copy of spy_create_cursor() back; what was not applied is lost. Any cursor of the range will do; all of them
-// are invalid then. Nowhere and the program's own memory are ignored. Before the
-// device is released. Threads: any.
+// Frees the copy of spy_create_cursor(); writes that were not applied are lost. Any cursor of the range may
+// be given; all cursors of the range are invalid afterwards. All-zero cursors, and cursors at the program's
+// own memory, are ignored. Call it before the device is released. Threads: any.
 SPY_API void spy_release_cursor(spy_cursor cursor);
 
-// What a cursor stands at.
+// A description of what a cursor refers to.
 typedef struct spy_cursor_info {
-    const char *type;        // Slang's name of the type at the place; of one element for a range
-    spy_dtype dtype;         // when all scalars have the same; else SPY_DTYPE_DEFAULT
-    int64_t length;          // parts that spy_cursor_at() takes; 0: none
-    size_t scalar_count;     // what read and write expect
+    const char *type;        // Slang's name of the type; for a range, of one element's type
+    spy_dtype dtype;         // the type of all scalars; SPY_DTYPE_DEFAULT if they differ
+    int64_t length;          // number of parts for spy_cursor_at(); 0: no parts
+    size_t scalar_count;     // number of scalars: `count` of read and write
     size_t size_bytes;       // in C's layout
 } spy_cursor_info;
 
-// What a cursor stands at. All zero when that is nowhere, without an error.
+// Returns the description of what a cursor refers to; all zero, without an error, for an all-zero cursor.
 SPY_API spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
 
 #ifdef __cplusplus
@@ -1875,7 +1981,7 @@ SPY_API spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
 
 // >>api/call.h ----------------------------------------------------------------------------------------------
 
-// Calls: arguments by name or position, results, and the kernel that a call becomes.
+// Calls of Slang functions: arguments by name or position, results, options, dispatches and prepared calls.
 
 #ifdef __cplusplus
 extern "C" {
@@ -1892,7 +1998,8 @@ typedef struct spy_args {
     size_t count;
 } spy_args;
 
-// What an argument is. Filled by the spy_arg_*, spy_out_* and spy_inout_* functions below.
+// What an argument is, and which member of spy_arg.value it uses. Set by the spy_arg_*, spy_out_* and
+// spy_inout_* functions below.
 typedef enum spy_arg_kind {
     SPY_ARG_KIND_NONE = 0,
     SPY_ARG_KIND_BOOL,    // value.u
@@ -1901,34 +2008,36 @@ typedef enum spy_arg_kind {
     SPY_ARG_KIND_FLOAT,   // value.f
     SPY_ARG_KIND_TENSOR,  // value.tensor
     SPY_ARG_KIND_ARRAY,   // host array of scalars: dtype, shape, pointer
-    SPY_ARG_KIND_DATA,    // host bytes of one value in C's layout
-    SPY_ARG_KIND_STRUCT,  // named fields
-    SPY_ARG_KIND_NEW,     // a new tensor is made for an output
-    SPY_ARG_KIND_CUSTOM,  // generators and their like
-    SPY_ARG_KIND_RESULT,  // an output of whatever kind: value.result
-    SPY_ARG_KIND_PAIR     // fields[0] a value, fields[1] its gradient
+    SPY_ARG_KIND_DATA,    // bytes of one value in host memory, in C's layout
+    SPY_ARG_KIND_STRUCT,  // value.fields: a struct's fields, by name
+    SPY_ARG_KIND_NEW,     // value.new_tensor: a new tensor is made for an output
+    SPY_ARG_KIND_CUSTOM,  // values that the kernel computes, such as generators
+    SPY_ARG_KIND_RESULT,  // value.result: an output or inout value of any type
+    SPY_ARG_KIND_PAIR     // value.fields[0] is a value, value.fields[1] its gradient
 } spy_arg_kind;
 
-// Which way data goes between the host memory of the argument and the call.
+// The direction in which data goes between an argument and the call.
 typedef enum spy_direction {
     SPY_DIRECTION_DEFAULT = 0, // in
     SPY_DIRECTION_OUT,
     SPY_DIRECTION_INOUT,
-    SPY_DIRECTION_ANY, // of host arrays: as the parameter says; the memory is written when that is out or inout
-    SPY_DIRECTION_IN   // of tensors, which else go both ways: never written; what would write them is an error
+    SPY_DIRECTION_ANY, // host arrays only: the parameter's direction; the memory is written when that is out
+                       // or inout
+    SPY_DIRECTION_IN   // tensors only: a call that would write the tensor is an error; by default tensors may
+                       // be read and written
 } spy_direction;
 
-// One argument. Plain data that lives only during the call. The functions below fill all of it; members that begin with '_' are
-// private: what they hold may change from release to release.
+// One argument: plain data that must live only during the call. The functions below fill all members. Members
+// that begin with '_' are private; their contents may change from release to release.
 struct spy_arg {
     const char *name;          // parameter's or field's name; NULL: by position
     spy_arg_kind kind;
     spy_direction direction;
-    spy_dtype dtype;           // of scalars and host arrays
-    uint32_t _map_count;       // of spy_map() and spy_map_value(): 0: no mapping is given
+    spy_dtype dtype;           // element type of a scalar or host array
+    uint32_t _map_count;       // set by spy_map() and spy_map_value(); 0: no mapping is given
     int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
-    const char *type;          // explicit Slang type of the element, spy_cast(); NULL: chosen
-    const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: what kind of value it is
+    const char *type;          // Slang type of an element, set by spy_cast(); NULL: the library chooses
+    const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: the kind of value
     union {
         int64_t i;
         uint64_t u;
@@ -1941,24 +2050,26 @@ struct spy_arg {
         const spy_arg *fields;
     } value;
     size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // host array: its sizes; SPY_ARG_KIND_CUSTOM: the kind's own
+    int64_t dims[SPY_MAX_RANK]; // sizes of a host array; SPY_ARG_KIND_CUSTOM: private data
 };
 
-// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)): a list of arguments, for the call that it stands in.
+// SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)) makes a list of arguments, for the call in which it
+// is written.
 //
-// To keep a list, give the array a name, in C and in C++:
+// To keep a list, give the array a name. This works in C and in C++:
 //
 //     const spy_arg items[] = { spy_arg_f32("a", 2), spy_arg_tensor("x", x) };
 //     spy_args args = { items, 2 };
 //
-// In C, SPY_ARGS is a compound literal: `spy_args args = SPY_ARGS(...)` is good until the end of the block that it stands in, and
-// dangles after it: never assign it to a variable of an outer block. In C++ it is a temporary that holds the arguments, good until
-// the end of its statement: `spy_args args = SPY_ARGS(...)` does not compile there, `auto list = SPY_ARGS(...)` is a copy to keep.
+// In C, SPY_ARGS is a compound literal: `spy_args args = SPY_ARGS(...)` is valid until the end of its block
+// and dangles afterwards, so never assign it to a variable of an outer block. In C++, SPY_ARGS is a temporary
+// object that holds the arguments until the end of its statement: `spy_args args = SPY_ARGS(...)` does not
+// compile there; `auto list = SPY_ARGS(...)` makes a copy that can be kept.
 #ifdef __cplusplus
 } // extern "C"
 
-// What SPY_ARGS is in C++. `Inner`: an argument points to a list that is a temporary of the same statement. Functions take
-// either by the overloads of api/args_cpp.h.
+// The type of SPY_ARGS in C++. `Inner` is true when an argument points to a list that is a temporary of the
+// same statement. The overloads of api/args_cpp.h accept both variants.
 template <size_t N, bool Inner> struct spyi_arg_list {
     spy_arg items[N];
     operator spy_args() const & {
@@ -1973,7 +2084,8 @@ template <size_t N, bool Inner> struct spyi_arg_list {
     }
 };
 
-// What spy_arg_struct() and spy_arg_diff_pair() of a temporary list give: an argument for the same statement only.
+// What spy_arg_struct() and spy_arg_diff_pair() return for a temporary list: an argument that can only be
+// used in the same statement.
 struct spyi_inner_arg {
     spy_arg inner;
     template <class T> operator T() const {
@@ -2010,7 +2122,8 @@ extern "C" {
 #define SPY_NO_ARGS ((spy_args){ NULL, 0 })
 #endif
 
-// Scalars. A number takes the parameter's type: one that does not fit (300 for uint8_t, 2.5 for int) is an error.
+// Scalars. The number is converted to the parameter's type; a number that does not fit (300 for uint8_t, 2.5
+// for int) makes the call fail with SPY_ERROR_OUT_OF_RANGE.
 SPY_API spy_arg spy_arg_bool(const char *name, bool value);
 SPY_API spy_arg spy_arg_i32(const char *name, int32_t value);
 SPY_API spy_arg spy_arg_u32(const char *name, uint32_t value);
@@ -2019,24 +2132,26 @@ SPY_API spy_arg spy_arg_u64(const char *name, uint64_t value);
 SPY_API spy_arg spy_arg_f32(const char *name, float value);
 SPY_API spy_arg spy_arg_f64(const char *name, double value);
 
-// Device arrays. Dimensions beyond those that the parameter's type takes are run over by the kernel.
+// A tensor in device memory. Its trailing dimensions feed the parameter's type; the call runs over all other
+// dimensions.
 SPY_API spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor);
 
-// A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the others are run
-// over. It is read during the call. float64 data for a float parameter is converted.
+// A host array of scalars, row-major. Its trailing dimensions feed vectors, matrices and arrays; the call
+// runs over the others. The data is read during the call. float64 data for a float parameter is converted.
 SPY_API spy_arg spy_arg_array(const char *name, const void *data, spy_shape shape, spy_dtype dtype);
-// A short vector: spy_arg_f32n("v", (float[]){ 1, 2, 3 }, 3) for a float3 or float[3].
+// A host array of one dimension with `count` elements: spy_arg_f32n("v", (float[]){ 1, 2, 3 }, 3) for a
+// float3 or float[3].
 SPY_API spy_arg spy_arg_f32n(const char *name, const float *values, uint32_t count);
 SPY_API spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count);
 
-// A struct given whole: `size_bytes` bytes in C's layout of the parameter's type.
+// A complete struct: `size_bytes` bytes in C's layout of the parameter's type.
 SPY_API spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes);
-// A struct given field by field; each field is any argument, tensors and further structs included. All fields must
-// be given. A vector, too, by x, y, z and w. The list must stay alive until the call.
+// A struct, field by field. Each field may be any argument, also a tensor or another struct; all fields must
+// be given. A vector can be given in the same way, by x, y, z and w. The list must stay alive until the call.
 SPY_API spy_arg spy_arg_struct(const char *name, spy_args fields);
 
-// Results into host memory: `name` is an out parameter or "_result". The call then waits for its result. Without
-// "_result" the return value is dropped.
+// Results in host memory: `name` is an out parameter or "_result", the function's return value. The call
+// waits for the GPU and then writes *value. A call without "_result" drops the return value.
 SPY_API spy_arg spy_out_bool(const char *name, bool *value);
 SPY_API spy_arg spy_out_i32(const char *name, int32_t *value);
 SPY_API spy_arg spy_out_u32(const char *name, uint32_t *value);
@@ -2044,36 +2159,44 @@ SPY_API spy_arg spy_out_i64(const char *name, int64_t *value);
 SPY_API spy_arg spy_out_u64(const char *name, uint64_t *value);
 SPY_API spy_arg spy_out_f32(const char *name, float *value);
 SPY_API spy_arg spy_out_f64(const char *name, double *value);
-// A vector, matrix or array (SPY_SHAPE(3) for a float3), or those of all elements of the call (SPY_SHAPE(100, 3)).
+// A vector, matrix or array (SPY_SHAPE(3) for a float3), or the results of all elements of the call
+// (SPY_SHAPE(100, 3)), row-major.
 SPY_API spy_arg spy_out_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
-// One value of any type in C's layout: a struct, but also a half (2 bytes) or uint8_t, which have no function above.
+// One value of any type in C's layout: a struct, or a scalar type that has no function above, such as half (2
+// bytes) or uint8_t.
 SPY_API spy_arg spy_out_data(const char *name, void *data, size_t size_bytes);
-// A result in a new tensor of the call's shape: *tensor is set when the call succeeds, else left as it was.
+// A result in a new tensor of the call's shape. *tensor is set when the call succeeds and is unchanged
+// otherwise. The caller releases the tensor.
 SPY_API spy_arg spy_out_tensor(const char *name, spy_tensor **tensor);
 
-// Bytes of a value that spy_result holds at most.
+// The size of the largest value that spy_result can hold, in bytes.
 #define SPY_RESULT_BYTES 256
 
-// A result as the call gives it, for callers that do not know the function: a value when the call has one element and the
-// value has at most SPY_RESULT_BYTES, else a new tensor of the call's shape, which the caller releases.
+// A result for callers that do not know the function. It holds the value itself when the call has one element
+// and the value has at most SPY_RESULT_BYTES bytes; otherwise it holds a new tensor of the call's shape,
+// which the caller releases.
 typedef struct spy_result {
     spy_tensor *tensor;     // NULL: the value is in data
-    const char *type;       // Slang's name of the value's or the element's type; NULL: the function returns nothing. Lives as
-                            // long as the device
-    spy_dtype dtype;        // of a scalar, vector or matrix; else SPY_DTYPE_DEFAULT
-    uint32_t rows, columns; // of these; a vector's components are columns; else 0
-    size_t size_bytes;      // of data; 0: there is none
+    const char *type;       // Slang's name of the value's or the tensor element's type, which lives as long
+                            // as the device; NULL: the function returns nothing
+    spy_dtype dtype;        // scalar type of a scalar, vector or matrix; for other types SPY_DTYPE_DEFAULT
+    uint32_t rows, columns; // sizes of a scalar, vector or matrix (a vector's components are columns); for
+                            // other types 0
+    size_t size_bytes;      // bytes of the value in `data`; 0: no value
     uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
 } spy_result;
 
-// "_result" or an out parameter; "_result" of a function that returns nothing is legal, and *result, which is all zero before
-// the call, then stays so. It is written when the call succeeds. A call that gives a value waits for it.
+// A result of unknown type: `name` is "_result" or an out parameter. Set *result to zero before the call;
+// the call writes it when it succeeds. "_result" is legal for a function that returns nothing, which leaves
+// *result unchanged. A call that returns a value waits for it.
 SPY_API spy_arg spy_out_result(const char *name, spy_result *result);
-// An inout parameter; also an out one, or one that only goes in. Going in, result->data holds result->size_bytes of scalars of result->dtype, as many as
-// the parameter has; they are converted as those of spy_arg_* are. Coming back it is what the parameter's type is.
+// A value of unknown type for an inout, out or in parameter. Before the call, result->data holds
+// result->size_bytes bytes of scalars of type result->dtype, as many scalars as the parameter has; they are
+// converted by the rules for spy_arg_*. After the call, *result describes and holds the value in the
+// parameter's type.
 SPY_API spy_arg spy_inout_result(const char *name, spy_result *result);
 
-// Values that go in and come back, for inout parameters. The call waits.
+// Values for inout parameters: the call reads *value, waits for the GPU and writes the new value back.
 SPY_API spy_arg spy_inout_bool(const char *name, bool *value);
 SPY_API spy_arg spy_inout_i32(const char *name, int32_t *value);
 SPY_API spy_arg spy_inout_u32(const char *name, uint32_t *value);
@@ -2084,115 +2207,134 @@ SPY_API spy_arg spy_inout_f64(const char *name, double *value);
 SPY_API spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, spy_dtype dtype);
 SPY_API spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
-// Say how an argument is run over: its dimension i becomes dimension dims[i] of the kernel; the remaining trailing
-// dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0)) with "b" at SPY_DIMS(1): outer product.
-// No dimensions (all zero): none is run over, the whole argument is one value.
+// Returns `arg` with an explicit mapping: dimension i of the argument becomes dimension dims[i] of the call,
+// and the remaining trailing dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0))
+// together with "b" at SPY_DIMS(1) makes an outer product. With no dimensions (`dims` all zero) the call runs
+// over none: the complete argument is one value.
 SPY_API spy_arg spy_map(spy_arg arg, spy_dims dims);
-// `arg`, a host array, as one value such as a float3: overloads that take it whole go first. Only where none does is it run
-// over as any array is: two of 3 floats for f(float, float) make 3 calls.
+// Returns `arg`, a host array, marked as one value such as a float3: overloads whose parameter takes the
+// complete array are preferred. Only when there is none does the call run over the array: two arrays of 3
+// floats for f(float, float) make a call of 3 elements.
 SPY_API spy_arg spy_map_value(spy_arg arg);
-// Say which Slang type one element of the argument is loaded as, e.g. "float3" for a float tensor (N, 3).
-// A struct given by fields is looked up by this name.
+// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
+// 3). For a struct that is given by fields, it is the name of the struct. `type` must stay alive until the
+// call.
 SPY_API spy_arg spy_cast(spy_arg arg, const char *type);
 
 // >>packed arguments
 
 typedef struct spy_packed spy_packed;
 
-// A copy of an argument with all that it points to (host data, fields, names; tensors are retained), to be given to many
-// calls without building it again. NULL on failure: outputs and grids cannot be packed. Released by the caller.
+// Returns a copy of an argument and of all that it points to (host data, fields, names; tensors are
+// retained), so that many calls can use it without building it again. NULL on failure: outputs and grids
+// cannot be packed. The caller releases the copy.
 SPY_API spy_packed *spy_pack(spy_device *device, spy_arg arg);
 SPY_API spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
-// One more holder of the copy, which then needs one more release. Threads: any.
+// Adds one reference to the copy, which then needs one more release. Threads: any.
 SPY_API void spy_retain_packed(spy_packed *packed);
-// Before the device is released. Threads: any. NULL is ignored.
+// Drops one reference; the last one frees the copy. Call it before the device is released. NULL is ignored.
+// Threads: any.
 SPY_API void spy_release_packed(spy_packed *packed);
 
 // >>calling
 
-// Call `function` once for each element of the broadcast shape of its arguments. Binds and compiles at the first call
-// of each kind of arguments, then runs from the cache. Returns before the GPU is done, unless results go to host memory.
-// Errors found before the launch leave every output as it was.
-// Threads: any; calls on one device wait their turn. Cost: below 1 us and no allocation when cached.
+// Calls `function` once for each element of the broadcast shape of its arguments. The first call with
+// arguments of certain kinds, types and ranks compiles a kernel; later calls take it from a cache. Returns
+// before the GPU is done, unless results go to host memory. Errors found before the launch leave every output
+// unchanged. Threads: any; calls on one device run one after the other. Cost: below 1 us and no allocation
+// when the kernel is cached.
 SPY_API spy_status spy_call(spy_function *function, spy_args args);
 
-// What a write_globals hook sets values in.
+// The set of global shader parameters of one call; a write_globals hook fills it by spy_set_global().
 typedef struct spy_globals spy_globals;
 
 // What a call computes; see api/gradient.h.
 typedef enum spy_call_mode {
-    SPY_CALL_MODE_DEFAULT = 0,  // the function
-    SPY_CALL_MODE_BACKWARD,     // spy_call_backward() is short for it
-    SPY_CALL_MODE_FORWARD_DIFF  // spy_call_forward_diff() is short for it
+    SPY_CALL_MODE_DEFAULT = 0,  // call the function itself
+    SPY_CALL_MODE_BACKWARD,     // as spy_call_backward()
+    SPY_CALL_MODE_FORWARD_DIFF  // as spy_call_forward_diff()
 } spy_call_mode;
 
-// How a call is made, beyond its arguments: a value that can be kept, changed and used again. All zero: as spy_call() does.
+// The options of a call, beyond its arguments. The struct can be kept, changed and used again. All zero: the
+// call is made as by spy_call().
 typedef struct spy_call_options {
-    const char *prelude;             // Slang text at the head of the generated kernel, after its imports
-    spy_args constants;              // numbers for the module's `extern static const`, by name; fixed when it is compiled
-    spy_args globals;                // values for the module's global shader parameters, by name or path: "gain",
-                                     // "params.light.color", "lights[2]"; structs whole or by fields; tensors for buffers
-    void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further ones; NULL: none
+    const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
+    spy_args constants;              // numbers for the module's `extern static const`, by name; they are
+                                     // compiled into the kernel
+    spy_args globals;                // values for the module's global shader parameters, by name or path
+                                     // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
+                                     // fields, tensors for buffers
+    void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further
+                                                                  // globals; NULL: none
     void *write_user_data;
-    const char *const *conformances; // "Circle : IShape": types that interface-typed values may have at run time
+    const char *const *conformances; // "Circle : IShape": types that values of an interface type may have at
+                                     // run time
     size_t conformance_count;
-    uint32_t thread_group_size[3];   // threads of a group in x, y, z, x along the last dimension; 0: chosen (y, z: 1)
-                                     // with it each element has a thread of its own; threads beyond the call's end return
-                                     // at once, so that barriers need sizes that are multiples of the group
-    spy_shape call_group_shape;      // elements of a call group: they run next to each other; rank 0: none
-    spy_shape thread_count;          // joins the call's shape as an argument of these sizes would; rank 0: none
-    struct spy_command_list *append_to; // record the call there (api/list.h) instead of making it; NULL: make it
+    uint32_t thread_group_size[3];   // threads of a group in x, y and z; x runs along the call's last
+                                     // dimension. 0: chosen (y, z: 1). When set, each element has a thread of
+                                     // its own; threads beyond the call's end return at once, so kernels with
+                                     // barriers need call sizes that are multiples of the group's
+    spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0:
+                                     // no groups
+    spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0: not
+                                     // used
+    struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL: run it now
     spy_call_mode mode;
-    bool deterministic;              // backward: sum gradients in a fixed order, so that each run gives the same bits
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
+                                     // same bits
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
-// As spy_call(), made in another way. `options` may be NULL. All of them but thread_count's sizes, the globals' values and
-// append_to belong to the kind of call: other ones bind and compile again.
+// As spy_call(), with options; `options` may be NULL. A change of an option compiles a new kernel, except for
+// the sizes of thread_count, the values of globals, and append_to.
 SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const spy_call_options *options);
 
-// Within a write_globals hook: give a global a value, as an entry of `globals` would. Of values for the same place the
-// last one counts. `path`, and what `value` points to, must live until the call returns; no other function of the device
-// may be called meanwhile. Threads: the hook's.
+// Sets a global shader parameter from within a write_globals hook, like an entry of spy_call_options.globals.
+// Of several values for the same path the last one counts. `path`, and what `value` points to, must live
+// until the call returns. The hook must not call any other function of the device. Threads: the hook's.
 SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
 
 // >>dispatching
 
-// Sizes or numbers in three dimensions.
+// Three sizes or three indices, one for each dimension.
 typedef struct spy_uint3 {
     uint32_t x, y, z;
 } spy_uint3;
 
-// Run `function` once in each of threads.x * y * z threads, its arguments passed whole: nothing is broadcast, and results go
-// to tensors that it takes whole (RWTensor, RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in
-// whole groups, so that it must look for the end itself; a plain function runs in exactly these threads. Parameters with
-// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled and are not among `args`. `options` may be
-// NULL. Errors and threads as spy_call().
-// A [CudaKernel] runs too, on the CUDA backend: in groups of options->thread_group_size (64 if 0), which it sees as
-// cudaBlockDim(), and in whole groups, so that blocks in a grid of (gx, gy, gz) are threads of (gx * x, gy * y, gz * z). Its
-// TensorView<T> and DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
-// components. As in slang-torch these are dimensions of the view in any case; it has at most 5, none with a negative
-// stride, and spans less than 4 GiB. A DiffTensorView's gradient is the tensor's, or that of spy_arg_diff_pair(), if any.
-// For derivatives write a [CudaKernel] that calls bwd_diff(f) or fwd_diff(f), or call it by spy_call_backward().
-// spy_call_with() runs a [CudaKernel], too, once in each of options->thread_count.dims[0] threads and in no further one;
-// thread_count must have one dimension.
+// Runs `function` once in each of threads.x * threads.y * threads.z threads. Every thread gets the complete
+// arguments: nothing is broadcast, and results go to tensors that the function itself indexes (RWTensor,
+// RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in complete groups, so it
+// must check the bounds itself; a plain function runs in exactly these threads. Parameters with
+// SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled by the library and are not
+// among `args`. `options` may be NULL. Errors and threads as spy_call().
+// The CUDA backend also runs a function marked [CudaKernel]. Its groups have options->thread_group_size
+// threads (64 if 0), which the kernel reads as cudaBlockDim(). It runs in complete groups: for a grid of (gx,
+// gy, gz) blocks of (x, y, z) threads, pass (gx * x, gy * y, gz * z) as `threads`. TensorView<T> and
+// DiffTensorView<T> parameters take tensors of T, or of T's scalars, whose last dimensions are then T's
+// components. As in slang-torch, T's components are dimensions of the view in both cases. A view has at most
+// 5 dimensions, no negative stride, and spans less than 4 GiB. The gradient of a DiffTensorView is that of
+// the tensor or of spy_arg_diff_pair(), if any. For derivatives, write a [CudaKernel] that calls bwd_diff(f)
+// or fwd_diff(f), or use spy_call_backward(). spy_call_with() also runs a [CudaKernel], in exactly
+// options->thread_count.dims[0] threads; thread_count must have one dimension.
 SPY_API spy_status spy_dispatch(spy_function *function, spy_uint3 threads, spy_args args,
                                 const spy_call_options *options);
 
-// As spy_dispatch(), over as many groups as stand in GPU memory when it runs: three uint32 (x, y, z) from element `index` of
-// `groups` on, a contiguous tensor of uint32. Each must be within spy_device_info.max_group_count; nothing checks that. Whole
-// groups run, of plain functions too.
+// As spy_dispatch(), but the GPU reads the number of groups from `groups` when it runs the work. `groups` is
+// a contiguous tensor of uint32; the three elements from `index` on are the numbers of groups in x, y and z.
+// Each must be at most spy_device_info.max_group_count, which is not checked. Complete groups run, also of
+// plain functions.
 SPY_API spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int64_t index,
                                          spy_args args, const spy_call_options *options);
 
-// As spy_call_with(), then waits and tells how long the GPU took, in nanoseconds. `options` may be NULL; one with append_to
-// is SPY_ERROR_INVALID_ARGUMENT.
+// As spy_call_with(), then waits and sets *gpu_time_ns to the time that the GPU took, in nanoseconds.
+// `options` may be NULL; an append_to in it is SPY_ERROR_INVALID_ARGUMENT.
 SPY_API spy_status spy_time_call(spy_function *function, spy_args args, const spy_call_options *options,
                                  uint64_t *gpu_time_ns);
 
-// What spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the call shape, the kernel's
-// variant and its text. Works like snprintf: writes at most `capacity` bytes with the NUL, returns the text's length
-// without it. When the call cannot be made, the text is the error's. Nothing runs but write_globals; `options` may be NULL.
+// Describes what spy_call_with() would do: a table of parameters, Slang types, arguments and mappings, the
+// call's shape, the kernel's variant and the kernel's text. Works like snprintf: writes at most `capacity`
+// bytes including the NUL, and returns the text's length without the NUL. When the call cannot be made, the
+// text is that of the error. Runs no kernel, only the write_globals hook. `options` may be NULL.
 SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options,
                                 char *text, size_t capacity);
 
@@ -2200,30 +2342,35 @@ SPY_API size_t spy_explain_call(spy_function *function, spy_args args, const spy
 
 typedef struct spy_prepared spy_prepared;
 
-// How a call is prepared.
+// Options of spy_prepare(). All members may stay zero.
 typedef struct spy_prepare_desc {
-    bool async; // compile on a thread of its own; spy_prepared_ready() says when it is done
-    const spy_call_options *options; // as of spy_call_with(), copied with all that they point to, tensors retained; NULL:
-                                     // none. append_to must be NULL. The values in `globals` are given to every call;
-                                     // write_globals is called by spy_prepare() and at each call, and gives newer ones
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    bool async; // compile on a thread of the library; spy_prepared_ready() tells when it is done
+    const spy_call_options *options; // as for spy_call_with(), copied with all that they point to (tensors
+                                     // are retained); NULL: none. append_to must be NULL. Each call uses the
+                                     // values in `globals`; write_globals is called by spy_prepare() and at
+                                     // each call, and its values replace them
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_prepare_desc;
 
-// Bind and compile a call without running it. `desc` may be NULL. The arguments say kinds, types and shapes; values do
-// not matter. NULL on failure (when async: see spy_prepared_ready). Released by the caller, or with the device.
+// Compiles the kernel of a call without running it. The kinds, types and shapes of the arguments matter,
+// their values do not. `desc` may be NULL. Returns NULL on failure (with desc->async, spy_prepared_ready()
+// returns the error). The result is released by the caller, or with the device.
 SPY_API spy_prepared *spy_prepare(spy_function *function, spy_args args, const spy_prepare_desc *desc);
-// SPY_OK: calls run the module's code of today, without compiling. SPY_ERROR_NOT_READY: that is still being compiled, for the
-// first time or after a reload. Else: why it failed. Never waits.
+// Returns SPY_OK when calls run the module's current code without compiling, SPY_ERROR_NOT_READY while that
+// code is still being compiled (for the first time or after a reload), and otherwise the reason why it
+// failed. Never waits.
 SPY_API spy_status spy_prepared_ready(spy_prepared *prepared);
-// Call with arguments, and globals of the hook, of the same kinds, types and ranks in the same order: no look-up. Other
-// ones are an error.
-// Waits for an unfinished first compilation, without keeping the device. When the module was reloaded since, the old kernel
-// runs until a thread has compiled the new one. A call that the old kernel cannot make, with arguments of other kinds or
-// that need another variant of it, waits for the new one, which is made for these arguments.
+// Makes a prepared call without looking up names. The arguments, and the globals that the hook sets, must
+// have the same kinds, types and ranks in the same order as those of spy_prepare(); otherwise the call fails.
+// Waits for an unfinished first compilation; other threads can use the device meanwhile. After a reload of
+// the module, the old kernel runs until a thread of the library has compiled the new one. A call that the old
+// kernel cannot make, because its arguments have other kinds or need another variant of the kernel, waits for
+// the new kernel, which is made for these arguments.
 SPY_API spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
-// One more holder of the prepared call, which then needs one more release. Threads: any.
+// Adds one reference to the prepared call, which then needs one more release. Threads: any.
 SPY_API void spy_retain_prepared(spy_prepared *prepared);
-// Before the device is released, as all uses of its objects. Threads: any, at any time. NULL is ignored.
+// Drops one reference; the last one frees the prepared call. Call it before the device is released. NULL is
+// ignored. Threads: any, at any time.
 SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus
@@ -2232,52 +2379,59 @@ SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 // >>api/generator.h -----------------------------------------------------------------------------------------
 
-// Generators: arguments whose values are made in the kernel, one for each element of the call, with no memory behind them.
+// Generators: arguments whose values the kernel computes, one for each element of the call, without memory.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// All of them feed numbers, vectors and arrays of numbers, whatever their scalar type. An array takes coordinates in the
-// order of the shape; a vector takes them the other way round, so that .x is the last dimension, as in textures.
+// All generators feed numbers, vectors and arrays of numbers of any scalar type. An array takes coordinates
+// in the order of the shape; a vector takes them in reverse order, so that .x is the last dimension, as in
+// textures. All functions of this file: Threads: any.
 
-// Where in the call's shape the element is. A parameter of N components takes the last N dimensions; a number the last one.
-// Dimensions that the call does not have are 0. Gives the call no size of its own.
+// The coordinates of the element in the call's shape. A parameter of N components takes the last N
+// dimensions, a number takes the last one. Dimensions that the call does not have are 0. This argument adds
+// nothing to the call's shape.
 SPY_API spy_arg spy_arg_call_id(const char *name);
 
-// The number of the element in the call, in .x or [0]; the other components are 0. What a thread's id is when each element
-// has a thread of its own: kernels that give a thread several elements count on.
+// The number of the element in the call, row-major, in .x or [0]; the other components are 0. It is the
+// thread's id when each element has a thread of its own; a kernel whose threads compute several elements each
+// still numbers the elements.
 SPY_API spy_arg spy_arg_thread_id(const char *name);
 
-// Sizes and places of a grid's coordinates.
+// A grid of integer coordinates.
 typedef struct spy_grid_desc {
-    spy_shape shape;  // its sizes join the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
-    spy_shape offset; // added to each coordinate; rank 0: none
-    spy_shape stride; // multiplied with it before; rank 0: 1
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    spy_shape shape;  // its sizes are part of the call's shape; -1: any size. Rank 1 to SPY_MAX_RANK
+    spy_shape offset; // added to each coordinate; rank 0: 0
+    spy_shape stride; // each coordinate is multiplied by it first; rank 0: 1
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_grid_desc;
 
-// Coordinates of a grid: offset + stride * coordinate. Two of shape (480, 640) in an `int2 pixel` make a call of that shape
-// with .x below 640. `desc` must live until the call; its numbers must fit 32 bits.
+// The grid's coordinates: offset + stride * coordinate. A grid of shape (480, 640) for an `int2 pixel` makes
+// a call of that shape, with pixel.x below 640. `desc` must live until the call; its numbers must fit 32
+// bits.
 SPY_API spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc);
 
-// start, start + step, ... below stop (above, when step is negative): a dimension of the call, as numpy's arange. 32 bits.
+// start, start + step, ... up to but without stop, as numpy's arange: one dimension of the call. The numbers
+// must fit 32 bits.
 SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step);
 
-// Where a random sequence begins. NULL or all zero: the defaults.
+// The start of a random sequence. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
     uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
-    uint32_t warmup;    // values passed over
-    bool raw_seed;      // the sequence begins at the seed itself; false: at the seed's hash
-    bool explicit_seed; // `seed` is the seed whatever it is, 0 included
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint32_t warmup;    // number of values to skip at the beginning of the sequence
+    bool raw_seed;      // true: use the seed itself; false: use the seed's hash
+    bool explicit_seed; // `seed` is used as it is, even if it is 0
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_random_desc;
 
-// Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures.
-// Random unsigned numbers, independent from component to component and from element to element: Thomas Wang's 32-bit hash,
-// from thread_id ^ hash(seed) on. The same on every device and backend. Source: slang/slangpy_random.slang.
+// Random unsigned numbers, independent between components and between elements: Thomas Wang's 32-bit hash,
+// starting from thread_id ^ hash(seed). They are the same on every device and backend. Without warmup the
+// first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures. Source:
+// slang/slangpy_random.slang.
 SPY_API spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
-// Random floats, uniform in [low, high), from 24 bits of the same sequence; for float parameters of any width.
+// Random floats, uniform in [low, high), from 24 bits of each number of the same sequence; for float
+// parameters of any width.
 SPY_API spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
 
 #ifdef __cplusplus
@@ -2286,65 +2440,77 @@ SPY_API spy_arg spy_arg_rand_float(const char *name, float low, float high, cons
 
 // >>api/gradient.h ------------------------------------------------------------------------------------------
 
-// Gradients: tensors that carry them, and calls that compute them.
+// Gradients: tensors with gradients, and calls that compute derivatives.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 // >>tensors with gradients
-// spy_tensor_desc.with_grad makes one gradient tensor, zeroed, that calls both read and add to; grad_in and grad_out give
-// two. Gradients have their tensor's shape and, as element type, what Slang calls T.Differential: float3 for float3,
-// "Light.Differential" for a struct. Half gradients of float tensors, and the other way round, may be given as well. Views see
-// the gradients of what they are views of. Whoever holds a tensor holds its gradients.
+// spy_tensor_desc.with_grad makes one zeroed gradient tensor, which calls read and add to; grad_in and
+// grad_out are two separate ones. A gradient has its tensor's shape; its element type is what Slang calls
+// T.Differential: float3 for float3, "Light.Differential" for a struct. A float tensor may be given half
+// gradients, and a half tensor float gradients. A view has the corresponding view of its tensor's gradients.
+// A tensor keeps its gradients alive.
 
-// The gradient tensor: the one that with_grad made, or grad_out, or grad_in. NULL when there is none, without an error.
-// Borrowed: lives as long as `tensor`. Threads: any.
+// Returns the gradient tensor: the one that with_grad made, else grad_out, else grad_in. NULL, without an
+// error, when the tensor has no gradient. Borrowed: it lives as long as `tensor`. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
-// The gradient that calls read: of their outputs going backward, of their inputs in forward mode. NULL: none. Borrowed.
+// Returns the gradient that calls read: backward calls read it of their outputs, forward-mode calls of their
+// inputs. NULL: none. Borrowed. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
-// The gradient that backward calls add to, and that forward mode writes. NULL: none. Borrowed.
+// Returns the gradient that backward calls add to and that forward-mode calls write. NULL: none. Borrowed.
+// Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
-// Set all gradients of a tensor to zero. Threads: any.
+// Sets all gradients of a tensor to zero. Threads: any.
 SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
-// The same elements without gradients: a view, released by the caller. NULL on failure.
+// Returns a view of the same elements without gradients, which the caller releases. NULL on failure. Threads:
+// any.
 SPY_API spy_tensor *spy_create_detached(spy_tensor *tensor);
-// The same elements with other gradients than the tensor's own: a view, released by the caller; the tensor stays as it is.
-// grad_in and grad_out as in spy_tensor_desc; both NULL: one new one for both, zeroed, for which a struct's type is looked up in
-// `module` (NULL: the tensor's gradient, or one of a built-in type). NULL on failure. Threads: any.
+// Returns a view of the same elements with other gradients, which the caller releases; the tensor itself is
+// not changed. grad_in and grad_out are as in spy_tensor_desc. When both are NULL, one new zeroed gradient
+// serves for both; the gradient type of a struct is looked up in `module`, which may be NULL when the tensor
+// has a gradient or its element type is built in. NULL on failure. Threads: any.
 SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
                                         spy_module *module);
 
-// >>a value and its gradient, given one by one
-// pair.items[0] is the value, pair.items[1] its gradient; their names do not matter. Any kind of value that the parameter
-// takes, also a number, host data or a struct. The gradient of an input is added to: a tensor or spy_inout_...; that of an
-// output is only read: a tensor or spy_arg_.... Several inputs may add to one tensor, but not to the same host memory. In
-// forward mode it is the other way round, and outputs are written. Calls that compute no gradients take the value alone. Two
-// tensors have the same shape. The list must stay alive until the call.
-// A parameter of type DifferentialPair<T> takes both in a call that computes no gradients. It also takes a tensor with a gradient, or
-// a struct with the fields p (the value) and d (its gradient); an inout or out one writes both. So does a field of that type, in a
-// struct that is given by its fields, and the T of a generic function comes from the value.
-// spy_out_result() for both takes what there is: nothing of a function that returns nothing, no gradient of an int.
-// spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
+// >>a value and its gradient as two arguments
+// Passes a value and its gradient: pair.items[0] is the value, pair.items[1] its gradient; their names do not
+// matter. The value may be of any kind that the parameter takes, also a number, host data or a struct. When
+// both are tensors, they have the same shape. In a backward call, the gradient of an input is added to, so it
+// is a tensor or spy_inout_...; the gradient of an output is only read, so it is a tensor or spy_arg_.... In
+// forward mode, gradients of inputs are read and gradients of outputs are written. Several inputs may add to
+// one tensor, but not to the same host memory. Calls that compute no gradients use only the value. The list
+// must stay alive until the call.
+// A parameter of type DifferentialPair<T> takes value and gradient in a call that computes no gradients. It
+// also takes a tensor with a gradient, or a struct with the fields p (the value) and d (its gradient). An
+// inout or out parameter writes both. The same holds for a field of type DifferentialPair<T> in a struct that
+// is given by its fields. The T of a generic function is inferred from the value. With spy_out_result() for
+// both, a function that returns nothing sets neither, and a result without a derivative, such as an int, sets
+// no gradient. spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 3), spy_inout_f32(NULL, &dx)))
 SPY_API spy_arg spy_arg_diff_pair(const char *name, spy_args pair);
 
 // >>calls
 
-// Backward: takes the arguments of spy_call(), reads the gradients of the outputs ("_result", out parameters) and adds, for
-// each element of the call, the product with the function's derivative to the gradients of the inputs. Nothing else is written:
-// outputs themselves stay as they are, and gradients of outputs are only read. An input without a gradient is a constant. An
-// inout parameter must hold the value that went in, and needs separate grad_in and grad_out.
-// An input that is broadcast gets the sum over all elements that used it; sums of 16-bit gradients are made in float.
-// The function must be [Differentiable], or have a derivative of its own; what it marks no_diff gets no gradient.
-// Errors found before the launch leave every gradient as it was. Threads: as spy_call().
-// Cost: as spy_call(), and one more dispatch for each further way in which inputs are broadcast; sums of half and double,
-// and those of spy_call_options.deterministic, take a second dispatch when they are large.
+// Computes gradients of inputs from gradients of outputs (reverse mode). It takes the arguments of
+// spy_call(). For each element of the call it reads the gradients of the outputs ("_result", out parameters),
+// multiplies them with the function's derivative, and adds the product to the gradients of the inputs.
+// Nothing else is written, neither the outputs nor their gradients. An input without a gradient is a
+// constant. An inout parameter must hold the value that it had before the forward call, and needs separate
+// grad_in and grad_out.
+// An input that is broadcast gets the sum over all elements that used it; sums of 16-bit gradients are
+// computed in float. The function must be [Differentiable] or have a custom derivative; parameters marked
+// no_diff get no gradient. Errors found before the launch leave every gradient unchanged. Threads: as
+// spy_call().
+// Cost: as spy_call(), and one more dispatch for each further way in which inputs are broadcast. Large sums
+// of half and double, and large sums with spy_call_options.deterministic, take a second dispatch.
 // Short for spy_call_with() with options.mode = SPY_CALL_MODE_BACKWARD, which takes further options.
 SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 
-// Forward mode: takes the arguments of spy_call(), reads the gradients of the inputs (tangents), and writes the outputs and
-// their gradients: the derivative in that direction. An input without a gradient is a constant. Threads: as spy_call().
-// Short for spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
+// Computes the outputs and their derivatives in one direction (forward mode). It takes the arguments of
+// spy_call(), reads the gradients of the inputs (the direction, or tangents), and writes the outputs and the
+// gradients of the outputs. An input without a gradient is a constant. Threads: as spy_call(). Short for
+// spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
 SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 #ifdef __cplusplus
@@ -2353,7 +2519,8 @@ SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 // >>api/resolve.h -------------------------------------------------------------------------------------------
 
-// Resolving: what a call would be (overload, types, mapping, shape), for tools, tests and bindings to other languages.
+// Resolving: finds out how a call would be made (overload, types, mapping, shape) without making it, for
+// tools, tests and bindings to other languages.
 
 #ifdef __cplusplus
 extern "C" {
@@ -2361,37 +2528,40 @@ extern "C" {
 
 // >>resolving
 
-// One parameter that got an argument, "_result", or a field of a struct given by fields.
+// One entry for a parameter that got an argument, for "_result", or for a field of a struct that is given by
+// fields.
 typedef struct spy_binding {
     const char *path;        // "x", "light.color", "_result"
-    const char *type;        // Slang type that each element of the call gets: "float3", "float[4]", "Light"
-    spy_direction direction; // of the parameter: SPY_DIRECTION_DEFAULT is in
-    spy_arg_kind kind;       // of the argument; SPY_ARG_KIND_STRUCT: its fields follow, one depth below
-    const char *argument;    // what came, for people: "float tensor (100, 3)"
-    uint32_t depth;          // 0: parameter or "_result"; 1: their fields; ...
-    spy_dims map;            // argument dimension i is run over as dimension map.dims[i] of the call
-    uint32_t consumed_rank;  // trailing argument dimensions that feed the type
+    const char *type;        // Slang type of the value for one element of the call: "float3", "float[4]",
+                             // "Light"
+    spy_direction direction; // the parameter's direction; SPY_DIRECTION_DEFAULT means in
+    spy_arg_kind kind;       // the argument's kind; after SPY_ARG_KIND_STRUCT the entries of its fields
+                             // follow, with depth + 1
+    const char *argument;    // readable description of the argument: "float tensor (100, 3)"
+    uint32_t depth;          // 0: a parameter or "_result"; 1: a field of one; ...
+    spy_dims map;            // dimension i of the argument is dimension map.dims[i] of the call
+    uint32_t consumed_rank;  // number of trailing dimensions of the argument that feed the type
 } spy_binding;
 
-// A call as it is understood. Generic and interface-typed parameters have their concrete types here.
+// The result of spy_resolve(). Generic and interface-typed parameters have their concrete types here.
 typedef struct spy_resolution {
     const char *signature;   // the chosen overload: "float3 scale(float3 v, float s)"
-    const char *result_type; // of the function: "float3"; "void"
-    // Parameters in their order, each followed by its fields; then "_result". Those that keep their default
-    // value are not listed.
+    const char *result_type; // the function's return type: "float3"; "void"
+    // The parameters in their order, each followed by its fields; then "_result". Parameters that keep their
+    // default value are not listed.
     const spy_binding *bindings;
     uint32_t binding_count;
-    spy_shape shape; // of the call: one run of the function for each of its elements; sizes may be 0
+    spy_shape shape; // the call's shape: the function runs once for each element; sizes may be 0
 } spy_resolution;
 
-// Resolve a call as spy_call_with() does, without compiling a kernel or running anything but write_globals; a call with
-// these arguments and options (which may be NULL) then finds the work done. The same errors as the call's, but for those
-// that come from compiling, from overlapping memory, from append_to and from values, which are not looked at (300 for a
-// uint8_t). NULL on failure.
-// The result is one block of memory of its own: it outlives the device, and spy_release_resolution() frees it.
-// Threads: any. Cost: a few us when cached, else 0.01-1 ms.
+// Resolves a call as spy_call_with() does, without compiling a kernel, and without running anything but the
+// write_globals hook. `options` may be NULL. A later call with these arguments and options reuses the result.
+// NULL on failure, with the errors of spy_call_with(), except those from compiling, from overlapping memory,
+// from append_to and from values that do not fit (300 for a uint8_t), which are not checked. The result is
+// one separate block of memory: it may outlive the device, and the caller frees it by
+// spy_release_resolution(). Threads: any. Cost: a few us when cached, else 0.01-1 ms.
 SPY_API spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options);
-// Threads: any. NULL is ignored.
+// Frees the result of spy_resolve(). NULL is ignored. Threads: any.
 SPY_API void spy_release_resolution(spy_resolution *resolution);
 
 #ifdef __cplusplus
@@ -2400,44 +2570,52 @@ SPY_API void spy_release_resolution(spy_resolution *resolution);
 
 // >>api/print.h ---------------------------------------------------------------------------------------------
 
-// Printing from Slang: `import print;` gives print("x = {}, v = {:.3f}", x, v), delivered to the device's log.
+// Printing from Slang: after `import print;`, print("x = {}, v = {:.3f}", x, v) sends a message to the
+// device's log.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// In Slang, after `import print;`, wherever spy_call and its like run the code:
+// In Slang code that spy_call and similar functions run, after `import print;`:
 //
 //     print("x = {}, v = {:.3f}, n = {2:#x}", x, v, n);
 //
-// The format is a string literal: {} is the next value, {2} value 2 from 0, {:.3f} has a format as Python's str.format
-// (fill, <>^=, sign, #, 0, width, .precision, and a type of b d o x X e E f F g G % s), {{ and }} are braces. Values are
-// bools, all integer and float types, vectors and matrices of them, and string literals. Vectors print as {x, y, z},
-// matrices as {{a, b}, {c, d}}, each component by the format; bools as true and false; floats without a format with as
-// many digits as tell them apart, 6 at least. What a format does not fit says so in its place: {:x needs an integer}.
+// The format is a string literal: {} is the next value, {2} is value 2 (from 0), {:.3f} has a format as in
+// Python's str.format (fill, <>^=, sign, #, 0, width, .precision, and a type of b d o x X e E f F g G % s),
+// {{ and }} are braces. Values are bools, all integer and float types, vectors and matrices of these types,
+// and string literals. Vectors print as {x, y, z}, matrices as {{a, b}, {c, d}}, each component by the
+// format; bools print as true and false. Floats without a format get as many digits as are needed to tell
+// them apart, at least 6. A value that its format does not fit is replaced by a message: {:x needs an
+// integer}.
 //
-// Needs spy_device_desc.enable_print. Without it print is empty code, and modules that print work as ever. Each print is one
-// message to desc.log.func at SPY_LOG_LEVEL_INFO, whatever desc.log.level is. Messages are delivered in the order in which threads
-// reserved their place in the buffer; threads of one call come in any order. That happens whenever the host has waited for
-// them: in spy_wait, spy_wait_for_submit, spy_trim, spy_tensor_read and _read_range, spy_time_call, calls with results to host memory,
+// Printing needs spy_device_desc.enable_print; without it print() does nothing. Each print is one message to
+// desc.log.func at SPY_LOG_LEVEL_INFO, whatever desc.log.level is. Messages are delivered in the order in
+// which GPU threads reserved space for them in the buffer; threads of one call come in any order. Messages
+// are delivered when the host has waited for the work that prints them: in spy_wait, spy_wait_for_submit,
+// spy_trim, spy_tensor_read and _read_range, spy_time_call, calls with results in host memory,
 // spy_flush_print and spy_release_device. A device without a log function keeps them for spy_read_print.
 //
-// A message takes 8 bytes, and per value 4 bytes and its scalars (4 or 8 bytes each); print_buffer_bytes holds what is
-// printed between two deliveries. What does not fit is lost, and a warning tells how many messages that were.
+// A message takes 8 bytes of the buffer, and for each value 4 bytes and its scalars (4 or 8 bytes each). The
+// buffer has spy_device_desc.print_buffer_bytes bytes for the messages between two deliveries. Messages that
+// do not fit are lost, and a warning tells their number.
 //
-// Cost: two atomic operations a message at most, and kernels of modules that import print get the buffer's address.
-// Delivery copies what was printed, and formats it on the CPU: about 1 us a message. Calls that print do not wait for each
-// other. Kernels in an engine's command buffer print too; that is delivered once the engine says that it has been executed.
+// Cost: at most two atomic operations for a message; kernels of modules that import print also get the
+// buffer's address. Delivery copies the messages and formats them on the CPU, in about 1 us for each. Calls
+// that print do not wait for each other. Kernels in an engine's command buffer print too; their messages are
+// delivered after spy_vk_recording_finished().
 
-// SlangPy's flush_print and flush_print_to_string.
+// The next two functions are SlangPy's flush_print and flush_print_to_string.
 
-// Wait for all work that prints, and deliver its messages to desc.log.func. Without enable_print it does nothing.
-// SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.
+// Waits for all work that prints and delivers its messages to desc.log.func. Does nothing without
+// enable_print. SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.
 SPY_API spy_status spy_flush_print(spy_device *device);
 
-// Wait likewise, and write the messages that have not been delivered into `text`, each followed by a newline, with a NUL at the
-// end. Gives the bytes that they have without the NUL. When `capacity` is not more than that, or text is NULL, nothing is
-// written but an empty string, and the messages stay. 0 with an error on the device when they cannot be read.
+// Waits for all work that prints and writes the messages that have not been delivered into `text` (`capacity`
+// bytes), each followed by a newline, with a NUL at the end. Returns the length of that text in bytes,
+// without the NUL. When `capacity` is not larger than this length, or `text` is NULL, the messages are kept,
+// and `text`, if any, becomes an empty string. Returns 0, with an error on the device, when the messages
+// cannot be read.
 // Threads: any.
 SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 
@@ -2447,7 +2625,7 @@ SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
 
 // >>api/list.h ----------------------------------------------------------------------------------------------
 
-// Command lists: calls, copies and marks recorded once and submitted many times.
+// Command lists: calls, copies and labels that are recorded once and submitted many times.
 
 #ifdef __cplusplus
 extern "C" {
@@ -2455,7 +2633,7 @@ extern "C" {
 
 typedef struct spy_command_list spy_command_list;
 
-// What was recorded.
+// The kind of a recorded operation.
 typedef enum spy_list_op_kind {
     SPY_LIST_OP_KIND_NONE = 0,
     SPY_LIST_OP_KIND_CALL,
@@ -2472,91 +2650,106 @@ typedef enum spy_list_op_kind {
 // One recorded operation, for spy_list_desc.on_record.
 typedef struct spy_list_op {
     spy_list_op_kind kind;
-    uint32_t index;   // in the list, from 0
-    const char *name; // function, label or marker; "" for others. Valid during the callback
+    uint32_t index;   // position in the list, from 0
+    const char *name; // name of the function, label or marker; "" for other operations. Valid during the
+                      // callback
 } spy_list_op;
 
-// How a list is begun. All may stay zero.
+// Options of a new list. All members may stay zero.
 typedef struct spy_list_desc {
-    const char *label; // name in debug tools, round each submission, and in messages
-    // Called after each recorded operation, from inside the recording function: it must not use the device. NULL: none.
+    const char *label; // name of each submission in debug tools, and of the list in messages
+    // Called after each recorded operation, from inside the recording function; it must not use the device.
+    // NULL: none.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_list_desc;
 
-// Begin a list. `desc` may be NULL. NULL on failure. Released by the caller, or with the device.
-// A list is recorded, finished, then submitted any number of times, also while earlier submissions run. It keeps the
-// memory of all tensors and the kernels it uses, so that these may be released in any order. Contents are read when the
-// GPU comes to it: tensors may change between submissions. A tensor that is pointed elsewhere later
-// (spy_tensor_point_to) stays what it was in the list.
-// Threads: any, as for all functions below.
+// Creates a list and begins its recording. `desc` may be NULL. NULL on failure. Released by the caller, or
+// with the device. A list is recorded, finished, and then submitted any number of times, also while earlier
+// submissions run. It keeps the kernels and the memory of the tensors that it uses, so these may be released
+// in any order. The GPU reads the tensors' contents when it executes the list, so they may change between
+// submissions. A tensor that later gets other storage (spy_tensor_point_to) keeps its old storage in the
+// list. Threads: any, as for all functions below.
 SPY_API spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
-// One more holder of the list, which then needs one more release.
+// Adds one reference to the list, which then needs one more release.
 SPY_API void spy_retain_command_list(spy_command_list *list);
-// Before the device is released, as all uses of its objects. Threads: any, at any time; submitted work goes on. NULL is ignored.
+// Drops one reference; the last one frees the list. Call it before the device is released. Submitted work
+// goes on. NULL is ignored. Threads: any, at any time.
 SPY_API void spy_release_command_list(spy_command_list *list);
 
-// >>recording: errors leave the list as it was. After spy_list_finish() it is SPY_ERROR_INVALID_ARGUMENT.
+// >>recording: an error leaves the list unchanged. After spy_list_finish() recording is
+// SPY_ERROR_INVALID_ARGUMENT.
 
-// Record what spy_call() would do. Short for spy_call_with() with options.append_to = list, which takes further options.
-// Numbers and host arrays are taken now. spy_out_tensor makes its tensor now, and each submission fills it. Results to host
-// memory are SPY_ERROR_UNSUPPORTED.
+// Records a call, with the arguments of spy_call(). Short for spy_call_with() with options.append_to = list,
+// which takes further options. Numbers and host arrays are copied now. spy_out_tensor makes its tensor now,
+// and each submission fills it. Results in host memory are SPY_ERROR_UNSUPPORTED.
 SPY_API spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_args args);
-// Record a copy of all elements. Both have the same shape and type, are contiguous, and do not share bytes.
+// Records a copy of all elements. The two tensors must have the same shape and type, be contiguous, and not
+// share bytes.
 SPY_API spy_status spy_list_copy(spy_command_list *list, spy_tensor *to, spy_tensor *from);
-// Record spy_tensor_fill() of a contiguous tensor.
+// Records spy_tensor_fill() of a contiguous tensor.
 SPY_API spy_status spy_list_fill(spy_command_list *list, spy_tensor *tensor, double value);
-// Record spy_tensor_write() of a contiguous tensor; the list keeps the data, in device memory, as they are now.
+// Records spy_tensor_write() of a contiguous tensor. The list copies the data now and keeps it in device
+// memory.
 SPY_API spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void *data,
                                   size_t size_bytes);
-// Record that all earlier work ends before later work begins. Tensors never need it: their order is kept anyway.
+// Records that all earlier work ends before later work begins. Work on the same tensors never needs it,
+// because the library keeps its order.
 SPY_API spy_status spy_list_barrier(spy_command_list *list);
-// Record names for debug tools (RenderDoc, Nsight): of the operations between push and pop, or of a point.
+// Record names for debug tools (RenderDoc, Nsight): push and pop name the operations between them, a marker
+// names a point.
 SPY_API spy_status spy_list_push_label(spy_command_list *list, const char *name);
 SPY_API spy_status spy_list_pop_label(spy_command_list *list);
 SPY_API spy_status spy_list_marker(spy_command_list *list, const char *name);
-// Record a GPU time: when all operations before it are done, though those after it may have begun unless
-// spy_list_barrier() follows. At most 1,024 in a list; SPY_ERROR_UNSUPPORTED without SPY_FEATURE_TIMESTAMPS.
+// Records a timestamp: the GPU's time when all operations before it are done. Operations after it may have
+// begun by then, unless spy_list_barrier() follows. A list has at most 1,024 timestamps.
+// SPY_ERROR_UNSUPPORTED without SPY_FEATURE_TIMESTAMPS.
 SPY_API spy_status spy_list_timestamp(spy_command_list *list);
 
-// End the recording. All labels must have been popped.
+// Ends the recording. All labels must have been popped.
 SPY_API spy_status spy_list_finish(spy_command_list *list);
 
 // >>submitting
 
-// Do all operations in order, as if called one after another now, with barriers where memory needs them. The GPU gets
-// them as it gets calls; spy_flush() hands over the rest and gives the id to wait for. An error part of the way says
-// which operation it was; those before it were done.
-// Cost: below 0.5 us for a recorded call, nothing is allocated. On CUDA the second submission makes a CUDA graph of
-// the list, unless it holds an indirect dispatch; from then on a submission is one launch, and work that shares no
-// memory may run side by side.
+// Runs all operations in order, as if they were called one after another now, with barriers where memory
+// needs them. As with calls, the library decides when the GPU gets the work; spy_flush() submits the rest and
+// returns the id to wait for. When an operation fails, the error names it, and the operations before it have
+// been done.
+// Cost: below 0.5 us for a recorded call; nothing is allocated. On CUDA the second submission makes a CUDA
+// graph of the list, unless it holds an indirect dispatch; from then on a submission is one launch, and work
+// that shares no memory may run side by side.
 SPY_API spy_status spy_list_submit(spy_command_list *list);
 
-// Change values of a recorded call, from the next submission on; submitted work keeps the old ones. `call`: its number
-// among the finished list's calls, from 0; before it was recorded, that was spy_list_info.call_count. `args`: the values
-// to change, by name, or by position as in a call; parts of structs, and global shader parameters, by path
-// ("light.color"). Numbers, host arrays and host data that feed one value, and random generators can be changed, into
-// others of the same shape whose types the parameter takes. All or nothing. SPY_ERROR_NOT_FOUND: no such value;
-// SPY_ERROR_TYPE_MISMATCH: it is of another kind; SPY_ERROR_OUT_OF_RANGE: no such call, or a number that does not fit.
+// Changes values of a recorded call from the next submission on; submitted work keeps the old values. `call`
+// is the call's number in the finished list, from 0 (spy_list_info.call_count just before the call was
+// recorded). `args` are the values to change, by name, or by position as in a call; parts of structs, and
+// global shader parameters, by path ("light.color"). These can be changed: numbers, host arrays and host data
+// that feed one value, and random generators. The new value must have the same shape and a type that the
+// parameter takes. On an error nothing is changed. SPY_ERROR_NOT_FOUND: the call has no such value;
+// SPY_ERROR_TYPE_MISMATCH: the value is of another kind; SPY_ERROR_OUT_OF_RANGE: the list has no such call,
+// or a number does not fit.
 // Cost: nothing is allocated unless a host array is converted.
 SPY_API spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args);
 
-// The times of the last submission, in the order of recording, in nanoseconds since an unknown moment that is the same for
-// all lists of the device; `count` must be spy_list_info.timestamp_count. Waits for that submission.
+// Reads the timestamps of the last submission into times_ns (`count` elements), in the order of recording.
+// They are nanoseconds since an unspecified moment that is the same for all lists of the device. `count` must
+// be spy_list_info.timestamp_count. Waits for that submission.
 SPY_API spy_status spy_list_read_timestamps(spy_command_list *list, uint64_t *times_ns, size_t count);
 
-// What a list holds.
+// The contents and state of a list.
 typedef struct spy_list_info {
     uint32_t op_count;        // recorded operations
-    uint32_t call_count;      // recorded calls; one may be several operations, or none if it has no elements
+    uint32_t call_count;      // recorded calls; a call may be several operations, or none if it has no
+                              // elements
     uint32_t timestamp_count; // recorded timestamps
     bool finished;
     uint64_t submit_count;    // submissions so far
-    bool graph;               // submissions are launches of one CUDA graph
+    bool graph;               // each submission is one launch of a CUDA graph
 } spy_list_info;
 
-// NULL or a released list: all zero, and an error for spy_take_error(NULL).
+// Returns the contents and state of a list. NULL or a released list: all zero, and an error for
+// spy_take_error(NULL).
 SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 
 #ifdef __cplusplus
@@ -2565,19 +2758,23 @@ SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 
 // >>api/args_cpp.h ------------------------------------------------------------------------------------------
 
-// C++: SPY_ARGS(...) as an argument of each function that takes spy_args, and SPY_INDICES(...). A list that stands in the call itself lives until the
-// call is over, and is taken; where it would be gone too early, it does not compile (spyi_arg_list in api/call.h).
+// C++ only: overloads that accept SPY_ARGS(...) in each function that takes spy_args, and SPY_INDICES(...) in
+// spy_create_indexed(). A list that is written inside the call lives until the call returns, so these
+// overloads accept it. Where a list would be destroyed before its use, the program does not compile
+// (spyi_arg_list in api/call.h).
 
 #ifdef __cplusplus
 
-// The list as it may be used in this statement: a kept list, or a temporary.
+// Returns a spy_args that points to the list and is valid within this statement. The list may be a named
+// variable or a temporary.
 template <size_t N, bool Inner> inline spy_args spyi_args_now(const spyi_arg_list<N, Inner> &list) {
     return list;
 }
 template <size_t N, bool Inner> inline spy_args spyi_args_now(spyi_arg_list<N, Inner> &&list) {
     return { list.items, N };
 }
-// The type Result where List is SPY_ARGS(...); else the overload does not exist.
+// Has the member `type` (= Result) only when List is what SPY_ARGS(...) makes; for any other List the
+// overload does not exist.
 template <class List, class Result> struct spyi_with_list {};
 template <size_t N, bool Inner, class Result> struct spyi_with_list<spyi_arg_list<N, Inner>, Result> {
     typedef Result type;
@@ -2654,7 +2851,8 @@ inline typename spyi_with_list<List, spy_status>::type spy_list_set(spy_command_
     return spy_list_set(list, call, spyi_args_now(static_cast<List &&>(args)));
 }
 
-// Arguments that point to a list: kept by its own name, or a temporary of the same statement.
+// Arguments that point to a list. From a named list they return a spy_arg; from a temporary list they return
+// a spyi_inner_arg, which can only be used in the same statement.
 template <size_t N, bool Inner>
 inline spy_arg spy_arg_struct(const char *name, const spyi_arg_list<N, Inner> &fields) {
     return spy_arg_struct(name, spy_args(fields));
@@ -2672,7 +2870,7 @@ inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner
     return { spy_arg_diff_pair(name, spyi_args_now(static_cast<spyi_arg_list<N, Inner> &&>(pair))) };
 }
 
-// What such an argument may be given to within its statement.
+// The functions that accept a spyi_inner_arg within its statement.
 inline spyi_inner_arg spy_map(const spyi_inner_arg &arg, spy_dims dims) {
     return { spy_map(arg.inner, dims) };
 }

@@ -13,66 +13,77 @@
 
 // >>api/cuda.h ----------------------------------------------------------------------------------------------
 
-// The CUDA backend: its entry, and how a program brings its own context, stream and device memory. No CUDA header is
-// needed: CUcontext and CUstream are void *, CUdeviceptr is uint64_t, cast by the caller.
+// The CUDA backend, and functions for programs that bring their own CUDA context, stream and device memory.
+// No CUDA header is needed: the caller casts CUcontext and CUstream to void *, and CUdeviceptr to uint64_t.
 //
-// Neither a toolkit nor its headers are needed at run time: the driver (libcuda.so.1, nvcuda.dll) and NVRTC, which compiles
-// kernels for the device's exact architecture, are opened when they are first used.
+// At run time no CUDA toolkit is needed, only the driver (libcuda.so.1, nvcuda.dll) and NVRTC, which compiles
+// kernels for the device's exact architecture. Both are opened when they are first used.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// The backend for spy_device_desc.backend: a driver of CUDA 11.4 or later, a device of compute capability 5.0 or later (7.5
-// with NVRTC 13). Wave functions of Slang assume that lanes are numbered by threadIdx.x: give groups whose x is a multiple
-// of 32 to kernels that use them, or whose y and z are 1.
+// Returns the backend for spy_device_desc.backend. It needs a driver of CUDA 11.4 or later, and a device of
+// compute capability 5.0 or later (7.5 with NVRTC 13). Slang's wave functions assume that lanes are numbered
+// by threadIdx.x: kernels that use them need groups whose x is a multiple of 32, or whose y and z are 1.
+// Threads: any.
 SPY_API const spy_backend *spy_cuda_backend(void);
 
-// CUDA's own handles of the default streams, which are no pointers.
+// CUDA's handles of its two default streams. They are constants, not pointers to objects.
 #define SPY_CUDA_STREAM_LEGACY ((void *)(uintptr_t)1)
 #define SPY_CUDA_STREAM_PER_THREAD ((void *)(uintptr_t)2)
 
-// For spy_device_desc.backend_desc. All zero: the primary context of the adapter, which the CUDA runtime and torch use
-// too, and a stream of the device's own.
+// The type of spy_device_desc.backend_desc on CUDA. All zero: the device uses the adapter's primary context,
+// which the CUDA runtime and torch use too, and creates a stream of its own.
 typedef struct spy_cuda_desc {
-    void *context;              // CUcontext, which must outlive the device; the adapter is then its own. NULL: primary
-    void *stream;               // CUstream of that context, which must outlive the device or the next
-                                // spy_cuda_set_stream(); NULL: one of the device's own
-    const char *nvrtc_library;  // path of libnvrtc.so.13 or the like; NULL: SLANGPY_NVRTC_LIBRARY, then searched
-    const char *driver_library; // path of the driver's library; NULL: found by the system
-    bool direct_launches;       // each call by cuLaunchKernel, so that profilers list it by name. false: a kernel that comes
-                                // back becomes a CUDA graph of one node, which is launched in half the time, unless the
-                                // environment has CUDA_LAUNCH_BLOCKING=1
-    uint64_t _end_canary; // must be 0, as all that is not set: finds a struct that was not zeroed
+    void *context;              // CUcontext, which must outlive the device and determines the adapter; NULL:
+                                // the primary context
+    void *stream;               // CUstream of that context, which must stay valid until the device is
+                                // released or given another stream by spy_cuda_set_stream(); NULL: the device
+                                // creates one
+    const char *nvrtc_library;  // path of NVRTC, e.g. of libnvrtc.so.13; NULL: the environment's
+                                // SLANGPY_NVRTC_LIBRARY, else it is searched
+    const char *driver_library; // path of the driver's library; NULL: the system's search finds it
+    bool direct_launches;       // launch each kernel by cuLaunchKernel, so that profilers list it by name.
+                                // false: a kernel that is launched repeatedly becomes a CUDA graph of one
+                                // node, whose launch takes half the time, unless the environment has
+                                // CUDA_LAUNCH_BLOCKING=1
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_cuda_desc;
 
-// All further work goes to `stream`, after all earlier work. NULL: the device's own. SPY_ERROR_INVALID_ARGUMENT for a
-// stream of another context. Threads: any.
+// Sends all further work to `stream` (CUstream), where it begins after all earlier work of the device. NULL:
+// the device's own stream. SPY_ERROR_INVALID_ARGUMENT for a stream of another context. Threads: any.
 SPY_API spy_status spy_cuda_set_stream(spy_device *device, void *stream);
-// Order between the device and a stream that others fill; the host waits for nothing. wait: all further work of the device
-// begins after what `stream` has been given so far. signal: what `stream` is given from now on begins after all work of the
-// device so far. NULL, errors and threads as for spy_cuda_set_stream().
+// Order the device's work and the work of a stream that other code uses; the host does not wait. After
+// spy_cuda_wait_stream(), further work of the device begins when all work that `stream` has so far is done.
+// After spy_cuda_signal_stream(), further work of `stream` begins when all work that the device has so far is
+// done. NULL, errors and threads as for spy_cuda_set_stream().
 SPY_API spy_status spy_cuda_wait_stream(spy_device *device, void *stream);
 SPY_API spy_status spy_cuda_signal_stream(spy_device *device, void *stream);
-// What work goes to now (CUstream), and the device's CUcontext. NULL with an error for other devices. Threads: any.
+// Return the stream that the device's work goes to now (CUstream), and the device's context (CUcontext). NULL
+// with an error when the device is not a CUDA device. Threads: any.
 SPY_API void *spy_cuda_get_stream(spy_device *device);
 SPY_API void *spy_cuda_get_context(spy_device *device);
-// The adapter's number, as spy_device_desc.adapter: CUdevice + 1. 0 with an error for other devices. Threads: any.
+// Returns the adapter's number for spy_device_desc.adapter: CUdevice + 1. 0 with an error when the device is
+// not a CUDA device. Threads: any.
 SPY_API uint32_t spy_cuda_get_adapter(spy_device *device);
-// Makes the device's context current on this thread, for the program's own use of CUDA. The library itself leaves every
-// thread's current context as it was, but for threads that have none: those get the device's. Threads: any.
+// Makes the device's context current on this thread, for the program's own use of CUDA. All other functions
+// leave a thread's current context unchanged, but a thread without one gets the device's. Threads: any.
 SPY_API spy_status spy_cuda_make_current(spy_device *device);
 
-// The context that is current on this thread, for spy_cuda_desc.context, and its adapter's number, for
-// spy_device_desc.adapter; NULL and 0: there is none. Either may be NULL. And the way back, as cuCtxSetCurrent: NULL takes the
-// current one off this thread. Of the driver that the system finds. SPY_ERROR_NO_DEVICE without one,
-// SPY_ERROR_INVALID_ARGUMENT for what is no context; errors are the thread's, as those of spy_create_device(). Threads: any.
+// spy_cuda_get_current_context() sets *context to the context that is current on this thread (for
+// spy_cuda_desc.context), or to NULL, and *adapter to its adapter's number (for spy_device_desc.adapter), or
+// to 0. Either pointer may be NULL. spy_cuda_set_current_context() makes `context` current on this thread, as
+// cuCtxSetCurrent does; with NULL the thread has no current context afterwards. Both use the driver that the
+// system's search finds. SPY_ERROR_NO_DEVICE without a driver, SPY_ERROR_INVALID_ARGUMENT when `context` is
+// not a context; spy_take_error(NULL) has the text. Threads: any.
 SPY_API spy_status spy_cuda_get_current_context(void **context, uint32_t *adapter);
 SPY_API spy_status spy_cuda_set_current_context(void *context);
 
-// A tensor over `size_bytes` of device memory from `address` (CUdeviceptr) on. desc->data must be NULL. The memory must
-// outlive the tensor and all calls with it. SPY_ERROR_INVALID_ARGUMENT for memory of another device or none of CUDA's.
-// Threads: any. The address of a tensor is spy_tensor_address().
+// Creates a tensor over the program's own device memory: `size_bytes` bytes from `address` (CUdeviceptr) on.
+// desc->data must be NULL. The memory must outlive the tensor and all calls with it. The caller releases the
+// tensor. NULL on failure; SPY_ERROR_INVALID_ARGUMENT for memory of another device, or memory that is not
+// CUDA's. Threads: any. spy_tensor_address() is the reverse: it returns a tensor's address.
 SPY_API spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
                                            const spy_tensor_desc *desc);
 
@@ -800,8 +811,9 @@ static const char *const spyi_text_prelude[] = {
 
 // >>cuda/driver_api.h ---------------------------------------------------------------------------------------
 
-// The CUDA driver API as far as it is used, declared here: no toolkit is needed to build. Opened at run time.
-// Source: the CUDA Driver API's reference manual. Every symbol here is in drivers from CUDA 11.4 on.
+// The part of the CUDA driver API that the library uses, declared here so that building needs no toolkit. The
+// driver is opened at run time.
+// Source: the CUDA Driver API's reference manual. All symbols are in drivers of CUDA 11.4 and later.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -832,8 +844,8 @@ enum {
     SPYI_CU_NO_BINARY_FOR_GPU = 209,
     SPYI_CU_UNSUPPORTED_PTX = 222,
     SPYI_CU_NOT_READY = 600,
-    SPYI_CU_ILLEGAL_ADDRESS = 700,         // this and the next ones: the context is dead
-    SPYI_CU_LAUNCH_OUT_OF_RESOURCES = 701, // not this one
+    SPYI_CU_ILLEGAL_ADDRESS = 700,         // after this error and the next ones the context is unusable
+    SPYI_CU_LAUNCH_OUT_OF_RESOURCES = 701, // after this error the context is still usable
     SPYI_CU_LAUNCH_TIMEOUT = 702,
     SPYI_CU_CONTEXT_DESTROYED = 709,
     SPYI_CU_ASSERT = 710,
@@ -906,7 +918,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
                                       ? 1
                                       : -1];
 
-// X(name, symbol, arguments)
+// X(name, symbol, arguments): `name` is the member of spyi_cu_driver, `symbol` the driver's exported name.
 #define SPYI_CU_FUNCTIONS(X)                                                                                 \
     X(Init, "cuInit", (unsigned flags))                                                                      \
     X(DriverGetVersion, "cuDriverGetVersion", (int *version))                                                \
@@ -985,44 +997,44 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(GraphLaunch, "cuGraphLaunch", (spyi_cu_exec exec, spyi_cu_stream stream))
 
 typedef struct spyi_cu_driver {
-    void *library; // stays open: contexts may outlive us
+    void *library; // stays open, because contexts may outlive the device
     int version;   // 13000 for CUDA 13.0
 #define SPYI_CU_MEMBER(name, symbol, arguments) spyi_cu_result(SPYI_CU_CALL *name) arguments;
     SPYI_CU_FUNCTIONS(SPYI_CU_MEMBER)
 #undef SPYI_CU_MEMBER
 } spyi_cu_driver;
 
-// The least driver: its symbols, and cubins of the NVRTC that goes with it.
+// The oldest driver that has all symbols and loads cubins of the NVRTC of its own version.
 #define SPYI_CU_LEAST_VERSION 11040
 
 // >>cuda/internal.h -----------------------------------------------------------------------------------------
 
-// The CUDA backend's own types and the functions that its files share. Data flow: driver.c opens the driver, device.c makes
-// the device, nvrtc.c and prelude.c compile text, kernel.c launches, memory.c and transfer.c move data, stream.c counts
-// what is done. Work goes to one stream, in order: barriers have nothing to do but in graph.c's graphs, whose work is in no
-// other order than theirs.
+// The types of the CUDA backend and the functions that its files share. driver.c opens the driver, device.c
+// creates the device, nvrtc.c and prelude.c compile text, kernel.c launches, memory.c and transfer.c move
+// data, stream.c tracks which work is done. All work goes to one stream, which keeps its order, so barriers
+// have no effect there. Only in the graphs of graph.c do barriers determine the order.
 
 #if UINTPTR_MAX < UINT64_MAX
 #error "slangpy_cuda.h needs a 64-bit target, as CUDA does"
 #endif
 
-#define SPYI_CUDA_BATCHES 64u     // batches in flight; the next one waits for the oldest
-#define SPYI_CUDA_BATCH_WORK 256u // operations after which a batch ends in any case: then its pages come back
-#define SPYI_CUDA_BATCH_BYTES (4u << 20)        // the same for bytes of its pages
-#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // of pinned memory for small uploads and parameters in memory
-#define SPYI_CUDA_SMALL_UPLOAD 65536u           // up to here through a page, above through the staging ring
-#define SPYI_CUDA_STAGING_COUNT 4u              // half of them the GPU's, half the copy team's
+#define SPYI_CUDA_BATCHES 64u                   // batches in flight; a further batch waits for the oldest one
+#define SPYI_CUDA_BATCH_WORK 256u               // operations after which a batch ends, to free its pages
+#define SPYI_CUDA_BATCH_BYTES (4u << 20)        // bytes of its pages after which a batch ends
+#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // bytes of a page, for small uploads and parameters
+#define SPYI_CUDA_SMALL_UPLOAD 65536u           // bytes; larger uploads use staging buffers, not a page
+#define SPYI_CUDA_STAGING_COUNT 4u              // half of the buffers for the GPU, half for the copy team
 #define SPYI_CUDA_STAGING_SIZE ((size_t)8 << 20)
-#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // for transfers of up to eight times that
-#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // what is smaller is read by the driver's own pageable copy
-#define SPYI_CUDA_RECENT 8u                       // kernels that are named when the device is lost
+#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // buffer size for transfers of up to eight times this size
+#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
+#define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
-#define SPYI_CUDA_REPEATING 64u     // kernels that have a graph of their own at a time
-#define SPYI_CUDA_REPEAT_BYTES 256u // of parameters, at most, of such a kernel
+#define SPYI_CUDA_REPEATING 64u     // largest number of kernels that have a graph of their own
+#define SPYI_CUDA_REPEAT_BYTES 256u // largest parameter block of a kernel with a graph of its own
 
 // >>nvrtc.c: NVRTC, opened at run time
 
-// X(name, arguments); all have been there since CUDA 11.2.
+// X(name, arguments). All of these functions exist since CUDA 11.2.
 #define SPYI_NVRTC_FUNCTIONS(X)                                                                              \
     X(Version, (int *major, int *minor))                                                                     \
     X(GetNumSupportedArchs, (int *count))                                                                    \
@@ -1041,41 +1053,43 @@ typedef struct spyi_cu_driver {
 #define SPYI_NVRTC_MOST_ARCHS 64
 
 typedef struct spyi_nvrtc {
-    void *library; // NULL: not opened. Stays open until the process ends
+    void *library; // NULL: not opened. An opened library stays open until the process ends
     char path[512];
     int major, minor;
-    int archs[SPYI_NVRTC_MOST_ARCHS]; // 90 for sm_90
+    int archs[SPYI_NVRTC_MOST_ARCHS]; // 90 means sm_90
     int arch_count;
 #define SPYI_NVRTC_MEMBER(name, arguments) int(*name) arguments;
     SPYI_NVRTC_FUNCTIONS(SPYI_NVRTC_MEMBER)
 #undef SPYI_NVRTC_MEMBER
 } spyi_nvrtc;
 
-// Opens the library: `path`, or SLANGPY_NVRTC_LIBRARY, or what the search finds. Else SPY_ERROR_NO_COMPILER, and all places
-// that were tried.
+// Opens the library at `path`, else at SLANGPY_NVRTC_LIBRARY, else where the search finds it.
+// SPY_ERROR_NO_COMPILER when none can be opened; `error` then lists all paths that were tried.
 SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
-// The same, which looks for it once in a process. Free-threaded.
+// As spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads: any.
 SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
-// What spyi_nvrtc_find() has found; false: nobody has asked for it.
+// Copies the library that spyi_nvrtc_find() has found before for `path`; false when there is none.
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
-// The device code of one program for compute capability `arch` (90): a cubin, or PTX of an older one if this NVRTC is
-// older than the device. false: `log` has the compiler's words.
+// Compiles one program for compute capability `arch` (90 for 9.0): `code` becomes a cubin, or PTX for an
+// older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
+// the compiler's messages.
 SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
                             const char *const *options, int option_count, spyi_text *code, spyi_text *log);
 
 // >>prelude.c: from a kernel's text to device code
 
-// Compiles desc->code, CUDA text. Of a failure, `error` has the compiler's words; when our own prelude did not do, `ctx`
-// hears of it.
+// Compiles desc->code, which is CUDA text. On failure `error` has the compiler's messages. When the library's
+// own prelude does not suffice but Slang's does, a message goes to the log of `ctx`.
 SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
                                           const spyi_profile *profile, const spyi_kernel_desc *desc,
                                           spyi_text *code, spyi_text *error);
-// The kernel's name in what that gives, to be freed; NULL: out of memory.
+// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. NULL: out of
+// memory.
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
 // >>the device
 
-// Pinned memory of a batch, with as much device memory beside it.
+// One block of pinned host memory with a block of device memory of the same size, for a batch or a graph.
 typedef struct spyi_cuda_page {
     struct spyi_cuda_page *next;
     char *host;
@@ -1083,28 +1097,28 @@ typedef struct spyi_cuda_page {
     size_t size, used;
 } spyi_cuda_page;
 
-// Work that was begun together. Number n uses slot n % SPYI_CUDA_BATCHES.
+// One batch of work, whose end is marked by one event. Batch number n uses slot n % SPYI_CUDA_BATCHES.
 typedef struct spyi_cuda_batch {
     spyi_cu_event event;
-    uint64_t number; // of the last batch that used the slot; 0: none
+    uint64_t number; // number of the last batch that used the slot; 0: none
     spyi_cuda_page *pages;
 } spyi_cuda_batch;
 
 typedef struct spyi_cuda_staging {
     void *host;
     size_t size;         // bytes; 0: not allocated yet
-    spyi_cu_event event; // recorded behind its last use
+    spyi_cu_event event; // recorded after the last use of the buffer
     bool used;
 } spyi_cuda_staging;
 
-// A kernel's launch as a graph of one node (repeat.c).
+// The graph of one node by which a kernel is launched repeatedly (repeat.c).
 typedef struct spyi_cuda_repeat {
-    spyi_cu_graph graph; // stays: its node names that of exec
+    spyi_cu_graph graph; // kept, because `node` also identifies the node of `exec`
     spyi_cu_node node;
-    spyi_cu_exec exec;  // NULL: the kernel has none
-    uint32_t launches;  // without it
-    uint32_t last;      // gpu->recent_count at its last launch
-    uint32_t groups[3]; // what exec holds
+    spyi_cu_exec exec;  // NULL: the kernel has no graph
+    uint32_t launches;  // launches while the kernel had no graph
+    uint32_t last;      // gpu->recent_count at the last launch of the graph
+    uint32_t groups[3]; // groups, and below the parameter block, that `exec` holds
     char block[SPYI_CUDA_REPEAT_BYTES];
 } spyi_cuda_repeat;
 
@@ -1112,22 +1126,22 @@ typedef struct spyi_cuda_kernel {
     spyi_kernel_base base; // first
     spyi_cu_module module;
     spyi_cu_function function;
-    spyi_cu_pointer globals; // of the module's global parameters; 0: none
+    spyi_cu_pointer globals; // address of the module's global parameters; 0: none
     size_t globals_size;
     uint32_t group[3];
-    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets in the block
-    spyi_parameter_place *places;                        // of each uniform buffer
+    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets of the parameters in the block
+    spyi_parameter_place *places;                        // one for each uniform buffer
     uint32_t shared_bytes;
     bool block_by_address;
-    bool repeats; // may be launched by its graph
+    bool repeats; // the kernel may be launched by a graph of its own
     spyi_cuda_repeat repeat;
-    char label[64]; // cut off
+    char label[64]; // truncated
 } spyi_cuda_kernel;
 
-// Device memory that a launch's uniform buffers are put into: the open batch's, or a graph's own, from `at` on.
+// The device memory of a graph's node, from `at` on, into which the node's uniform buffers are copied.
 typedef struct spyi_cuda_own {
     spyi_cu_pointer at;
-    spyi_cu_pointer globals; // what the kernel's global parameters are to be copied from; 0: it has none
+    spyi_cu_pointer globals; // device copy of the kernel's global parameters; 0: it has none
     size_t globals_size;
 } spyi_cuda_own;
 
@@ -1138,47 +1152,48 @@ typedef struct spyi_cuda_gpu {
     spyi_cu_driver cu;
     spyi_cu_device device;
     spyi_cu_context context;
-    bool primary;      // the context is retained, not given
-    bool made_current; // on a thread that had no context
+    bool primary;      // the context is the retained primary context, not one of the program
+    bool made_current; // the context was made current on a thread that had none
     bool lost;
 
     spyi_cu_stream stream, own_stream;
-    spyi_cu_stream lane; // downloads that wait for less than all
+    spyi_cu_stream lane; // stream of the downloads that do not wait for all work
 
-    // base.open is the number of the batch that is being begun, so base.open - 1 is the last one that has an event.
-    uint64_t finished;   // as last seen
-    uint64_t ordered;    // the last one that waited for another's stream
-    spyi_cu_event order; // between streams; recorded anew each time
+    // base.open is the number of the open batch, so base.open - 1 is the last batch whose event has been
+    // recorded.
+    uint64_t finished;   // last batch that is known to be finished
+    uint64_t ordered;    // last batch that waited for a stream of the program
+    spyi_cu_event order; // orders two streams; recorded again at each use
     uint32_t work;       // operations in the open batch
-    size_t work_bytes;   // in its pages
+    size_t work_bytes;   // bytes used in the pages of the open batch
     spyi_cuda_batch batches[SPYI_CUDA_BATCHES];
     spyi_cuda_page *free_pages;
 
-    char recent_label[SPYI_CUDA_RECENT][64]; // of the last kernels, a ring
+    char recent_label[SPYI_CUDA_RECENT][64]; // labels of the last kernels, a ring buffer
     uint64_t recent_batch[SPYI_CUDA_RECENT];
-    uint32_t recent_count; // of all kernels
+    uint32_t recent_count; // launches of all kernels
 
     spyi_cuda_staging upload[SPYI_CUDA_STAGING_COUNT], download[SPYI_CUDA_STAGING_COUNT];
     uint32_t upload_next;
-    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL: none yet
+    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL: not allocated yet
 
-    spyi_cu_event time_events[2]; // made when first used
-    int timing;                   // 0: never begun, 1: begun, 2: ended
-    uint64_t timing_batch;        // in which it ended
-    spyi_cu_module mark_module;   // the kernel that notes the time
+    spyi_cu_event time_events[2]; // created at the first use
+    int timing;                   // 0: no time was begun, 1: begun, 2: ended
+    uint64_t timing_batch;        // batch in which the time ended
+    spyi_cu_module mark_module;   // module of the kernel that stores the GPU's time
     spyi_cu_function mark;
     spyi_cu_pointer marks;
 
-    spyi_cuda_graph *graph; // that is being made; NULL: work runs
-    bool direct_launches;   // of the desc
+    spyi_cuda_graph *graph; // graph that is being recorded; NULL: work runs at once
+    bool direct_launches;   // spy_cuda_desc.direct_launches, or set by CUDA_LAUNCH_BLOCKING
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
 
-    char *nvrtc_path; // of the desc; NULL: none
+    char *nvrtc_path; // copy of spy_cuda_desc.nvrtc_library; NULL: none
 } spyi_cuda_gpu;
 
 // >>driver.c
 SPYI_FN spy_status spyi_cu_open(const char *path, spyi_cu_driver *cu, spyi_text *error);
-// "cuMemAlloc gave CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
+// Appends e.g. "cuMemAlloc gave CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" to `error`.
 SPYI_FN void spyi_cu_say(const spyi_cu_driver *cu, spyi_cu_result result, const char *what, spyi_text *error);
 
 // >>device.c
@@ -1186,10 +1201,12 @@ SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi
 SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
                                     spyi_text *error);
 SPYI_FN void spyi_cuda_destroy(spyi_gpu *gpu);
-// Append what failed and return the status that goes with it; a dead context marks the device lost.
+// Appends what failed to `error` and returns the matching status. A fatal error of the context marks the
+// device as lost.
 SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, const char *what,
                                   spyi_text *error);
-// Every way in: makes the device's context current. The result goes to the leave.
+// spyi_cuda_enter() makes the device's context current; every function that the core calls begins with it.
+// Pass the result to spyi_cuda_leave().
 SPYI_FN bool spyi_cuda_enter_slowly(spyi_cuda_gpu *gpu, spyi_cu_context now);
 static inline bool spyi_cuda_enter(spyi_cuda_gpu *gpu) {
     spyi_cu_context now = NULL;
@@ -1208,15 +1225,16 @@ static inline spyi_cuda_gpu *spyi_cuda_cast(spyi_gpu *gpu) {
 SPYI_FN spy_status spyi_cuda_make_stream(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_stream(spyi_cuda_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *error);
-// After each operation in the stream: full batches end.
+// Counts one operation in the stream, and ends the open batch when it is full. Call it after each operation.
 SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint64_t timeout_ns,
                                       spyi_text *error);
-// The stream has been waited for: the open batch ends without an event.
+// Marks all work as finished after a wait for the stream. The open batch ends without an event.
 SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
-// The device's stream waits for what `stream` has so far, and the other way round.
+// Make the device's stream wait for the present work of `stream`, and `stream` for that of the device's
+// stream.
 SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
@@ -1236,10 +1254,11 @@ SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *gpu, const spyi_work *work, sp
 SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size, const char *label,
                                             spyi_chunk *chunk, spyi_text *error);
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk);
-// `size` bytes of a page that live as long as the open batch.
+// Takes `size` bytes of a page: pinned memory *host and device memory *device, valid until the open batch has
+// finished.
 SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **host, spyi_cu_pointer *device,
                                         spyi_text *error);
-// The same from a list of pages that lives as long as its owner likes.
+// Takes `size` bytes from a list of pages, valid until the list's owner frees the pages.
 SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **pages, size_t size, char **host,
                                        spyi_cu_pointer *device, spyi_text *error);
 SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
@@ -1252,27 +1271,32 @@ SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, s
                                   spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
-// Neither uniform buffers nor a block in memory: all parameters stand in the dispatch's block.
+// Returns whether all parameters are in the dispatch's block: the kernel has no uniform buffers, and its
+// block is not in memory.
 static inline bool spyi_cuda_is_plain(const spyi_cuda_kernel *kernel) {
     return kernel->base.uniform_count == 0 && !kernel->block_by_address;
 }
-// Bytes of device memory that a dispatch's parameters take beyond the launch itself.
+// Returns the bytes of device memory that the dispatch's parameters need in addition to the launch itself.
 SPYI_FN size_t spyi_cuda_param_memory(const spyi_cuda_kernel *kernel, const spyi_dispatch *dispatch);
-// Where the launch finds each parameter: in the dispatch's block, or a copy that lives as long as the open batch. Uniform
-// buffers have been put into memory: `own`'s; or, NULL, the open batch's. *address is the caller's, for a block in memory.
+// Fills `params` with pointers to the parameters for the launch. They point into the dispatch's block, or
+// into a copy that is valid until the open batch has finished. Copies uniform buffers to the device memory of
+// `own`, or of the open batch when `own` is NULL. *address, which the caller provides, receives the address
+// of a block in memory; it must be valid as long as `params`.
 SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
                                     const spyi_dispatch *dispatch, spyi_cuda_own *own,
                                     spyi_cu_pointer *address, void *params[SPYI_CUDA_MOST_PARAMS],
                                     spyi_text *error);
-// The kernel as a graph's node. `values` live as long as it.
+// Returns the kernel's launch as the driver's description of a graph node. `values` must be valid as long as
+// the result.
 SPYI_FN spyi_cu_kernel_params spyi_cuda_node_params(const spyi_cuda_kernel *kernel, const uint32_t groups[3],
                                                     void **values);
-// A kernel has gone to the GPU: counted, and named if the device is lost.
+// Counts a launch, and remembers the kernel's label for the error message of a lost device.
 SPYI_FN void spyi_cuda_launched(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
 
 // >>repeat.c
 SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel);
-// The launch of a kernel that can repeat, if it does so by now; *result is the driver's. `params` point into `block`.
+// Launches a kernel by its own graph and sets *result to the driver's result. Returns false, without a
+// launch, when the kernel has no graph (yet). `params` point into `block`.
 SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
                                      const void *block, void **params, spyi_cu_result *result);
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel);
@@ -1284,15 +1308,15 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint
                                           const spyi_work *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
 SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
-SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *gpu); // repeat.c
-// Parts of the graph that is being made.
+SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *gpu); // in repeat.c
+// These functions add work to the graph that is being recorded.
 SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
                                             const spyi_dispatch *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_copy(spyi_cuda_gpu *gpu, spyi_cu_pointer to, spyi_cu_pointer from,
                                         uint64_t size, bool barrier, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_fill(spyi_cuda_gpu *gpu, spyi_cu_pointer to, uint64_t size,
                                         uint32_t pattern, bool barrier, spyi_text *error);
-// A kernel of one thread with one parameter of 8 bytes.
+// Adds the timestamp kernel: one thread, with `place` as its one parameter (8 bytes).
 SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function function, spyi_cu_pointer place,
                                         spyi_text *error);
 
@@ -1302,20 +1326,21 @@ SPYI_FN spy_status spyi_cuda_fill(spyi_gpu *gpu, const spyi_work *work, spyi_tex
 SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
                                       uint64_t size, uint64_t after, spyi_text *error);
-// Device memory of at most SPYI_CUDA_SMALL_UPLOAD bytes, in the order of `stream`; waits.
+// Reads `size` bytes of device memory (at most SPYI_CUDA_SMALL_UPLOAD) in the order of `stream`, and waits
+// for them.
 SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_pointer from, size_t size,
                                         spyi_cu_stream stream, spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu);
 
 // >>cuda/driver.c -------------------------------------------------------------------------------------------
 
-// Opening the CUDA driver.
+// Opens the CUDA driver and describes its errors as text.
 
 #if defined(_WIN32)
 #define SPYI_CU_PATHS                                                                                        \
     { "nvcuda.dll" }
 #else
-// The loader's own, then where containers and WSL have it.
+// First the system's search, then the folders of containers and WSL.
 #define SPYI_CU_PATHS                                                                                        \
     {                                                                                                        \
         "libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1",                 \
@@ -1387,18 +1412,18 @@ SPYI_FN void spyi_cu_say(const spyi_cu_driver *cu, spyi_cu_result result, const 
 
 // >>cuda/nvrtc.c --------------------------------------------------------------------------------------------
 
-// NVRTC, CUDA's compiler as a library: finding and opening it, and one compilation. It needs its libnvrtc-builtins beside it
-// and no headers. Concurrent compilations need no lock.
+// NVRTC, CUDA's compiler as a library: finds it, opens it, and runs one compilation. NVRTC needs its
+// libnvrtc-builtins in the same folder, and no headers. Concurrent compilations need no lock.
 
 // Results of NVRTC's functions. Source: nvrtc.h.
 enum { SPYI_NVRTC_OK = 0, SPYI_NVRTC_BUILTINS = 7 };
 
-// >>where it may be, in the order of the search
+// >>where NVRTC may be, in the order of the search
 
 #if defined(_WIN32)
 static const char *const spyi_nvrtc_names[] = { "nvrtc64_130_0.dll", "nvrtc64_120_0.dll",
                                                 "nvrtc64_112_0.dll" };
-// Below $CUDA_PATH; below a Python environment's packages.
+// Folders below $CUDA_PATH, and folders below the packages of a Python environment.
 static const char *const spyi_nvrtc_toolkit[] = { "bin/x64", "bin" };
 static const char *const spyi_nvrtc_wheels[] = { "nvidia/cu13/bin/x86_64", "nvidia/cuda_nvrtc/bin" };
 #else
@@ -1409,7 +1434,7 @@ static const char *const spyi_nvrtc_wheels[] = { "nvidia/cu13/lib", "nvidia/cuda
 #endif
 #define SPYI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-// Fills the table from an open library. What does not fit is said in `tried`.
+// Opens a library and fills the table of its functions. On failure `tried` has the reason.
 static bool spyi_nvrtc_load(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried) {
     const char *missing = NULL;
     void *symbol;
@@ -1441,7 +1466,7 @@ static bool spyi_nvrtc_load(const char *path, spyi_nvrtc *nvrtc, spyi_text *trie
     return true;
 }
 
-// A first compilation shows whether the builtins are there; a library without them is no use.
+// Loads a library and compiles an empty kernel, because a library without its builtins cannot compile.
 static bool spyi_nvrtc_try(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried) {
     spyi_text code = { NULL, 0, 0 }, log = { NULL, 0, 0 };
     bool good;
@@ -1451,11 +1476,11 @@ static bool spyi_nvrtc_try(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried
     if (!good) spyi_text_add(tried, "  %s: cannot compile: %s\n", path, spyi_text_str(&log));
     spyi_text_free(&code);
     spyi_text_free(&log);
-    if (!good) memset(nvrtc, 0, sizeof *nvrtc); // stays open: it may have threads
+    if (!good) memset(nvrtc, 0, sizeof *nvrtc); // the library stays open, because it may have threads
     return good;
 }
 
-// All names in a folder; a folder that is not there is one line.
+// Tries all library names in a folder. A folder without any of them adds one line to `tried`.
 static bool spyi_nvrtc_in_folder(const char *folder, const char *below, spyi_nvrtc *nvrtc, spyi_text *tried) {
     size_t i;
     bool found = false, any = false;
@@ -1486,7 +1511,7 @@ static bool spyi_nvrtc_in_toolkit(spyi_nvrtc *nvrtc, spyi_text *tried) {
     return false;
 }
 
-// Where pip puts nvidia-cuda-nvrtc: in an environment, for one user, for all.
+// Searches where pip installs nvidia-cuda-nvrtc: in an environment, for one user, for all users.
 static bool spyi_nvrtc_in_python(spyi_nvrtc *nvrtc, spyi_text *tried) {
     static const char *const variables[] = { "VIRTUAL_ENV", "CONDA_PREFIX", "HOME", NULL, NULL };
     static const char *const roots[] = { "", "", "/.local", "/usr/local", "/usr" };
@@ -1509,7 +1534,7 @@ static bool spyi_nvrtc_in_python(spyi_nvrtc *nvrtc, spyi_text *tried) {
                 spyi_text_add(&folder, "%s%s/lib/python3.%d/%s/%s", root, roots[i], version, kinds[kind % 2],
                               spyi_nvrtc_wheels[k]);
 #endif
-                any = spyi_file_exists(spyi_text_str(&folder)); // else not worth a line: there are too many
+                any = spyi_file_exists(spyi_text_str(&folder)); // missing folders are too many to list
                 if (any) found = spyi_nvrtc_in_folder(spyi_text_str(&folder), "", nvrtc, tried);
                 spyi_text_free(&folder);
             }
@@ -1526,7 +1551,7 @@ static bool spyi_nvrtc_search(spyi_nvrtc *nvrtc, spyi_text *tried) {
     spyi_own_folder(&folder);
     if (folder.size > 0) found = spyi_nvrtc_in_folder(spyi_text_str(&folder), "", nvrtc, tried);
     spyi_text_free(&folder);
-    // The loader's search also finds the one that torch has loaded.
+    // The system's search also finds a library that torch has loaded.
     for (i = 0; i < SPYI_COUNT(spyi_nvrtc_names) && !found; i++)
         found = spyi_nvrtc_try(spyi_nvrtc_names[i], nvrtc, tried);
     return found || spyi_nvrtc_in_toolkit(nvrtc, tried) || spyi_nvrtc_in_python(nvrtc, tried);
@@ -1536,7 +1561,7 @@ SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_tex
     spyi_text tried = { NULL, 0, 0 };
     const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
     bool found;
-    if (path != NULL) { // a path that somebody named is the one they get: no silent fallback
+    if (path != NULL) { // an explicit path is the only one tried: no silent fallback
         spyi_text_add(&tried, "  (the desc's nvrtc_library)\n");
         found = spyi_nvrtc_try(path, nvrtc, &tried);
     } else if (named != NULL && named[0] != '\0') {
@@ -1558,14 +1583,15 @@ SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_tex
 
 // >>once in a process
 
-// Libraries that somebody has found, by the name under which: under the global lock. What does not fit is looked for again.
+// The libraries that were found, by the name that was searched for; guarded by the global lock. Libraries
+// beyond the array's size, or with longer names, are searched for again.
 static struct {
     char name[512];
     spyi_nvrtc nvrtc;
 } spyi_nvrtc_found[4];
 static uint32_t spyi_nvrtc_found_count;
 
-// What spyi_nvrtc_open(path) goes by: a path, or "" for the search.
+// Returns the path that spyi_nvrtc_open(path) would open, or "" when it would search.
 static const char *spyi_nvrtc_name(const char *path) {
     const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
     return path != NULL ? path : named != NULL ? named : "";
@@ -1622,7 +1648,7 @@ static bool spyi_nvrtc_take(int (*size_of)(void *, size_t *), int (*get)(void *,
     return good;
 }
 
-// The newest architecture that this NVRTC knows, up to `arch`; 0: it has dropped them all.
+// Returns the newest architecture up to `arch` that this NVRTC supports; 0 when it supports none.
 static int spyi_nvrtc_arch(const spyi_nvrtc *nvrtc, int arch) {
     int i, best = 0;
     for (i = 0; i < nvrtc->arch_count; i++)
@@ -1642,7 +1668,7 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *sourc
                       nvrtc->major, nvrtc->minor, arch / 10, arch % 10);
         return false;
     }
-    // A device newer than the compiler gets PTX, which its driver translates.
+    // For a device that is newer than the compiler, the result is PTX, which the driver translates.
     (void)snprintf(target, sizeof target, "-arch=%s_%d", exact ? "sm" : "compute", known);
     all[0] = target;
     for (i = 0; i < option_count && i < 15; i++) all[i + 1] = options[i];
@@ -1670,10 +1696,11 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *sourc
 
 // >>cuda/prelude.c ------------------------------------------------------------------------------------------
 
-// From Slang's CUDA text to device code. Our own prelude comes first: it compiles in a fifth of the time of Slang's, and needs
-// no CUDA headers for half. Text that it does not know is compiled with Slang's own, which the log is told.
+// Compiles Slang's CUDA text to device code. It first tries the library's own prelude, which compiles in a
+// fifth of the time of Slang's and needs no CUDA headers for half. Text that fails with it is compiled with
+// Slang's prelude, and the log says so.
 
-// >>which parts of our prelude a text needs
+// >>which parts of the library's prelude a text needs
 
 enum {
     SPYI_BLOCK_VEC = 1,
@@ -1694,7 +1721,7 @@ static const char *const spyi_block_macros[] = { "SPYI_VEC",  "SPYI_ODDVEC", "SP
                                                  "SPYI_MATH", "SPYI_MATH64", "SPYI_BUF",    "SPYI_TENSOR",
                                                  "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS" };
 
-// Identifiers that begin so ask for these blocks; those that begin with a digit's type name, for vectors of it.
+// Prefixes of identifiers, and the blocks of the prelude that such identifiers need.
 static const struct {
     const char *prefix;
     unsigned blocks;
@@ -1761,7 +1788,7 @@ static const struct {
     { "SLANG_globalParams", SPYI_BLOCK_GLOBALS },
 };
 
-// One pass over the identifiers: tens of microseconds.
+// Returns the blocks that the text needs. Cost: one pass over its identifiers, tens of microseconds.
 static unsigned spyi_needed_blocks(const char *body) {
     unsigned blocks = 0;
     const char *c = body;
@@ -1777,7 +1804,7 @@ static unsigned spyi_needed_blocks(const char *body) {
                 blocks |= spyi_block_words[i].blocks;
         while (spyi_is_word(*c)) c++;
     }
-    if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows
+    if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows are double vectors
     return blocks;
 }
 
@@ -1791,21 +1818,22 @@ static void spyi_add_prelude(unsigned blocks, spyi_text *out) {
 
 // >>the kernel's text
 
-// Text in which every kernel is a function that others can call: Slang emits all [CudaKernel] functions of a module as
-// kernels, and calls those that ours calls as if they were none.
+// Appends text in which every kernel is replaced by a device function. Slang emits all [CudaKernel] functions
+// of a module as kernels, also those that the wanted kernel calls like functions.
 static void spyi_add_functions(const char *from, const char *end, spyi_text *out) {
     static const char global[] = "__global__";
     const char *at;
     while ((at = strstr(from, global)) != NULL && at < end) {
         spyi_text_add_n(out, from, (size_t)(at - from));
-        spyi_text_add(out, "__device__ inline"); // those that nothing calls disappear
+        spyi_text_add(out, "__device__ inline"); // the compiler removes functions that nothing calls
         from = at + sizeof global - 1;
     }
     spyi_text_add_n(out, from, (size_t)(end - from));
 }
 
-// Where the kernel's head ends, behind "(", and in *begin where it begins. Slang puts a number behind "main" and other names
-// that C++ has for itself. NULL: the text has no such kernel.
+// Returns the position after the "(" of the kernel's declaration, and sets *begin to the start of the
+// declaration. NULL: the text has no such kernel. Slang appends a number to "main" and to other names that
+// C++ reserves.
 static const char *spyi_find_kernel(const char *body, const char *entry, const char **begin) {
     static const char global[] = "__global__ void ";
     size_t length = strlen(entry);
@@ -1826,7 +1854,8 @@ static const char *spyi_find_kernel(const char *body, const char *entry, const c
     return NULL;
 }
 
-// The body with the kernel under its label's name, for profilers, and with its group size, so that registers suffice.
+// Appends the body with two changes: the kernel gets its label's name, for profilers, and its group size as
+// launch bounds, so that the compiler limits its registers.
 static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const char *name, spyi_text *out) {
     const char *begin, *at = spyi_find_kernel(body, desc->entry, &begin);
     if (at == NULL) return false;
@@ -1837,7 +1866,7 @@ static bool spyi_add_body(const char *body, const spyi_kernel_desc *desc, const 
     return true;
 }
 
-// "spy_saxpy_1a2b3c4d": no name of CUDA's own begins so.
+// Returns e.g. "spy_saxpy_1a2b3c4d"; no name of CUDA begins with "spy_".
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
     spyi_text name = { NULL, 0, 0 };
     const char *c;
@@ -1854,7 +1883,8 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
 
 enum { SPYI_NVRTC_OPTIONS = 8 };
 
-// A folder that has cuda_fp16.h, which only Slang's own prelude wants.
+// Sets `out` to the -I option for a folder with cuda_fp16.h, which only Slang's prelude needs; "" when there
+// is none.
 static void spyi_find_headers(spyi_text *out) {
     static const char *const folders[] = { NULL, NULL, "/usr/local/cuda", "/usr" };
     size_t i;
@@ -1871,17 +1901,17 @@ static void spyi_find_headers(spyi_text *out) {
     spyi_text_clear(out);
 }
 
-// NVRTC's options for what the module's say, behind those that are always given. Returns their number.
+// Fills NVRTC's options: the constant ones, then those for the module's options. Returns their number.
 static int spyi_add_options(const spyi_profile *profile, const char *out[SPYI_NVRTC_OPTIONS]) {
     int count = 0;
     out[count++] = "-default-device";
     out[count++] = "-w";
-    // NVRTC changes the process's stack limit during a compilation unless it is told not to.
+    // By default NVRTC changes the process's stack limit during a compilation.
     out[count++] = "-modify-stack-limit=false";
     if (profile->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
     if (profile->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
     if (profile->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
-    if (profile->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // which turns optimisations off
+    if (profile->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // turns optimisations off
     return count;
 }
 
@@ -1890,7 +1920,7 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, const spyi_profile *profi
                               spyi_text *code, spyi_text *log) {
     const char *options[SPYI_NVRTC_OPTIONS];
     int count = spyi_add_options(profile, options);
-    // It leaves out what textures need, and came with 12.8.
+    // -minimal omits what textures need; it exists since NVRTC 12.8.
     if ((blocks & SPYI_BLOCK_TEX) == 0 && nvrtc->major * 100 + nvrtc->minor >= 1208)
         options[count++] = "-minimal";
     spyi_text text = { NULL, 0, 0 };
@@ -1960,7 +1990,8 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
 
 // >>cuda/device.c -------------------------------------------------------------------------------------------
 
-// Devices: which adapter, whose context, what it can do.
+// Creates and destroys CUDA devices: lists adapters, chooses one, takes or retains a context, and sets the
+// device's limits.
 
 // >>adapters
 
@@ -1989,12 +2020,12 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
     info->subgroup_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_WARP_SIZE);
     info->max_group_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_THREADS_PER_BLOCK);
     info->max_group_count = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_GRID_DIM_X);
-    // Kernels of 12.1 and later take more on devices from Volta on.
+    // From CUDA 12.1 on, kernels on Volta and later devices take up to 32,764 bytes of parameters.
     info->max_inline_block_bytes =
         cu->version >= 12010 && spyi_cuda_attribute(cu, device, SPYI_CU_CAPABILITY_MAJOR) >= 7 ? 32764 : 4096;
     info->memory_bytes = memory;
     info->max_binding_bytes = memory;
-    info->timestamp_period_ns = 1; // %globaltimer's unit
+    info->timestamp_period_ns = 1; // %globaltimer counts nanoseconds
 }
 
 SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -2010,7 +2041,7 @@ SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi
     return count > 0 ? (size_t)count : 0;
 }
 
-static bool spyi_cuda_has_part(const char *name, const char *part) { // case ignored
+static bool spyi_cuda_has_part(const char *name, const char *part) { // ignores case
     size_t i, n = strlen(part);
     for (; *name != '\0'; name++) {
         for (i = 0; i < n; i++) {
@@ -2041,7 +2072,7 @@ static spy_status spyi_cuda_choose(spyi_cuda_gpu *gpu, const spy_device_desc *de
         if (desc->adapter_name != NULL && !spyi_cuda_has_part(info.name, desc->adapter_name)) continue;
         if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != info.type) continue;
         if (best >= 0 && info.type != SPY_ADAPTER_TYPE_DISCRETE)
-            continue; // the first discrete one is the best
+            continue; // the first discrete device is chosen
         if (best >= 0 && gpu->base.limits.info.type == SPY_ADAPTER_TYPE_DISCRETE) continue;
         best = i;
         gpu->device = device;
@@ -2066,7 +2097,8 @@ SPYI_FN bool spyi_cuda_enter_slowly(spyi_cuda_gpu *gpu, spyi_cu_context now) {
     if (now != NULL) return gpu->cu.CtxPushCurrent(gpu->context) == SPYI_CU_OK;
     gpu->made_current = true;
     (void)gpu->cu.CtxSetCurrent(
-        gpu->context); // the thread had none: it keeps ours, which saves doing this again
+        gpu->context); // the thread had no context: it keeps the device's, so that the next call need not set
+                       // it again
     return false;
 }
 
@@ -2088,7 +2120,8 @@ static bool spyi_cuda_is_fatal(spyi_cu_result result) {
     }
 }
 
-// Kernels that may have been running: the last ones of batches that are not known to be finished.
+// Appends the labels of kernels that may have been running: the last kernels, in batches that are not known
+// to be finished.
 static void spyi_cuda_name_recent(const spyi_cuda_gpu *gpu, spyi_text *error) {
     uint32_t i, count = gpu->recent_count < SPYI_CUDA_RECENT ? gpu->recent_count : SPYI_CUDA_RECENT,
                 named = 0;
@@ -2108,7 +2141,8 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
             spyi_text_add(error, "; the device is lost: work of batches %llu to %llu is not done",
                           (unsigned long long)gpu->finished + 1, (unsigned long long)gpu->base.open);
         if (!gpu->lost) spyi_cuda_name_recent(gpu, error);
-        // Contexts made before or after, by cuCtxCreate or a reset of the primary one, give the same error (580.159, H200).
+        // All contexts of the process then return the same error, also new ones by cuCtxCreate or by a reset
+        // of the primary context (measured: driver 580.159, H200).
         spyi_text_add(error, ", and so is CUDA for the rest of this process");
         gpu->lost = true;
         return SPY_ERROR_DEVICE_LOST;
@@ -2116,7 +2150,7 @@ SPYI_FN spy_status spyi_cuda_fail(spyi_cuda_gpu *gpu, spyi_cu_result result, con
     return result == SPYI_CU_OUT_OF_MEMORY ? SPY_ERROR_OUT_OF_DEVICE_MEMORY : SPY_ERROR_INTERNAL;
 }
 
-// The context that was given, and which device it is of.
+// Uses the program's context and finds out its device.
 static spy_status spyi_cuda_take_context(spyi_cuda_gpu *gpu, const spy_device_desc *desc, void *context,
                                          spyi_text *error) {
     spyi_cu_result result;
@@ -2162,13 +2196,13 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
     spyi_profile_of_info(profile, &limits->info);
     profile->target = SPYI_TARGET_CUDA;
     profile->max_block_bytes = limits->info.max_inline_block_bytes;
-    profile->max_bindings = 64; // buffers are arguments like others; only uniform buffers are counted
+    profile->max_bindings = 64; // buffers are ordinary kernel arguments; only uniform buffers are counted
     limits->binding_alignment = 16;
     limits->max_binding_bytes = UINT64_MAX / 2;
     profile->max_uniforms = 32;
-    profile->max_uniform_bytes = 65536; // what the constant memory of global parameters holds
+    profile->max_uniform_bytes = 65536; // size of the constant memory for global parameters
     limits->fill_alignment = 4;
-    profile->bindings_from_bytes = UINT64_MAX; // arrays are pointers, whatever their size
+    profile->bindings_from_bytes = UINT64_MAX; // arrays of any size are passed as pointers
     profile->arch = (uint32_t)(10 * spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MAJOR) +
                                spyi_cuda_attribute(&gpu->cu, gpu->device, SPYI_CU_CAPABILITY_MINOR));
 }
@@ -2189,7 +2223,7 @@ static spy_status spyi_cuda_setup(spyi_cuda_gpu *gpu, const spy_device_desc *des
         gpu->base.compiler = gpu->nvrtc_path;
     }
     const char *blocking =
-        getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable, for debugging launch by launch
+        getenv("CUDA_LAUNCH_BLOCKING"); // the driver's variable for debugging: each launch waits
     gpu->direct_launches =
         (given != NULL && given->direct_launches) || (blocking != NULL && strcmp(blocking, "1") == 0);
     gpu->base.borrowed = given != NULL && given->context != NULL;
@@ -2228,7 +2262,7 @@ SPYI_FN spy_status spyi_cuda_create(spyi_context *ctx, const spy_device_desc *de
     return SPY_OK;
 }
 
-// Also takes back a device that was made in part.
+// Also destroys a device whose creation has failed half-way.
 SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_context *ctx = gpu->base.ctx;
@@ -2240,7 +2274,8 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         spyi_cuda_destroy_time(gpu);
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave(gpu, pushed);
-        // A context that is current on this thread because it had none must not be left behind when it may die.
+        // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may
+        // destroy it.
         if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
             now == gpu->context)
             (void)gpu->cu.CtxSetCurrent(NULL);
@@ -2252,8 +2287,8 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
 
 // >>cuda/stream.c -------------------------------------------------------------------------------------------
 
-// The stream and how far it is: an event behind each batch of work. Launches reach the GPU at once; what a batch is good
-// for is to know when pages and blocks of the pool are free again.
+// The device's stream and its progress. Launches reach the GPU at once; an event after each batch of work
+// tells when pages and blocks of the pool are free again.
 
 SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *error) {
     if (SPYI_LIKELY(!gpu->lost)) return SPY_OK;
@@ -2265,7 +2300,7 @@ SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *err
 
 static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
     uint32_t i;
-    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // the open batch has its slot, but not its number yet
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skip the open batch, whose slot still has an old number
         if (gpu->batches[i].number <= gpu->finished && i != gpu->base.open % SPYI_CUDA_BATCHES)
             spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
 }
@@ -2273,7 +2308,7 @@ static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
 static uint64_t spyi_cuda_poll(spyi_cuda_gpu *gpu) {
     while (gpu->finished + 1 < gpu->base.open && !gpu->lost) {
         spyi_cuda_batch *batch = &gpu->batches[(gpu->finished + 1) % SPYI_CUDA_BATCHES];
-        if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // a fault is found by whoever waits
+        if (gpu->cu.EventQuery(batch->event) != SPYI_CU_OK) break; // the next wait reports a fault
         gpu->finished++;
     }
     return gpu->finished;
@@ -2288,7 +2323,7 @@ static spy_status spyi_cuda_wait_event(spyi_cuda_gpu *gpu, uint64_t number, spyi
     return SPY_OK;
 }
 
-// The open batch is over; the slot of the next one is made free.
+// Ends the open batch, and waits until the slot of the next one is free.
 static spy_status spyi_cuda_next_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cuda_batch *next = &gpu->batches[(gpu->base.open + 1) % SPYI_CUDA_BATCHES];
     spy_status status = SPY_OK;
@@ -2325,7 +2360,7 @@ SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// All that there is: the one wait that needs no event.
+// Waits for all work; this wait needs no event.
 static spy_status spyi_cuda_wait_all(spyi_cuda_gpu *gpu, spyi_text *error) {
     spyi_cu_result result = gpu->cu.StreamSynchronize(gpu->stream);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuStreamSynchronize", error);
@@ -2361,13 +2396,13 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
     return spyi_cuda_wait_event(gpu, number, error);
 }
 
-// >>the table's
+// >>functions of the backend's table
 
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *base) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     uint64_t finished;
     bool pushed;
-    if (gpu->lost) return gpu->base.open - 1; // nothing of a lost device runs any more
+    if (gpu->lost) return gpu->base.open - 1; // no work of a lost device runs any more
     if (gpu->finished + 1 >= gpu->base.open) return gpu->finished;
     pushed = spyi_cuda_enter(gpu);
     finished = spyi_cuda_poll(gpu);
@@ -2400,7 +2435,7 @@ static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     spyi_cu_context context = NULL;
     spyi_cu_result result;
     if ((uintptr_t)stream <= 2)
-        return SPY_OK; // the default streams' handles are of whatever context is current
+        return SPY_OK; // the handles of the default streams belong to the current context
     result = gpu->cu.StreamGetCtx(stream, &context);
     if (result == SPYI_CU_OK && context == gpu->context) return SPY_OK;
     if (result != SPYI_CU_OK) spyi_cu_say(&gpu->cu, result, "cuStreamGetCtx", error);
@@ -2410,7 +2445,7 @@ static spy_status spyi_cuda_check_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-// What `after` is given from now on begins when `before` has done what it was given so far.
+// Makes further work of the stream `after` begin when the present work of the stream `before` is done.
 static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spyi_cu_stream after,
                                   spyi_text *error) {
     spyi_cu_result result = gpu->cu.EventRecord(gpu->order, before);
@@ -2418,7 +2453,8 @@ static spy_status spyi_cuda_order(spyi_cuda_gpu *gpu, spyi_cu_stream before, spy
     return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuStreamWaitEvent", error);
 }
 
-// NULL: the device's own; *other: whether it is another one than work goes to.
+// Replaces a NULL *stream by the device's own stream and checks it. *other tells whether it differs from the
+// stream that work goes to.
 static spy_status spyi_cuda_other_stream(spyi_cuda_gpu *gpu, spyi_cu_stream *stream, bool *other,
                                          spyi_text *error) {
     spy_status status = spyi_cuda_check_lost(gpu, error);
@@ -2432,7 +2468,7 @@ SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
     if (status != SPY_OK || !other) return status;
-    gpu->work++; // a batch ends here, for what runs beside the stream to wait for
+    gpu->work++; // end the batch: downloads on `lane` then wait for its event
     gpu->ordered = gpu->base.open;
     return spyi_cuda_end_batch(gpu, error);
 }
@@ -2443,18 +2479,18 @@ SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream st
     return status == SPY_OK && other ? spyi_cuda_order(gpu, gpu->stream, stream, error) : status;
 }
 
-// The new stream begins where the old one ends.
+// Sends further work to `stream`, where it begins after the work of the old stream.
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error) {
     spyi_cu_result result;
     bool other;
     spy_status status = spyi_cuda_other_stream(gpu, &stream, &other, error);
     if (status != SPY_OK || !other) return status;
     if (stream != gpu->own_stream) gpu->base.borrowed = true;
-    if (gpu->work == 0 && gpu->finished + 1 == gpu->base.open) { // nothing to wait for
+    if (gpu->work == 0 && gpu->finished + 1 == gpu->base.open) { // no work is under way
         gpu->stream = stream;
         return SPY_OK;
     }
-    gpu->work++; // the batch ends here even if it is empty: its event is what the new stream waits for
+    gpu->work++; // end the batch even if it is empty: the new stream waits for its event
     status = spyi_cuda_end_batch(gpu, error);
     if (status != SPY_OK) return status;
     result = gpu->cu.StreamWaitEvent(stream, gpu->batches[(gpu->base.open - 1) % SPYI_CUDA_BATCHES].event, 0);
@@ -2493,9 +2529,11 @@ SPYI_FN void spyi_cuda_destroy_stream(spyi_cuda_gpu *gpu) {
 
 // >>cuda/time.c ---------------------------------------------------------------------------------------------
 
-// GPU times: events round a call, and a kernel of one thread that notes the GPU's clock in memory.
+// GPU times: events before and after a call, and a kernel of one thread that stores the GPU's clock in
+// memory.
 
-// cuEventElapsedTime gives milliseconds in float: half a microsecond of resolution, as the events themselves have.
+// cuEventElapsedTime returns milliseconds as a float. Its resolution is half a microsecond, as is that of the
+// events.
 
 SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *base, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
@@ -2558,7 +2596,8 @@ SPYI_FN spy_status spyi_cuda_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_tex
 
 // >>marks
 
-// The clock that all of a device's kernels share, in nanoseconds; its step is 32 ns to 1 us. Source: PTX ISA, %globaltimer.
+// The kernel stores %globaltimer, the clock that all kernels of a device share, in nanoseconds; its step is
+// 32 ns to 1 us. Source: PTX ISA, %globaltimer.
 static const char spyi_cuda_mark_ptx[] = ".version 6.0\n"
                                          ".target sm_50\n"
                                          ".address_size 64\n"
@@ -2613,7 +2652,8 @@ SPYI_FN spy_status spyi_cuda_time_store(spyi_gpu *base, const spyi_work *work, s
     const size_t size = store->count * sizeof(uint64_t);
     bool pushed = spyi_cuda_enter(gpu);
     spy_status status = spyi_cuda_check_lost(gpu, error);
-    if (status == SPY_OK && gpu->graph != NULL) { // behind the marks, which no hazards are kept of
+    if (status == SPY_OK && gpu->graph != NULL) { // with a barrier, because no hazards are tracked for the
+                                                  // marks
         status = spyi_cuda_graph_copy(gpu, at, gpu->marks, size, true, error);
     } else if (status == SPY_OK) {
         spyi_cu_result result = gpu->cu.MemcpyAsync(at, gpu->marks, size, gpu->stream);
@@ -2632,7 +2672,7 @@ SPYI_FN void spyi_cuda_destroy_time(spyi_cuda_gpu *gpu) {
     if (gpu->marks != 0) (void)gpu->cu.MemFree(gpu->marks);
 }
 
-// Profilers see the kernels' own names; NVTX, which has ranges, would be one more library.
+// Labels do nothing: profilers show the kernels' names, and ranges would need one more library, NVTX.
 SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
     (void)gpu, (void)work, (void)error;
     return SPY_OK;
@@ -2640,7 +2680,8 @@ SPYI_FN spy_status spyi_cuda_label(spyi_gpu *gpu, const spyi_work *work, spyi_te
 
 // >>cuda/memory.c -------------------------------------------------------------------------------------------
 
-// Memory: chunks for the pool, and pinned pages for small uploads and parameters that lie in memory.
+// Memory: chunks for the pool, and pages of pinned memory for small uploads and for parameters in device
+// memory.
 
 static spyi_cu_result spyi_cuda_pinned(spyi_cuda_gpu *gpu, size_t size, spyi_chunk *chunk) {
     spyi_cu_pointer address = 0;
@@ -2671,7 +2712,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
     }
     if (result == SPYI_CU_OK) {
         chunk->size = size;
-        chunk->memory = gpu; // ours to free
+        chunk->memory = gpu; // not NULL: spyi_cuda_free_chunk() frees the memory
         gpu->base.stats.driver_allocations++;
         gpu->base.stats.driver_bytes += size;
     } else {
@@ -2691,7 +2732,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
 
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    if (chunk->memory != NULL) { // imported ones are the program's
+    if (chunk->memory != NULL) { // NULL: imported memory, which belongs to the program
         bool pushed = spyi_cuda_enter(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
@@ -2706,7 +2747,7 @@ SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
     if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
     if (page->device != 0) (void)gpu->cu.MemFree(page->device);
-    gpu->base.stats.driver_bytes -= 2 * page->size; // of the host and of the device
+    gpu->base.stats.driver_bytes -= 2 * page->size; // host and device memory
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
@@ -2737,7 +2778,7 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
 SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list, size_t size, char **host,
                                        spyi_cu_pointer *device, spyi_text *error) {
     spyi_cuda_page *page = *list;
-    size_t rounded = spyi_align(size, 256); // as well aligned as cuMemAlloc's
+    size_t rounded = spyi_align(size, 256); // the alignment of cuMemAlloc
     if (page == NULL || page->size - page->used < rounded) {
         if (rounded <= SPYI_CUDA_PAGE_SIZE && gpu->free_pages != NULL) {
             page = gpu->free_pages;
@@ -2765,7 +2806,7 @@ SPYI_FN spy_status spyi_cuda_take_bytes(spyi_cuda_gpu *gpu, size_t size, char **
     return status;
 }
 
-// Their work is done. Larger ones than usual were for one use only.
+// Returns pages whose work is done to the free list. Pages above the usual size are freed.
 SPYI_FN void spyi_cuda_return_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages) {
     while (*pages != NULL) {
         spyi_cuda_page *page = *pages;
@@ -2789,7 +2830,8 @@ SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages) {
 
 // >>cuda/kernel.c -------------------------------------------------------------------------------------------
 
-// Kernels: device code to a module, and launches. The hot path is spyi_cuda_dispatch: no allocation, no lock, no formatting.
+// Kernels: loads device code as a module and launches it. spyi_cuda_dispatch() is the hot path, without
+// allocations, locks or formatting.
 
 // >>making
 
@@ -2798,8 +2840,8 @@ static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi
     const spyi_interface *iface = &desc->iface;
     const spyi_kernel_base has = spyi_interface_counts(iface);
     if (!iface->block_by_address && iface->block_size > profile->max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
-                      iface->block_size, profile->max_block_bytes);
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", iface->block_size,
+                      profile->max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.value_count > SPYI_CUDA_MOST_PARAMS || has.uniform_count > profile->max_uniforms) {
@@ -2822,13 +2864,13 @@ SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, co
     return spyi_cuda_compile_text(ctx, &nvrtc, profile, desc, blob, error);
 }
 
-// PTX ends with a NUL, and a cubin says itself how long it is.
+// Returns whether desc->code is a cubin (an ELF file) or PTX, which must end with a NUL.
 static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
     const char *code = (const char *)desc->code;
     return desc->code_size > 4 && (memcmp(code, "\177ELF", 4) == 0 || code[desc->code_size - 1] == '\0');
 }
 
-// The loaded module, its function, and where its global parameters lie.
+// Loads the module, and finds its function and the address of its global parameters.
 static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const char *entry,
                                         spyi_cuda_kernel *kernel, spyi_text *error) {
     spyi_cu_result result = gpu->cu.ModuleLoadData(&kernel->module, desc->code);
@@ -2949,7 +2991,8 @@ static spy_status spyi_cuda_put(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const vo
                                 : spyi_cuda_fail(gpu, result, "cuMemcpyHtoDAsync of parameters", error);
 }
 
-// `size` bytes to be filled in pinned memory, and where in device memory they go.
+// Takes `size` bytes of pinned memory (*host), which the caller fills, and *device, the device memory to
+// which they are copied: that of `own`, or of the open batch when `own` is NULL.
 static spy_status spyi_cuda_take_place(spyi_cuda_gpu *gpu, spyi_cuda_own *own, size_t size, char **host,
                                        spyi_cu_pointer *device, spyi_text *error) {
     spy_status status = spyi_cuda_take_bytes(gpu, size, host, device, error);
@@ -2959,8 +3002,9 @@ static spy_status spyi_cuda_take_place(spyi_cuda_gpu *gpu, spyi_cuda_own *own, s
     return SPY_OK;
 }
 
-// Uniform buffers into pages, those that hold others after their addresses are known: they stand before them. The
-// addresses that the block holds go into `block`, a copy.
+// Copies the uniform buffers to device memory. A buffer may hold the addresses of later buffers, so the first
+// loop finds all addresses and stores them in their holders, and the second loop starts the transfers.
+// `block` is a copy of the dispatch's block that receives the addresses in it.
 static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
                                          const spyi_uniform *uniforms, spyi_cuda_own *own, char *block,
                                          spyi_text *error) {
@@ -2970,7 +3014,7 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
     uint32_t i;
     for (i = 0; i < kernel->base.uniform_count && status == SPY_OK; i++) {
         const spyi_parameter_place *place = &kernel->places[i];
-        if (uniforms[i].size == 0) continue; // the kernel has no use for it
+        if (uniforms[i].size == 0) continue; // the kernel does not use this buffer
         status = spyi_cuda_take_place(gpu, own, uniforms[i].size, &host[i], &device[i], error);
         if (status != SPY_OK) return status;
         memcpy(host[i], uniforms[i].data, uniforms[i].size);
@@ -2978,7 +3022,8 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
             if (own == NULL) device[i] = kernel->globals;
             else
                 own->globals =
-                    device[i]; // copied on from there at each launch: other kernels' launches change them
+                    device[i]; // each launch of the graph copies them from there, because other launches
+                               // change the globals
         } else {
             memcpy((place->holder == SPYI_HOLDER_BLOCK ? block : host[place->holder]) + place->offset,
                    &device[i], sizeof device[i]);
@@ -2996,13 +3041,15 @@ static spy_status spyi_cuda_put_uniforms(spyi_cuda_gpu *gpu, const spyi_cuda_ker
     return status;
 }
 
-// What a launch needs beyond the block as it is: uniform buffers, a block in memory.
+// Prepares a launch whose kernel has uniform buffers or its block in memory: copies both, and sets *block to
+// the block to launch with.
 static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
                                     const spyi_dispatch *dispatch, spyi_cuda_own *own, const char **block,
                                     spyi_cu_pointer *address, spyi_text *error) {
     char *copy;
     spy_status status;
-    // The copy lies in a page whether the kernel reads it there or the driver does in the launch.
+    // The copy is in a page in both cases: for the kernel to read it there, or for the driver to read it at
+    // the launch.
     status = spyi_cuda_take_place(gpu, own, kernel->base.block_size + 8u, &copy, address, error);
     if (status != SPY_OK) return status;
     if (kernel->base.block_size > 0) memcpy(copy, dispatch->block, kernel->base.block_size);
@@ -3033,7 +3080,7 @@ SPYI_FN spy_status spyi_cuda_params(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
         spy_status status = spyi_cuda_prepare(gpu, kernel, dispatch, own, &block, address, error);
         if (status != SPY_OK) return status;
     }
-    for (i = 0; i < kernel->param_count; i++) // the driver only reads
+    for (i = 0; i < kernel->param_count; i++) // the cast drops const; the driver only reads
         params[i] = (void *)(uintptr_t)(block + (kernel->block_by_address ? 0 : kernel->params[i]));
     return SPY_OK;
 }
@@ -3070,7 +3117,7 @@ static spy_status spyi_cuda_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
     status = spyi_cuda_params(gpu, kernel, dispatch, NULL, &address, params, error);
     if (status != SPY_OK) return status;
     if (!SPYI_LIKELY(dispatch->indirect == 0)) {
-        // CUDA reads no group counts from memory: the host does, and waits for all work before.
+        // CUDA has no indirect launch: the host waits for all earlier work and reads the group counts.
         status = spyi_cuda_read_small(gpu, counts, dispatch->indirect + dispatch->indirect_offset,
                                       sizeof counts, gpu->stream, error);
         if (status != SPY_OK) return status;
@@ -3106,17 +3153,20 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spy
 
 // >>cuda/repeat.c -------------------------------------------------------------------------------------------
 
-// A kernel that is launched again and again goes to the GPU as a graph of one node: the driver has its launch ready, and
-// changes in it only what differs. Such a launch takes about half of cuLaunchKernel()'s time; another function in the same
-// graph takes more, so that each kernel has a graph of its own (docs/measurements.md, "Launches of CUDA kernels").
+// Launches a kernel that is launched many times as a CUDA graph of one node: the driver keeps the launch
+// ready and changes only what differs. Such a launch takes about half the time of cuLaunchKernel(). Putting
+// another function into the same graph takes longer, so each kernel has a graph of its own
+// (docs/measurements.md, "Launches of CUDA kernels").
 //
-// Kernels that still run keep the parameters that they were launched with; nothing waits. A graph costs 19 us and 116 KiB of
-// device memory, so only kernels that come back have one, and not all of them.
+// Kernels that still run keep the parameters of their launch; nothing waits. A graph costs 19 us and 116 KiB
+// of device memory, so only kernels that are launched often have one, and at most SPYI_CUDA_REPEATING of
+// them.
 
 #define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
-    12060                          // graphs in a line are launched in constant time from CUDA 12.6 on
+    12060                          // from CUDA 12.6 on a graph without branches is launched in constant time
 #define SPYI_CUDA_REPEAT_AFTER 16u // launches of a kernel before it gets a graph
-#define SPYI_CUDA_REPEAT_OLD 4096u // launches of others after which a kernel's graph may go to another
+// Launches of other kernels after which a kernel may lose its graph to another one.
+#define SPYI_CUDA_REPEAT_OLD 4096u
 
 // >>which kernels
 
@@ -3125,7 +3175,8 @@ SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kern
            spyi_cuda_is_plain(kernel) && kernel->base.block_size <= sizeof kernel->repeat.block;
 }
 
-// A place among the kernels that have one: a free one, or that of a kernel that has not been launched for long. NULL: none.
+// Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
+// time, whose graph is freed. NULL when all kernels with a graph were launched recently.
 static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
     spyi_cuda_kernel **oldest = &gpu->repeating[0];
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++) {
@@ -3141,8 +3192,8 @@ static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
 
 SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel) {
     spyi_cuda_repeat *repeat = &kernel->repeat;
-    if (repeat->graph == NULL) return;                                      // and has no place
-    if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight go on
+    if (repeat->graph == NULL) return;                                      // and no slot
+    if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
         if (gpu->repeating[i] == kernel) gpu->repeating[i] = NULL;
@@ -3151,13 +3202,14 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
 
 // >>launching
 
-// What exec holds from now on.
+// Remembers the group counts and the parameter block that `exec` holds from now on.
 static void spyi_cuda_repeat_note(spyi_cuda_kernel *kernel, const uint32_t groups[3], const void *block) {
     memcpy(kernel->repeat.groups, groups, sizeof kernel->repeat.groups);
     if (kernel->base.block_size > 0) memcpy(kernel->repeat.block, block, kernel->base.block_size);
 }
 
-// Without one the kernel is launched as before, and asks again later.
+// Makes the kernel's graph. On false the kernel is launched without a graph, and tries again after
+// SPYI_CUDA_REPEAT_AFTER launches.
 static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, const uint32_t groups[3],
                                   const void *block, void **params) {
     spyi_cuda_kernel **place = spyi_cuda_repeat_place(gpu);
@@ -3180,7 +3232,8 @@ static bool spyi_cuda_repeat_make(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, 
     return true;
 }
 
-// Into a stream that the program captures goes a launch of its own.
+// Returns whether the program is capturing the stream into a graph of its own: kernels are then launched
+// directly.
 static bool spyi_cuda_is_captured(const spyi_cuda_gpu *gpu) {
     int state = 0;
     return gpu->stream != gpu->own_stream &&
@@ -3216,33 +3269,33 @@ SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kerne
 
 // >>cuda/graph.c --------------------------------------------------------------------------------------------
 
-// CUDA graphs: work that is known before and begun by one launch.
+// CUDA graphs: the work of a command list as a graph that one launch starts.
 //
-// Built node by node, not captured from the stream: a node is then at hand when its parameters change, and work that has no
-// barrier between it may run side by side, where a captured stream is a chain. Barriers cut the work into levels: each node
-// waits for all of the level before its own.
+// A graph is built node by node, not captured from the stream. So a node's parameters can be changed later,
+// and work without a barrier between may run side by side, whereas a captured stream is a chain. Barriers
+// divide the work into levels: each node waits for all nodes of the level before its own.
 
-#define SPYI_CUDA_GRAPH_WAITS 8u // edges of a node; a wider level is waited for through an empty node
-// The longest copy or fill of one node: half of what its 32-bit sizes and pitches could hold.
+#define SPYI_CUDA_GRAPH_WAITS 8u // most edges of a node; nodes wait for a larger level through one empty node
+// The most bytes that one node copies or fills: half of what 32-bit sizes and pitches can hold.
 #define SPYI_CUDA_GRAPH_PIECE ((uint64_t)1 << 30)
 
 typedef struct spyi_cuda_node {
     spyi_cu_node node;
     spyi_cuda_kernel *kernel;
     uint32_t groups[3];
-    spyi_cu_pointer memory; // of uniform buffers and a block in memory; 0: none
+    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0: none
 } spyi_cuda_node;
 
 struct spyi_cuda_graph {
-    spyi_cu_graph graph; // stays: its nodes name those of exec
+    spyi_cu_graph graph; // kept, because its nodes also identify those of `exec`
     spyi_cu_exec exec;
-    spyi_cuda_node *nodes; // of dispatches
+    spyi_cuda_node *nodes; // one for each dispatch
     uint32_t count, capacity;
-    spyi_cuda_page *pages; // whose device halves the nodes' memory is
-    // while it is made
-    spyi_cu_node before[SPYI_CUDA_GRAPH_WAITS]; // what the open level waits for
+    spyi_cuda_page *pages; // their device memory holds the nodes' parameters
+    // The members below are used only while the graph is recorded.
+    spyi_cu_node before[SPYI_CUDA_GRAPH_WAITS]; // nodes that the open level waits for
     uint32_t before_count;
-    spyi_cu_node *level; // the open level
+    spyi_cu_node *level; // nodes of the open level
     uint32_t level_count, level_capacity;
 };
 
@@ -3281,7 +3334,8 @@ static spy_status spyi_cuda_graph_barrier(spyi_cuda_gpu *gpu, spyi_text *error) 
     return SPY_OK;
 }
 
-// Room for one more node; after it has been added, spyi_cuda_graph_added().
+// Ends the open level at a barrier and makes room for one more node. Call spyi_cuda_graph_added() after
+// adding the node.
 static spy_status spyi_cuda_graph_room(spyi_cuda_gpu *gpu, bool barrier, spyi_text *error) {
     spyi_cuda_graph *graph = gpu->graph;
     spy_status status = barrier ? spyi_cuda_graph_barrier(gpu, error) : SPY_OK;
@@ -3380,7 +3434,8 @@ SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function fun
 
 // >>dispatches
 
-// What the driver is told of a dispatch. `values` and `address` are the caller's, and live as long as `params`.
+// Fills `params`, the driver's description of a dispatch. The caller provides `values` and `address`, which
+// must be valid as long as `params`.
 static spy_status spyi_cuda_graph_params(spyi_cuda_gpu *gpu, const spyi_cuda_node *node,
                                          const spyi_dispatch *dispatch, spyi_cuda_own *own,
                                          spyi_cu_pointer *address, void *values[SPYI_CUDA_MOST_PARAMS],
@@ -3392,7 +3447,8 @@ static spy_status spyi_cuda_graph_params(spyi_cuda_gpu *gpu, const spyi_cuda_nod
     return spyi_cuda_params(gpu, kernel, dispatch, own, address, values, error);
 }
 
-// The kernel's global parameters are one place for all its launches: each waits for the one before.
+// Adds a copy of the kernel's global parameters. All launches of a kernel read them at one address, so each
+// launch waits for the launch before.
 static spy_status spyi_cuda_graph_globals(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
                                           const spyi_cuda_own *own, spyi_text *error) {
     spy_status status = spyi_cuda_graph_barrier(gpu, error);
@@ -3432,7 +3488,8 @@ SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel
         return status;
     }
     graph->count++;
-    return size > 0 ? spyi_cuda_worked(gpu, error) : SPY_OK; // its memory has been filled
+    return size > 0 ? spyi_cuda_worked(gpu, error) : SPY_OK; // counts the copies of its parameters to the
+                                                             // device
 }
 
 SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, uint32_t index,
@@ -3463,7 +3520,8 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *base, spyi_graph *handle, ui
 
 // >>the graph
 
-// In-flight launches go on without the driver's objects; the memory that they read goes back with the open batch.
+// Frees the graph. Launches in flight continue without the driver's objects; the pages that they read are
+// returned when the open batch has finished.
 static void spyi_cuda_graph_free(spyi_cuda_gpu *gpu, spyi_cuda_graph *graph) {
     spyi_cuda_page **end = &gpu->batches[gpu->base.open % SPYI_CUDA_BATCHES].pages;
     if (graph->exec != NULL) (void)gpu->cu.GraphExecDestroy(graph->exec);
@@ -3532,7 +3590,7 @@ SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *base, spyi_graph *handle, sp
         }
     }
     if (status == SPY_OK) {
-        gpu->base.stats.dispatches += i; // the others are counted as they are named
+        gpu->base.stats.dispatches += i; // spyi_cuda_launched() counts the other dispatches
         for (; i < graph->count; i++) spyi_cuda_launched(gpu, graph->nodes[i].kernel);
         status = spyi_cuda_worked(gpu, error);
     }
@@ -3549,24 +3607,28 @@ SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *base, spyi_graph *handle) {
 
 // >>cuda/transfer.c -----------------------------------------------------------------------------------------
 
-// Copies, fills, and host memory to and from the device. Uploads go through the stream in the order of work, by pinned
-// memory; downloads wait for what they read and no more, on a stream of their own. Large ones run in pieces: a copy team
-// of the CPU copies some while the GPU transfers others. Host memory that the program has pinned goes without.
+// Copies and fills on the device, and transfers between host and device. Uploads go through the stream in the
+// order of work, by pinned memory. Downloads use a stream of their own and wait only for the work that writes
+// what they read. Large transfers run in pieces: a team of CPU threads copies some pieces while the GPU
+// transfers others. Host memory that the program has pinned is transferred directly.
 
 // >>staging
 
-// Whether CUDA knows host memory as pinned, so that it can be read and written without a copy of ours between.
+// Returns whether CUDA knows the host memory as pinned, so that the GPU can transfer it without a staging
+// buffer.
 static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
     static const int attribute = SPYI_CU_POINTER_MEMORY_TYPE;
     unsigned type =
-        0; // stays for memory that CUDA does not know; cuPointerGetAttribute would call that an error
+        0; // stays 0 for memory that CUDA does not know, for which cuPointerGetAttribute would report an
+           // error
     void *value = &type;
     return gpu->cu.PointerGetAttributes(1, &attribute, &value, (spyi_cu_pointer)(uintptr_t)memory) ==
                SPYI_CU_OK &&
            type == SPYI_CU_MEMORY_TYPE_HOST;
 }
 
-// A staging buffer of at least `size` bytes that nothing uses any more. Pinned memory costs 0.4 ms a MiB on an H200's host.
+// Waits until a staging buffer is free, and makes it at least `size` bytes large. To allocate pinned memory
+// takes 0.4 ms for each MiB (measured on an H200's host).
 static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging, size_t size,
                                   spyi_text *error) {
     spyi_cu_result result = SPYI_CU_OK;
@@ -3587,14 +3649,15 @@ static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging
                                 : spyi_cuda_fail(gpu, result, "a staging buffer of pinned memory", error);
 }
 
-// What of a transfer of `size` bytes goes through one staging buffer: about an eighth.
+// Returns the size of the pieces of a transfer of `size` bytes: about an eighth, within the sizes of staging
+// buffers.
 static size_t spyi_cuda_piece(uint64_t size) {
     size_t piece = SPYI_CUDA_STAGING_LEAST;
     while (piece < SPYI_CUDA_STAGING_SIZE && 8 * piece < size) piece *= 2;
     return piece;
 }
 
-// Of `left` bytes.
+// Returns the size of the next piece when `left` bytes are left.
 static size_t spyi_cuda_next(uint64_t left, size_t piece) {
     return left < piece ? (size_t)left : piece;
 }
@@ -3655,7 +3718,8 @@ static spy_status spyi_cuda_upload_page(spyi_cuda_gpu *gpu, spyi_cu_pointer to, 
                            "cuMemcpyHtoDAsync", error);
 }
 
-// `data` may change when this returns: the wait is for the transfer itself.
+// Uploads from the program's pinned memory, and waits for the transfer, because `data` may change after the
+// return.
 static spy_status spyi_cuda_upload_pinned(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const void *data,
                                           uint64_t size, spyi_text *error) {
     spyi_cu_result result = gpu->cu.MemcpyHtoDAsync(to, data, (size_t)size, gpu->stream);
@@ -3663,7 +3727,8 @@ static spy_status spyi_cuda_upload_pinned(spyi_cuda_gpu *gpu, spyi_cu_pointer to
     return spyi_cuda_moved(gpu, result, "cuMemcpyHtoDAsync", error);
 }
 
-// A piece goes to the GPU when the next one has been posted: so the team has always something to copy.
+// Uploads in pieces through the staging buffers. A piece is sent to the GPU after the next one was posted to
+// the copy team, so the team always has work.
 static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to, const char *data,
                                           uint64_t size, spyi_text *error) {
     spyi_copy_team team;
@@ -3738,7 +3803,8 @@ SPYI_FN spy_status spyi_cuda_read_small(spyi_cuda_gpu *gpu, void *data, spyi_cu_
     return SPY_OK;
 }
 
-// Pieces through pinned memory, on `stream`: the GPU has half of the buffers, the team the others.
+// Downloads in pieces through the staging buffers, on `stream`: the GPU fills half of the buffers while the
+// copy team empties the others.
 static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from,
                                             uint64_t size, spyi_cu_stream stream, spyi_text *error) {
     spyi_copy_team team;
@@ -3774,8 +3840,9 @@ static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi
     return status;
 }
 
-// Work up to `after` has been begun before, on the stream; `lane` waits for that and no more. A stream of the program's may
-// hold work of its own on the same memory: what is read from there waits for all.
+// Sets *stream to the stream for a download that must wait for the batches up to `after`: gpu->lane, which
+// waits only for these, or gpu->stream, which waits for all work. A program's stream may hold other work on
+// the same memory, so its downloads wait for all of it.
 static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_stream *stream,
                                    spyi_text *error) {
     spyi_cu_result result;
@@ -3783,7 +3850,7 @@ static spy_status spyi_cuda_follow(spyi_cuda_gpu *gpu, uint64_t after, spyi_cu_s
     if (gpu->stream != gpu->own_stream) return SPY_OK;
     if (after < gpu->ordered) after = gpu->ordered;
     if (after + 1 >= gpu->base.open && gpu->work == 0) return SPY_OK;
-    if (after >= gpu->base.open) return SPY_OK; // all that there is
+    if (after >= gpu->base.open) return SPY_OK; // it must wait for all work
     *stream = gpu->lane;
     if (after <= gpu->finished) return SPY_OK;
     result = gpu->cu.StreamWaitEvent(gpu->lane, gpu->batches[after % SPYI_CUDA_BATCHES].event, 0);
@@ -3803,7 +3870,7 @@ static spy_status spyi_cuda_fetch_on(spyi_cuda_gpu *gpu, char *data, spyi_cu_poi
     return spyi_cuda_read_small(gpu, data, from, (size_t)size, stream, error);
 }
 
-// What was waited for is finished for all others, too.
+// Downloads, and records that the batches that it waited for are finished.
 static spy_status spyi_cuda_fetch(spyi_cuda_gpu *gpu, char *data, spyi_cu_pointer from, uint64_t size,
                                   uint64_t after, spyi_text *error) {
     spyi_cu_stream stream;
@@ -3843,7 +3910,7 @@ SPYI_FN void spyi_cuda_destroy_staging(spyi_cuda_gpu *gpu) {
 
 // >>cuda/interop.c ------------------------------------------------------------------------------------------
 
-// Bringing one's own: streams, the context, tensors over the program's device memory.
+// The public functions of api/cuda.h for programs with their own streams, context and device memory.
 
 static spyi_cuda_gpu *spyi_cuda_public_enter(spy_device *device, const char *function) {
     spyi_cuda_gpu *gpu;
@@ -3853,7 +3920,8 @@ static spyi_cuda_gpu *spyi_cuda_public_enter(spy_device *device, const char *fun
     return gpu;
 }
 
-// Gives the stream to one of stream.c's functions, in the device's context.
+// Calls `use`, one of stream.c's functions, for the program's stream, with the device's context current, and
+// reports its error.
 static spy_status spyi_cuda_with_stream(spy_device *device, void *stream, const char *function,
                                         spy_status (*use)(spyi_cuda_gpu *gpu, spyi_cu_stream stream,
                                                           spyi_text *error)) {
@@ -3921,7 +3989,7 @@ spy_status spy_cuda_make_current(spy_device *device) {
     return status;
 }
 
-// >>the current context, of programs that have no device yet
+// >>the thread's current context, for programs that have no device yet
 
 static spy_status spyi_cuda_read_current(const spyi_cu_driver *cu, void **context, uint32_t *adapter,
                                          spyi_text *error) {
@@ -3968,7 +4036,8 @@ spy_status spy_cuda_set_current_context(void *context) {
 
 // >>tensors over the program's memory
 
-// The whole allocation, so that tensors over parts of it share their hazards.
+// Fills `chunk` with the complete allocation around `address`, so that hazards between tensors over parts of
+// it are found.
 static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t size_bytes,
                                   spyi_chunk *chunk, spyi_text *error) {
     int ordinal = -1;
@@ -3989,7 +4058,8 @@ static bool spyi_cuda_find_memory(spyi_cuda_gpu *gpu, uint64_t address, uint64_t
         gpu->cu.PointerGetAttribute(&size, SPYI_CU_POINTER_RANGE_SIZE, address) != SPYI_CU_OK || start == 0) {
         start =
             address &
-            ~(spyi_cu_pointer)255; // memory that is mapped otherwise, in pages; vectors count from its start
+            ~(spyi_cu_pointer)255; // mapped memory without a known range: start at a multiple of 256, because
+                                   // vector loads are aligned relative to the start
         size = (size_t)(address - start + size_bytes);
     }
     if (size_bytes > start + size - address) {
@@ -4029,9 +4099,9 @@ spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_
 
 // >>cuda/backend.c ------------------------------------------------------------------------------------------
 
-// The CUDA backend's table.
+// The CUDA backend's table of functions.
 
-// In the order of struct spyi_backend; work in that of spyi_work_number.
+// The members are in the order of struct spyi_backend, the work functions in the order of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_cuda_table = {
     "cuda",

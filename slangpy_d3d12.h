@@ -13,13 +13,14 @@
 
 // >>api/d3d12.h ---------------------------------------------------------------------------------------------
 
-// The D3D12 backend.
+// The D3D12 backend, which is not implemented yet.
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// The backend for spy_device_desc.backend. Not built yet: creating a device with it is an error that says so.
+// Returns the backend for spy_device_desc.backend. It is not implemented yet: creating a device with it
+// fails.
 SPY_API const spy_backend *spy_d3d12_backend(void);
 
 #ifdef __cplusplus
