@@ -471,7 +471,7 @@ static void test_memory(void **state) {
     spy_args one = SPY_ARGS(spy_arg_tensor("b", texels), spy_arg_i32("i", 4), spy_out_f32("_result", &texel));
     if (gpu_is_cuda()) FAILS(SPY_ERROR_TYPE_MISMATCH, spy_call(fn(p, "texel"), one), "'b'", "for CUDA Slang has no code for typed buffers", "StructuredBuffer");
     else OK(spy_call(fn(p, "texel"), one));
-    assert_float_equal(texel, gpu_is_cuda() ? 0 : data[4], 0);
+    assert_float_equal(texel, (gpu_is_cuda() ? 0 : data[4]), 0);
     spy_release_tensor(texels);
     spy_tensor *odd = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "void", NULL, SPY_SHAPE(10), NULL));
     FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call(fn(m, "pick"), SPY_ARGS(spy_arg_tensor("table", odd), i3, spy_out_array("_result", got, SPY_SHAPE(3), SPY_DTYPE_FLOAT32))), "whole elements of 4 bytes, got 10 bytes");
