@@ -40694,8 +40694,9 @@ static spy_status spyi_list_run_op(const spy_command_list *list, const spyi_list
         return SPY_OK;
     }
     if (!op->plan && !op->use_count) return spyi_record(device->backend, device->gpu, op->work, error);
-    spy_status status =
-        spyi_record_with(device, op->work, list->uses + op->first_use, op->use_count, op->untracked, error);
+    const spyi_use *uses =
+        op->use_count ? list->uses + op->first_use : NULL; // a list without uses has no array
+    spy_status status = spyi_record_with(device, op->work, uses, op->use_count, op->untracked, error);
     if (op->plan) op->plan->last_submit = device->last_submit;
     return status;
 }

@@ -134,7 +134,7 @@ class Module(_ByName):
         """The device's SlangSession."""
     @property
     def entry_points(self) -> list[SlangEntryPoint]:
-        """The functions with a stage, [shader("compute")] and others, as a list of SlangEntryPoint."""
+        """The module's functions that have a stage, such as [shader("compute")], as a list of SlangEntryPoint."""
     @property
     def module_decl(self) -> DeclReflection:
         """The root of the module's declarations."""
@@ -153,7 +153,7 @@ class Module(_ByName):
     def save(self, path: _Path, /) -> None:
         """Write the module in compiled form as a .slang-module file."""
     def entry_point(self, name: str, type_conformances: Sequence[str] = ()) -> SlangEntryPoint:
-        """A function of the module as a SlangEntryPoint; an error when there is none."""
+        """Returns a function of the module as a SlangEntryPoint. An error when there is none."""
     def __getitem__(self, name: str, /) -> Any: ...  # a Function or a Struct
 
 @final
