@@ -25,7 +25,7 @@ def run(program, *arguments):
 
 
 def smaller(pixels, size):
-    """The mean of each square, so many that the picture has `size` rows."""
+    """Returns the picture made smaller, with `size` rows: each pixel is the mean of a square of the picture."""
     step = len(pixels) // size
     height, width = len(pixels) // step, pixels.shape[1] // step
     squares = pixels[: height * step, : width * step].reshape(height, step, width, step, 3)
@@ -33,7 +33,7 @@ def smaller(pixels, size):
 
 
 def halves(before, after):
-    """The one above a white line from corner to corner, the other below it."""
+    """Returns one picture: `before` above a white line from corner to corner, and `after` below it."""
     y, x = np.mgrid[: len(before), : before.shape[1]]
     side = (x + y - len(before))[..., None]
     return np.where(np.abs(side) < 2, 255, np.where(side < 0, before, after)).astype(np.uint8)

@@ -153,7 +153,7 @@ class Module(_ByName):
     def save(self, path: _Path, /) -> None:
         """Write the module in compiled form as a .slang-module file."""
     def entry_point(self, name: str, type_conformances: Sequence[str] = ()) -> SlangEntryPoint:
-        """Returns a function of the module as a SlangEntryPoint. An error when there is none."""
+        """Returns a function of the module as a SlangEntryPoint; raises an error if the module has none of that name."""
     def __getitem__(self, name: str, /) -> Any: ...  # a Function or a Struct
 
 @final
@@ -1246,7 +1246,7 @@ class _Device:  # the base of slangpy.Device
     def register_shader_hot_reload_callback(self, function: Callable[..., object], /) -> None:
         """Call function(succeeded, message) after each reload of a module."""
     def reload_all_programs(self) -> int:
-        """Reload all modules whose files have changed; gives how many."""
+        """Reload all modules whose files have changed, and return their number."""
     def set_hot_reload_delay(self, delay_ms: int, /) -> None:
         """Least time between two looks at the files, in milliseconds."""
     def flush_print(self) -> None:

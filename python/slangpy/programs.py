@@ -122,7 +122,7 @@ class SlangEntryPoint:
 
 
 def _entry_point(self, name, type_conformances=()):
-    """entry_point(name, type_conformances=()): returns a function of the module as a SlangEntryPoint. An error when there is none."""
+    """entry_point(name, type_conformances=()): returns a function of the module as a SlangEntryPoint; raises an error if the module has none of that name."""
     function = self.require_function(name)
     return SlangEntryPoint(self, function.type_conformances(list(type_conformances)) if type_conformances else function, name)
 

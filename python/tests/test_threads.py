@@ -285,6 +285,40 @@ def test_interrupt(waits):
     assert code == 0
 
 
+def test_signal_at_any_moment():
+    """An exception of a signal's handler comes out of the call that waits, or right behind a call that has ended well: it is neither
+    lost nor told twice, and no call says SystemError."""
+    p = run_script("""
+        import signal, time
+        import slangpy as spy
+        d = spy.create_device()
+        class Alarm(Exception): pass
+        def ring(*_): raise Alarm
+        signal.signal(signal.SIGALRM, ring)
+        begun = time.monotonic()
+        def work(k):
+            m = spy.Module.load_from_source(d, "m%d" % k, "import slangpy; float f(float x) { return x + %d; }" % k)
+            m.f.resolve(1.0)
+            m.f.time(1.0)
+            assert m.f(1.0) == 1 + k
+            return m
+        work(-1)
+        took, rung = time.monotonic() - begun, 0
+        for k in range(40):
+            signal.setitimer(signal.ITIMER_REAL, took * (k % 20 + 1) / 21)
+            try:
+                work(k)
+                time.sleep(60)
+            except Alarm:
+                rung += 1
+            assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+        work(100)
+        print(rung)
+    """)
+    out, err = p.communicate(timeout=200)
+    assert (p.returncode, out) == (0, "40\n"), out + err
+
+
 ENDLESS = """
         import slangpy as spy, sys, time
         d = spy.create_device(compile_timeout_s=100)

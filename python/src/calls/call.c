@@ -387,8 +387,6 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
             spyp_leave(d);
         }
         if (result && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
-        // A compile may have ended well after Ctrl-C was heard: then that exception stands.
-        if (SPYP_UNLIKELY(d->interrupted) && result && PyErr_Occurred()) Py_CLEAR(result);
     }
     spyp_call_end(&in.call);
     spyp_nested--;

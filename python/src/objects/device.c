@@ -19,13 +19,14 @@ static void spyp_on_block(bool begins, void *user_data) {
     }
 }
 
-// The library asks this while the thread waits without the GIL. After a Ctrl-C the exception stays set, and
-// the call that fails raises it.
+// The library asks this while the thread waits without the GIL. The device keeps the exception that a signal's
+// handler raises, because the library may still end the call well.
 static bool spyp_on_interrupt(void *user_data) {
     spyp_device *d = (spyp_device *)user_data;
     if (d->owner != PyThread_get_thread_ident() || !d->released) return false;
     PyEval_RestoreThread(d->released);
     bool raised = PyErr_CheckSignals() < 0;
+    if (raised) spyp_keep_heard(d);
     d->interrupted = d->interrupted || raised; // a running compilation is abandoned when the process ends
     d->released = PyEval_SaveThread();
     return raised;
@@ -314,6 +315,7 @@ static int spyp_device_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(d->types);
     Py_VISIT(d->extra);
     Py_VISIT(d->returned);
+    Py_VISIT(d->heard);
     return 0;
 }
 
@@ -329,6 +331,7 @@ static int spyp_device_clear(PyObject *self) {
     Py_CLEAR(d->types);
     Py_CLEAR(d->extra);
     Py_CLEAR(d->returned);
+    Py_CLEAR(d->heard);
     return 0;
 }
 
@@ -643,7 +646,7 @@ static PyMethodDef spyp_device_methods[] = {
     { "register_shader_hot_reload_callback", spyp_device_on_hot_reload, METH_O,
       "Call function(succeeded, message) after each reload of a module." },
     { "set_hot_reload_delay", spyp_device_set_delay, METH_O, "Least time between two looks at the files, in milliseconds." },
-    { "reload_all_programs", spyp_device_reload, METH_NOARGS, "Reload all modules whose files have changed; gives how many." },
+    { "reload_all_programs", spyp_device_reload, METH_NOARGS, "Reload all modules whose files have changed, and return their number." },
     { "flush_print", spyp_device_flush_print, METH_NOARGS, "Wait for work that prints, and deliver its messages to the log." },
     { "flush_print_to_string", spyp_device_print_string, METH_NOARGS,
       "Wait for work that prints; gives its messages, a line each." },

@@ -576,8 +576,7 @@ static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *d
         spy_module *module = spy_load_module(d->device, desc);
         if (!module) spyp_raise(d);
         spyp_leave(d);
-        // The load may have ended well after Ctrl-C was heard: then that exception stands.
-        PyObject *name = module && !PyErr_Occurred() ? spyp_module_name(desc) : NULL;
+        PyObject *name = module ? spyp_module_name(desc) : NULL;
         if (name) result = spyp_module_make(d, module, name, links);
         else spy_release_module(module);
         Py_XDECREF(name);

@@ -21,7 +21,7 @@ spyp_module *spyp_module_default(spyp_device *device);
 // Returns ", did you mean 'a', 'b'?" with the names in a declaration that are similar to `name`, or "", as a
 // new reference. The declaration may be NULL.
 PyObject *spyp_near_names(const spy_decl *decl, PyObject *name);
-// Returns the value of a constant or of an enum's case by its path. NULL without an exception: there is none.
+// Returns the value of a constant or of an enum's case by its path, or NULL, without an exception.
 // Call it inside the device.
 PyObject *spyp_module_constant(spyp_module *module, const char *path);
 int spyp_modules_ready(PyObject *module);

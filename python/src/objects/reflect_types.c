@@ -378,7 +378,7 @@ static PyObject *spyp_cursor_walk(PyObject *self, const char *path) {
     return at;
 }
 
-// Finds a part by its name, path or number. NULL without an exception: there is none.
+// Finds a part by its name, path or number. Returns NULL, without an exception, if there is none.
 static PyObject *spyp_cursor_look(PyObject *self, PyObject *key) {
     spyp_reflection *c = (spyp_reflection *)self;
     if (spyp_reflection_open(c, "ReflectionCursor") < 0) return NULL;

@@ -261,7 +261,8 @@ const spy_type_info *spyp_reflected_type(spyp_module *m, PyObject *object, const
     return NULL;
 }
 
-// Finds the declaration of a path if its kind is among `kinds`. NULL without an exception: there is none.
+// Finds the declaration of a path if its kind is among `kinds`; else
+// returns NULL, without an exception.
 static const spy_decl *spyp_find_declaration(spyp_module *m, const char *path, uint32_t kinds) {
     spyp_device *d = m->device;
     if (spyp_enter(d, "reflection") < 0) return NULL;

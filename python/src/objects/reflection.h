@@ -57,7 +57,7 @@ PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl
 // Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an
 // exception set. It takes over no reference.
 const spy_type_info *spyp_reflected_type(spyp_module *module, PyObject *object, const char *what);
-// Returns a type by its name. NULL without an exception: there is none.
+// Returns a type by its name, or NULL, without an exception, if there is no such type.
 const spy_type_info *spyp_find_type(spyp_module *module, const char *name, bool required);
 
 #define SPYP_FUNCTION_KINDS                                                                                  \

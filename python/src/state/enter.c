@@ -27,7 +27,7 @@ void spyp_log(spyp_device *d, long level, PyObject *text) {
 static void spyp_release_held(spyp_device *d) {
     PyObject *text = d->held;
     d->held = NULL;
-    spyp_log(d, PyErr_Occurred() ? SPY_LOG_LEVEL_DEBUG : SPY_LOG_LEVEL_ERROR, text);
+    spyp_log(d, PyErr_Occurred() || d->heard ? SPY_LOG_LEVEL_DEBUG : SPY_LOG_LEVEL_ERROR, text);
     Py_DECREF(text);
 }
 
@@ -66,10 +66,44 @@ int spyp_enter(spyp_device *d, const char *what) {
     return -1;
 }
 
+// >>exceptions of signal handlers
+
+void spyp_keep_heard(spyp_device *d) {
+    PyObject *type, *trace;
+    Py_CLEAR(d->heard);
+    PyErr_Fetch(&type, &d->heard, &trace);
+    PyErr_NormalizeException(&type, &d->heard, &trace);
+    if (trace && d->heard) PyException_SetTraceback(d->heard, trace);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+}
+
+static int spyp_raise_exception(void *exception) {
+    PyErr_SetObject((PyObject *)Py_TYPE((PyObject *)exception), (PyObject *)exception);
+    Py_DECREF((PyObject *)exception);
+    return -1;
+}
+
+bool spyp_raise_heard(spyp_device *d) {
+    PyObject *exception = d ? d->heard : NULL;
+    if (!exception) return false;
+    d->heard = NULL;
+    (void)spyp_raise_exception(exception);
+    return true;
+}
+
+// The call has ended well, or with another error: the interpreter raises the exception behind it.
+static void spyp_raise_heard_later(spyp_device *d) {
+    PyObject *exception = d->heard;
+    d->heard = NULL;
+    if (Py_AddPendingCall(spyp_raise_exception, exception) < 0) Py_DECREF(exception);
+}
+
 void spyp_leave(spyp_device *d) {
     if (SPYP_UNLIKELY(d->shared_count) && d->depth == 1) d->above->leave(d);
     if (SPYP_UNLIKELY(d->held != NULL) && d->depth == 1) spyp_release_held(d);
     if (--d->depth) return;
+    if (SPYP_UNLIKELY(d->heard != NULL)) spyp_raise_heard_later(d);
     d->owner = 0;
     if (!d->waiting || d->woken) return;
     d->woken = true;
@@ -84,6 +118,7 @@ int spyp_wait(spyp_device *d) {
     if (!id) { // no work was ever submitted, or a submission failed
         spy_error error = spy_take_error(d->device);
         if (error.code == SPY_OK) return 0;
+        if (spyp_raise_heard(d)) return -1;
         spyp_raise_status(error.code, error.message, d->what);
         return -1;
     }

@@ -140,12 +140,14 @@ PyObject *spyp_raise_status(spy_status status, const char *message, const char *
 
 PyObject *spyp_raise(spyp_device *d) {
     spy_error error = spy_take_error(d ? d->device : NULL);
+    if (spyp_raise_heard(d)) return NULL;
     if (error.code == SPY_OK && d) error = spy_take_error(NULL);
     return spyp_raise_status(error.code == SPY_OK ? SPY_ERROR_INTERNAL : error.code, error.message, d ? d->what : NULL);
 }
 
 PyObject *spyp_raise_index(spyp_device *d) {
     spy_error error = spy_take_error(d->device);
+    if (spyp_raise_heard(d)) return NULL;
     PyObject *exception = error.code == SPY_ERROR_OUT_OF_RANGE ? PyExc_IndexError : spyp_exception_of(error.code);
     return spyp_raise_as(exception, error.code, error.message, d->what);
 }

@@ -102,6 +102,7 @@ typedef struct spyp_device {
     // because a search that finds nothing is no error.
     bool hot_reload, quiet;
     bool closing;     // close() is running
+    PyObject *heard;  // exception that a signal's handler raised while the library waited, or NULL
     bool interrupted; // Ctrl-C ended the last wait for the device's work
     uint64_t reload_interval_ns;
 } spyp_device;
@@ -236,6 +237,11 @@ Py_buffer *spyp_arena_buffer(spyp_arena *arena, PyObject *object, int flags);
 // GIL. It returns -1 with an exception set if the device is closed or was made before a fork.
 int spyp_enter(spyp_device *device, const char *what);
 void spyp_leave(spyp_device *device);
+// Keeps the exception that is set, which a signal's handler raised, until the call ends: a call that fails
+// raises it in place of its own error (spyp_raise), and spyp_leave() has it raised behind any other call.
+void spyp_keep_heard(spyp_device *device);
+// Raises the exception that was kept; false: there is none.
+bool spyp_raise_heard(spyp_device *device);
 // Waits for all work of the device and lets Ctrl-C end the wait. Returns -1 with an exception set. Call it
 // between enter and leave.
 int spyp_wait(spyp_device *device);
