@@ -4970,8 +4970,18 @@ SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
+// Whether a living object of that kind belongs to this device: the one place of that condition.
+static inline bool spyi_is_on(const spy_device *device, const void *object, spyi_kind kind) {
+    const spyi_object *o = (const spyi_object *)object;
+    return o && o->kind == (uint32_t)kind && o->device == device;
+}
+// Writes why spyi_is_on() is false ("expected a tensor, got NULL"), and returns the status of that error.
+SPYI_FN spy_status spyi_object_problem(const void *object, spyi_kind kind, spyi_text *error);
 // Reports on this thread that the object is no living one of that kind, and what it is instead.
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
+// Reports on the device why spyi_is_on() is false for an argument, or for a member of one, of this name.
+SPYI_FN spy_status spyi_refuse_member(spy_device *device, const void *object, spyi_kind kind,
+                                      const char *function, const char *name);
 // Reports `error` with the function's name before it ("spy_call: ..."), and frees the text.
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
                                   spyi_text *error);
@@ -6682,18 +6692,35 @@ static const spyi_object_table *spyi_table_of(const spyi_context *ctx, uint32_t 
     return index < SPYI_KIND_COUNT ? ctx->tables[index] : NULL;
 }
 
-static spy_status spyi_released(const char *function, const char *expected) {
-    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+// Writes why an object is no living one of that kind on the caller's device; returns the status of that error.
+static spy_status spyi_problem_words(const spyi_object *o, spyi_kind kind, char words[64]) {
+    const char *expected = spyi_kind_name((uint32_t)kind);
+    bool released = o && o->kind == (uint32_t)SPYI_KIND_DEAD;
+    if (!o) snprintf(words, 64, "expected a %s, got NULL", expected);
+    else if (released) snprintf(words, 64, "the %s has been released", expected);
+    else if (o->kind == (uint32_t)kind) snprintf(words, 64, "the %s belongs to another device", expected);
+    else snprintf(words, 64, "expected a %s, got a %s", expected, spyi_kind_name(o->kind));
+    return released ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+}
+
+SPYI_FN spy_status spyi_object_problem(const void *object, spyi_kind kind, spyi_text *error) {
+    char words[64];
+    spy_status status = spyi_problem_words((const spyi_object *)object, kind, words);
+    spyi_text_add(error, "%s", words);
+    return status;
 }
 
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
-    const char *expected = spyi_kind_name((uint32_t)kind);
-    const spyi_object *o = (const spyi_object *)object;
-    if (!o)
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD) return spyi_released(function, expected);
-    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
-                     spyi_kind_name(o->kind));
+    char words[64];
+    spy_status status = spyi_problem_words((const spyi_object *)object, kind, words);
+    return spyi_fail(NULL, status, "%s: %s", function, words);
+}
+
+SPYI_FN spy_status spyi_refuse_member(spy_device *device, const void *object, spyi_kind kind,
+                                      const char *function, const char *name) {
+    char words[64];
+    spy_status status = spyi_problem_words((const spyi_object *)object, kind, words);
+    return spyi_fail(SPYI_CONTEXT(device), status, "%s: %s: %s", function, name, words);
 }
 
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
@@ -6819,7 +6846,7 @@ static spy_status spyi_enter_later(spyi_context *ctx, const char *function) {
     case SPYI_TURN_TAKEN: return SPY_OK;
     case SPYI_TURN_MINE: return spyi_refuse_callback(ctx, function);
     case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
-    default: return spyi_released(function, "device");
+    default: return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the device has been released", function);
     }
 }
 
@@ -6847,7 +6874,8 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
         }
         if (spyi_atomic_load(&ctx->release_count) == 0 || spyi_outlives_releases(ctx, o)) return SPY_OK;
         spyi_turns_leave(&ctx->turns);
-        return spyi_released(function, spyi_kind_name((uint32_t)kind));
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
+                         spyi_kind_name((uint32_t)kind));
     }
     return spyi_refuse_object(object, kind, function);
 }
@@ -11206,7 +11234,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
     else if (arg->kind == SPY_ARG_KIND_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
-        *problem = "expected a living tensor";
+        *problem = arg->value.tensor ? "the tensor has been released" : "expected a tensor, got NULL";
     else if ((arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR) &&
              ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
         *problem = "its fields are NULL, too many, or nested too deep";
@@ -12242,10 +12270,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     const spyi_type *found = spyi_type_parse(device->types, type);
     if (found && found->kind == SPYI_TYPE_VOID) return spyi_type_memory(device->types);
     if (!found && module) {
-        spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
-        if (!object || object->device != device) {
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                      "%s: module is not a living module of this device", function);
+        if (!spyi_is_on(device, module, SPYI_KIND_MODULE)) {
+            (void)spyi_refuse_member(device, module, SPYI_KIND_MODULE, function, "module");
             return NULL;
         }
         found = device->modules_of->find_type(module, type);
@@ -12284,10 +12310,8 @@ static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, cons
     *shape = desc->shape;
     *type = NULL;
     if (!desc->like) return true;
-    const spyi_object *like = spyi_as(desc->like, SPYI_KIND_TENSOR);
-    if (!like || like->device != device) {
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: desc.like is not a living tensor of this device", function);
+    if (!spyi_is_on(device, desc->like, SPYI_KIND_TENSOR)) {
+        (void)spyi_refuse_member(device, desc->like, SPYI_KIND_TENSOR, function, "desc.like");
         return false;
     }
     if (shape->rank == 0) *shape = desc->like->shape;
@@ -12769,9 +12793,9 @@ static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) 
 }
 
 static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, spyi_text *error) {
-    if (!spyi_as(from, SPYI_KIND_TENSOR) || from->object.device != to->object.device) {
-        spyi_text_add(error, "from is not a living tensor of this device");
-        return SPY_ERROR_INVALID_ARGUMENT;
+    if (!spyi_is_on(to->object.device, from, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "from: ");
+        return spyi_object_problem(from, SPYI_KIND_TENSOR, error);
     }
     if (to->shape.rank != from->shape.rank ||
         memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
@@ -13184,9 +13208,8 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spy_status status = SPY_OK;
-    if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                           "%s: other is not a living tensor of this device", function);
+    if (!spyi_is_on(device, other, SPYI_KIND_TENSOR)) {
+        status = spyi_refuse_member(device, other, SPYI_KIND_TENSOR, function, "other");
     } else if (tensor->type != other->type || !spyi_same_dims(&tensor->shape, &other->shape) ||
                !spyi_same_dims(&tensor->strides, &other->strides)) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
@@ -13255,9 +13278,9 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
                                 const char *name) {
     spyi_text text = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (!spyi_as(grad, SPYI_KIND_TENSOR) || grad->object.device != tensor->object.device) {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&text, "desc.%s is not a living tensor of this device", name);
+    if (!spyi_is_on(tensor->object.device, grad, SPYI_KIND_TENSOR)) {
+        spyi_text_add(&text, "desc.%s: ", name);
+        status = spyi_object_problem(grad, SPYI_KIND_TENSOR, &text);
     } else if (memcmp(&tensor->shape, &grad->shape, sizeof grad->shape) != 0) {
         status = SPY_ERROR_SHAPE_MISMATCH;
         spyi_text_add(&text, "desc.%s: expected the tensor's shape ", name);
@@ -26053,10 +26076,12 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
                          desc->include_path_count, desc->define_count);
     for (size_t i = 0; i < desc->link_count; i++) {
-        const spyi_object *linked = desc->link ? spyi_as(desc->link[i], SPYI_KIND_MODULE) : NULL;
-        if (!linked || linked->device != device)
-            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                             "%s: desc.link[%zu] is not a living module of this device", function, i);
+        const spy_module *linked = desc->link ? desc->link[i] : NULL;
+        if (!spyi_is_on(device, linked, SPYI_KIND_MODULE)) {
+            char name[48];
+            snprintf(name, sizeof name, "desc.link[%zu]", i);
+            return spyi_refuse_member(device, linked, SPYI_KIND_MODULE, function, name);
+        }
     }
     return SPY_OK;
 }
@@ -29531,17 +29556,10 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         return SPY_OK;
     case SPY_ARG_KIND_TENSOR: {
         spy_tensor *t = arg->value.tensor;
-        if (!t)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a tensor, got NULL");
-        if (t->object.kind == (uint32_t)SPYI_KIND_DEAD)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_RELEASED, "the tensor has been released");
-        if (t->object.kind != (uint32_t)SPYI_KIND_TENSOR)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a tensor, got another object");
-        if (t->object.device != device)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "the tensor belongs to another device");
+        if (!spyi_is_on(device, t, SPYI_KIND_TENSOR)) {
+            (void)spyi_bad_arg(arg, position, error, SPY_OK, "");
+            return spyi_object_problem(t, SPYI_KIND_TENSOR, error);
+        }
         v->tensor = t;
         v->type = t->type;
         v->rank = (uint8_t)t->shape.rank;
@@ -39223,8 +39241,7 @@ static bool spyi_again_array(const spyi_leaf *leaf, const spyi_again_item *a, co
 
 static inline bool spyi_again_is_tensor(const spy_device *device, const spyi_again_item *a,
                                         const spy_tensor *t) {
-    return t && t->object.kind == (uint32_t)SPYI_KIND_TENSOR && t->object.device == device &&
-           (!a->gradients || a->gradients == spyi_gradients_of(t));
+    return spyi_is_on(device, t, SPYI_KIND_TENSOR) && (!a->gradients || a->gradients == spyi_gradients_of(t));
 }
 
 // Puts the tensor into the launch, its address into the blocks, and its use into *use. Returns false if the
@@ -39980,14 +39997,7 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
 
 // Returns SPY_OK if `sink` can record a call on this device now; else `error` says why not.
 static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
-    if (!spyi_as(sink, SPYI_KIND_LIST)) {
-        spyi_text_add(error, sink ? "the command list has been released" : "the command list is NULL");
-        return sink ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
-    }
-    if (sink->object.device != device) {
-        spyi_text_add(error, "the command list belongs to another device");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
+    if (!spyi_is_on(device, sink, SPYI_KIND_LIST)) return spyi_object_problem(sink, SPYI_KIND_LIST, error);
     return sink->table->check_open(sink, error);
 }
 
@@ -40269,18 +40279,22 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (status != SPY_OK) return status;
     spyi_context *ctx = &function->object.device->ctx;
-    const char *problem = NULL;
+    spyi_text problem = { NULL, 0, 0 };
     spyi_threads t;
     memset(&t, 0, sizeof t);
-    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
-        problem = "groups is not a living tensor of this device";
-    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
-             !groups->contiguous)
-        problem = "groups is not a contiguous tensor of uint32";
-    else if (index < 0 || index > groups->element_count - 3)
-        problem = "the three group counts at index lie beyond the tensor's end";
-    if (problem)
-        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    if (!spyi_is_on(function->object.device, groups, SPYI_KIND_TENSOR)) {
+        spyi_text_add(&problem, "groups: ");
+        status = spyi_object_problem(groups, SPYI_KIND_TENSOR, &problem);
+    } else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
+               !groups->contiguous) {
+        spyi_text_add(&problem, "groups is not a contiguous tensor of uint32");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (index < 0 || index > groups->element_count - 3) {
+        spyi_text_add(&problem, "the three group counts at index lie beyond the tensor's end");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status != SPY_OK) spyi_fail(ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+    spyi_text_free(&problem);
     spyi_leave(function);
     if (status != SPY_OK) return status;
     t.counts = groups;
@@ -41100,14 +41114,9 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
 // Checks that the list can transfer the tensor: its elements must be one range of bytes.
 static spy_status spyi_list_check_tensor(const spy_command_list *list, const char *name,
                                          const spy_tensor *tensor, spyi_text *error) {
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_text_add(error, "'%s': %s", name,
-                      tensor ? "the tensor has been released" : "expected a tensor, got NULL");
-        return tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
-    }
-    if (tensor->object.device != list->sink.object.device) {
-        spyi_text_add(error, "'%s': the tensor belongs to another device than the list", name);
-        return SPY_ERROR_INVALID_ARGUMENT;
+    if (!spyi_is_on(list->sink.object.device, tensor, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "'%s': ", name);
+        return spyi_object_problem(tensor, SPYI_KIND_TENSOR, error);
     }
     if (!tensor->contiguous) {
         spyi_text_add(error, "'%s': expected a contiguous tensor, got a view ", name);

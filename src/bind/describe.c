@@ -67,17 +67,10 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         return SPY_OK;
     case SPY_ARG_KIND_TENSOR: {
         spy_tensor *t = arg->value.tensor;
-        if (!t)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a tensor, got NULL");
-        if (t->object.kind == (uint32_t)SPYI_KIND_DEAD)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_RELEASED, "the tensor has been released");
-        if (t->object.kind != (uint32_t)SPYI_KIND_TENSOR)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a tensor, got another object");
-        if (t->object.device != device)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "the tensor belongs to another device");
+        if (!spyi_is_on(device, t, SPYI_KIND_TENSOR)) {
+            (void)spyi_bad_arg(arg, position, error, SPY_OK, "");
+            return spyi_object_problem(t, SPYI_KIND_TENSOR, error);
+        }
         v->tensor = t;
         v->type = t->type;
         v->rank = (uint8_t)t->shape.rank;

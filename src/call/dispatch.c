@@ -118,18 +118,22 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (status != SPY_OK) return status;
     spyi_context *ctx = &function->object.device->ctx;
-    const char *problem = NULL;
+    spyi_text problem = { NULL, 0, 0 };
     spyi_threads t;
     memset(&t, 0, sizeof t);
-    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
-        problem = "groups is not a living tensor of this device";
-    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
-             !groups->contiguous)
-        problem = "groups is not a contiguous tensor of uint32";
-    else if (index < 0 || index > groups->element_count - 3)
-        problem = "the three group counts at index lie beyond the tensor's end";
-    if (problem)
-        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    if (!spyi_is_on(function->object.device, groups, SPYI_KIND_TENSOR)) {
+        spyi_text_add(&problem, "groups: ");
+        status = spyi_object_problem(groups, SPYI_KIND_TENSOR, &problem);
+    } else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
+               !groups->contiguous) {
+        spyi_text_add(&problem, "groups is not a contiguous tensor of uint32");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (index < 0 || index > groups->element_count - 3) {
+        spyi_text_add(&problem, "the three group counts at index lie beyond the tensor's end");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status != SPY_OK) spyi_fail(ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+    spyi_text_free(&problem);
     spyi_leave(function);
     if (status != SPY_OK) return status;
     t.counts = groups;
