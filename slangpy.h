@@ -154,7 +154,8 @@
 //     1  desc.slang_library
 //     2  the environment variable SLANGPY_SLANG_LIBRARY
 //     3  beside the program
-//     4  where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
+//     4  desc.slang_paths: each is the library itself, or a folder that it lies in
+//     5  where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
 //
 // When 1 or 2 names a file, no other place is tried. The error lists every place. To get the compiler, run
 // `tools/setup`, or
@@ -1140,17 +1141,20 @@ typedef struct spy_reload_hook {
 // Options of spy_create_device(). All members but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: the API that drives the GPU
-    const void *backend_desc; // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
-                              // library creates them
+    const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
+                                // library creates them
     uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: adapter_name and adapter_type
                               // choose
     const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
-    spy_adapter_type adapter_type;    // only this type; default: the best available
-    spy_log log;                      // receives errors and warnings, also those of a failed creation
-    spy_progress progress;            // called around slow steps
-    spy_blocking blocking;            // called around compilers and waits
-    spy_allocator allocator;          // default: malloc
-    const char *slang_library;        // path of libslang-compiler; NULL: searched (see the guide)
+    spy_adapter_type adapter_type; // only this type; default: the best available
+    spy_log log;                   // receives errors and warnings, also those of a failed creation
+    spy_progress progress;         // called around slow steps
+    spy_blocking blocking;         // called around compilers and waits
+    spy_allocator allocator;       // default: malloc
+    const char *slang_library;     // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const
+        *slang_paths; // folders, or files, where the search looks after the program's own folder
+    size_t slang_path_count;
     const char *const *include_paths; // searched by `import` and #include after the module's own folder
     size_t include_path_count;
     spy_file_hook files;        // provides Slang files, before the disk
@@ -1283,7 +1287,7 @@ typedef struct spy_device_stats {
     uint64_t pool_bytes;         // device memory that the pool holds from the driver
     uint64_t used_bytes;         // the part of pool_bytes that tensors and temporaries use now
     uint64_t driver_allocations; // memory allocations requested from the driver
-    uint64_t compiler_loads;  // times that the Slang library was opened
+    uint64_t compiler_loads;     // times that the Slang library was opened
     uint64_t driver_bytes;    // memory held from the driver: the pool's, and that for parameters, uploads and
                               // downloads
     uint64_t recordings;      // recordings into an engine's command buffers that spy_vk_recording_finished()
@@ -16092,7 +16096,9 @@ typedef struct spyi_embedded {
 } spyi_embedded;
 
 typedef struct spyi_compiler_desc {
-    const char *library_path; // desc.slang_library
+    const char *library_path;         // desc.slang_library
+    const char *const *library_paths; // desc.slang_paths
+    size_t library_path_count;
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;
@@ -16799,7 +16805,9 @@ typedef struct spyi_sl_library {
 #undef SPYI_SL_POINTER
 
 // Opens the library and starts its worker, or counts one more user of the library, which all devices share.
-SPYI_FN spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **library, spyi_text *error);
+// `path` and `places` are desc.slang_library and desc.slang_paths.
+SPYI_FN spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
+                                   const spyi_sl_library **library, spyi_text *error);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
 // >>worker.c: the thread that calls libslang
@@ -16926,6 +16934,8 @@ struct spyi_compiler {
     const spyi_rules *rules; // the target's layout rules
     const spyi_code_target *target;
     char *library_path;
+    char **library_paths;
+    size_t library_path_count;
     char **include_paths;
     size_t include_path_count;
     const spyi_embedded *embedded;
@@ -17616,9 +17626,26 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
     return true;
 }
 
-static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text *tried) {
-    static const char *const names[] = SPYI_SL_FILE_NAMES;
-    size_t count = sizeof names / sizeof names[0];
+static const char *const spyi_sl_file_names[] = SPYI_SL_FILE_NAMES;
+#define SPYI_SL_FILE_NAME_COUNT (sizeof spyi_sl_file_names / sizeof spyi_sl_file_names[0])
+
+// Opens the library that lies in `folder`.
+static bool spyi_sl_open_in(const char *folder, spyi_sl_library *library, spyi_text *tried) {
+    spyi_text file = { NULL, 0, 0 };
+    bool found = false;
+    for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !found; ++i) {
+        spyi_text_clear(&file);
+        spyi_text_add(&file, "%s/%s", folder, spyi_sl_file_names[i]);
+        if (spyi_file_exists(spyi_text_str(&file)))
+            found = spyi_sl_open(spyi_text_str(&file), library, tried);
+        else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
+    }
+    spyi_text_free(&file);
+    return found;
+}
+
+static bool spyi_sl_search(const char *path, const char *const *places, size_t place_count,
+                           spyi_sl_library *library, spyi_text *tried) {
     // A path that the user gave is the only one tried: no silent fallback.
     if (path) {
         spyi_text_add(tried, "  (the device's slang_library)\n");
@@ -17629,23 +17656,20 @@ static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text
         spyi_text_add(tried, "  (environment variable SLANGPY_SLANG_LIBRARY)\n");
         return spyi_sl_open(named, library, tried);
     }
-    spyi_text folder = { NULL, 0, 0 }, file = { NULL, 0, 0 };
-    bool found = false;
+    spyi_text folder = { NULL, 0, 0 };
     spyi_own_folder(&folder);
-    for (size_t i = 0; i < count && !found && folder.size; ++i) {
-        spyi_text_clear(&file);
-        spyi_text_add(&file, "%s/%s", spyi_text_str(&folder), names[i]);
-        if (spyi_file_exists(spyi_text_str(&file)))
-            found = spyi_sl_open(spyi_text_str(&file), library, tried);
-        else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
-    }
-    for (size_t i = 0; i < count && !found; ++i) found = spyi_sl_open(names[i], library, tried);
-    spyi_text_free(&file);
+    bool found = folder.size && spyi_sl_open_in(spyi_text_str(&folder), library, tried);
+    for (size_t i = 0; i < place_count && !found; ++i)
+        found = spyi_file_exists(places[i]) ? spyi_sl_open(places[i], library, tried)
+                                            : spyi_sl_open_in(places[i], library, tried);
+    for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !found; ++i)
+        found = spyi_sl_open(spyi_sl_file_names[i], library, tried);
     spyi_text_free(&folder);
     return found;
 }
 
-spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spyi_text *error) {
+spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
+                           const spyi_sl_library **result, spyi_text *error) {
     spyi_sl_library *library = &spyi_sl_the_library;
     spy_status status = SPY_OK;
     spyi_text tried = { NULL, 0, 0 };
@@ -17672,13 +17696,15 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
     const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
     bool wanted =
         !library->handle || (library->users == 0 && named && *named && strcmp(named, library->path) != 0);
-    if (status == SPY_OK && wanted && !spyi_sl_search(path, library, &tried)) {
-        spyi_text_add(error,
-                      "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or "
-                      "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler "
-                      "from that wheel; then set "
-                      "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path",
-                      spyi_text_str(&tried));
+    if (status == SPY_OK && wanted && !spyi_sl_search(path, places, place_count, library, &tried)) {
+        spyi_text_add(
+            error,
+            "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or, "
+            "for Python, python -m slangpy.fetch_compiler, or "
+            "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler "
+            "from that wheel; then set "
+            "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path",
+            spyi_text_str(&tried));
         status = SPY_ERROR_NO_COMPILER;
     }
     if (status == SPY_OK && !spyi_sl_worker_hire(library)) {
@@ -18663,6 +18689,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->rules = spyi_rules_of(desc->target);
     c->target = spyi_code_targets[desc->target]();
     c->library_path = spyi_strdup(desc->library_path);
+    c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
+    c->library_path_count = c->library_paths ? desc->library_path_count : 0;
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
@@ -18685,6 +18713,7 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
     spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
+    spyi_sl_free_strings(compiler->library_paths, compiler->library_path_count);
     free(compiler->library_path);
     free(compiler);
 }
@@ -18707,7 +18736,8 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
     spyi_global_unlock();
     if (ready) return SPY_OK;
     spyi_step(c->ctx, "load compiler", false);
-    spy_status status = spyi_sl_acquire(c->library_path, &library, error);
+    spy_status status = spyi_sl_acquire(c->library_path, (const char *const *)c->library_paths,
+                                        c->library_path_count, &library, error);
     spyi_step(c->ctx, "load compiler", true);
     if (status != SPY_OK) return status;
     spyi_global_lock();
@@ -25995,6 +26025,8 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     spyi_compiler_desc compiler;
     memset(&compiler, 0, sizeof compiler);
     compiler.library_path = desc->slang_library;
+    compiler.library_paths = desc->slang_paths;
+    compiler.library_path_count = desc->slang_path_count;
     compiler.include_paths = desc->include_paths;
     compiler.include_path_count = desc->include_path_count;
     compiler.target = device->base->limits.profile.target;
@@ -41599,12 +41631,22 @@ void spy_release_device(spy_device *device) {
 
 // >>creation
 
+static bool spyi_has_strings(const char *const *strings, size_t count) {
+    if (count && !strings) return false;
+    for (size_t i = 0; i < count; ++i)
+        if (!strings[i]) return false;
+    return true;
+}
+
 static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text *error) {
     const spy_allocator *a = &desc->allocator;
     bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
     if (desc->include_path_count && !desc->include_paths) {
         spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL",
                       desc->include_path_count);
+    } else if (!spyi_has_strings(desc->slang_paths, desc->slang_path_count)) {
+        spyi_text_add(error, "desc.slang_path_count is %zu, slang_paths is NULL or holds a NULL",
+                      desc->slang_path_count);
     } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
         spyi_text_add(error, "desc.files has no open");
     } else if (some && !all) {

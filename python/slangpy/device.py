@@ -125,6 +125,12 @@ def _check_options(options):
     return options
 
 
+def _compiler_places() -> list[str]:
+    from .compiler import places
+
+    return places()
+
+
 class Device(_slangpy._Device):
     """Device(type=DeviceType.automatic, ...) or Device(desc): a GPU with its memory, its compiler sessions and its cache of
     compiled calls. The keywords are the fields of DeviceDesc; see create_device(). Its Slang modules can always `import slangpy`."""
@@ -150,12 +156,14 @@ class Device(_slangpy._Device):
                 log_warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
         options = _check_options(desc.compiler_options) if desc.compiler_options else SlangCompilerOptions()
         context, luid = _take_handles(desc)
+        named = desc.slang_library or os.environ.get("SLANGPY_SLANG_LIBRARY")
         paths = list(desc.include_paths or []) + list(options.include_paths)
         self = _slangpy._Device.__new__(
             cls, desc.type, enable_debug_layers=desc.enable_debug_layers or desc.enable_rhi_validation,
             adapter_luid=luid, include_paths=paths, enable_print=desc.enable_print,
             enable_hot_reload=desc.enable_hot_reload, cuda_context=context,
-            adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library, label=desc.label or None,
+            adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library,
+            slang_paths=() if named else _compiler_places(), label=desc.label or None,
             log=desc.log, progress=desc.progress, print_buffer_size=desc.print_buffer_size,
             compile_timeout_s=desc.compile_timeout_s, check_bounds=desc.check_bounds)
         desc.include_paths, desc.compiler_options = paths, options

@@ -38,6 +38,8 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     spyi_compiler_desc compiler;
     memset(&compiler, 0, sizeof compiler);
     compiler.library_path = desc->slang_library;
+    compiler.library_paths = desc->slang_paths;
+    compiler.library_path_count = desc->slang_path_count;
     compiler.include_paths = desc->include_paths;
     compiler.include_path_count = desc->include_path_count;
     compiler.target = device->base->limits.profile.target;

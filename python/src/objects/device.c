@@ -127,11 +127,12 @@ static const spy_backend *spyp_backend_of(PyObject *type, const char *where) {
 }
 
 static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter_name, unsigned int adapter, PyObject *paths,
-                             spy_device_desc *desc) {
+                             PyObject *slang_paths, spy_device_desc *desc) {
     spyp_arena arena;
     spyp_arena_begin(&arena);
     desc->backend = spyp_backend_of(type, "create_device");
     int status = desc->backend ? spyp_paths(&arena, paths, "create_device", &desc->include_paths, &desc->include_path_count) : -1;
+    if (status == 0) status = spyp_paths(&arena, slang_paths, "create_device", &desc->slang_paths, &desc->slang_path_count);
     if (status == 0) {
         desc->adapter = adapter;
         desc->adapter_name = adapter_name;
@@ -185,17 +186,17 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     static char *names[] = { "type", "enable_debug_layers", "adapter_luid", "include_paths", "enable_cuda_interop",
                              "enable_print", "enable_hot_reload", "enable_compilation_reports", "cuda_context",
                              "bindless_options", "adapter_name", "max_plans", "slang_library", "dump_directory", "label",
-                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", NULL };
+                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", "slang_paths", NULL };
     PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *context = Py_None, *bindless = Py_None, *log = Py_None,
-             *progress = Py_None, *options = Py_None;
+             *progress = Py_None, *options = Py_None, *slang_paths = Py_None;
     const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL;
     int layers = 0, interop = 0, print = 0, reload = 1, reports = 0, bounds = 0;
     unsigned int plans = 0, adapter = 0;
     Py_ssize_t print_bytes = 0;
     double timeout = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdp:create_device", names, &backend, &layers, &luid, &paths,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdpO:create_device", names, &backend, &layers, &luid, &paths,
                                      &interop, &print, &reload, &reports, &context, &bindless, &adapter_name, &plans, &library,
-                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds))
+                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds, &slang_paths))
         return NULL;
     spy_cuda_desc cuda;
     memset(&cuda, 0, sizeof cuda);
@@ -236,7 +237,7 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     desc.print_buffer_bytes = (size_t)print_bytes;
     desc.compile_timeout_s = timeout;
     desc.check_bounds = bounds;
-    int status = d->types && d->extra ? spyp_device_setup(d, backend, adapter_name, adapter, paths, &desc) : -1;
+    int status = d->types && d->extra ? spyp_device_setup(d, backend, adapter_name, adapter, paths, slang_paths, &desc) : -1;
     Py_XDECREF(paths);
     if (status < 0) Py_CLEAR(d);
     return (PyObject *)d;
