@@ -2259,8 +2259,8 @@ typedef enum spy_call_mode {
 // call is made as by spy_call().
 typedef struct spy_call_options {
     const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
-    spy_args constants;              // numbers for the module's `extern static const`, by name; they are
-                                     // compiled into the kernel
+    spy_args constants;              // numbers, or host arrays for vectors, for the module's `extern static
+                                     // const`, by name; they are compiled into the kernel
     spy_args globals;                // values for the module's global shader parameters, by name or path
                                      // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
                                      // fields, tensors for buffers
@@ -2306,7 +2306,7 @@ typedef struct spy_uint3 {
 // RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in complete groups, so it
 // must check the bounds itself; a plain function runs in exactly these threads. Parameters with
 // SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled by the library and are not
-// among `args`. `options` may be NULL. Errors and threads as spy_call().
+// among `args`; so is a plain function's first parameter if its name is dispatchThreadID. `options` may be NULL. Errors and threads as spy_call().
 // The CUDA backend also runs a function marked [CudaKernel]. Its groups have options->thread_group_size
 // threads (64 if 0), which the kernel reads as cudaBlockDim(). It runs in complete groups: for a grid of (gx,
 // gy, gz) blocks of (x, y, z) threads, pass (gx * x, gy * y, gz * z) as `threads`. TensorView<T> and
@@ -29906,6 +29906,12 @@ SPYI_FN bool spyi_options_are_plain(const spy_call_options *options) {
     return !options || memcmp(options, &none, sizeof none) == 0;
 }
 
+// Returns whether a constant is a host array of 1 to 4 numbers, which feeds a vector.
+static bool spyi_is_vector_constant(const spy_arg *c) {
+    return c->kind == SPY_ARG_KIND_ARRAY && c->count == 1 && c->dims[0] >= 1 && c->dims[0] <= 4 &&
+           c->value.data && spy_dtype_size_bytes(c->dtype) > 0;
+}
+
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
     const char *problem = spyi_check_options(o);
     if (problem) {
@@ -29917,10 +29923,11 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
         const spy_arg *c = &o->constants.items[i];
-        if (!c->name || c->kind < SPY_ARG_KIND_BOOL || c->kind > SPY_ARG_KIND_FLOAT ||
-            c->direction != SPY_DIRECTION_DEFAULT) {
-            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
-                          c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
+        bool vector = spyi_is_vector_constant(c),
+             number = c->kind >= SPY_ARG_KIND_BOOL && c->kind <= SPY_ARG_KIND_FLOAT;
+        if (!c->name || (!number && !vector) || c->direction != SPY_DIRECTION_DEFAULT) {
+            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number or a vector with a name",
+                          i + 1, c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
             return SPY_ERROR_INVALID_ARGUMENT;
         }
         for (size_t k = 0; k < i; k++) {
@@ -29930,7 +29937,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         }
         good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
                spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
-               spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
+               (vector ? spyi_key_bytes(values, c->value.data,
+                                        (size_t)c->dims[0] * spy_dtype_size_bytes(c->dtype))
+                       : spyi_key_bytes(values, &c->value.u, sizeof c->value.u));
     }
     good = good && spyi_key_bytes(values, "", 1);
     for (size_t i = 0; i < o->conformance_count && good; i++)
@@ -29945,33 +29954,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Writes the Slang declaration of a constant, in the type that the module has declared for it and with all
-// bits of the number.
-static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
-                                     spyi_text *error) {
-    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
-    if (!type || type->kind != SPYI_TYPE_SCALAR) {
-        spyi_text_add(error,
-                      type ? "its options: constant '%s' is no number, bool or half in the module"
-                           : "its options: the module has no extern static const '%s'",
-                      c->name);
-        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
-    }
-    // The union `value` holds a double, an int64_t or a uint64_t.
-    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
-                     : c->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
-                                                   : SPY_DTYPE_UINT64;
-    const spyi_type *given = spyi_type_scalar(function->object.device->types, c->dtype);
-    uint64_t bits = 0;
+// Writes one number of a constant, with all of its bits, in the scalar type `type`.
+static void spyi_constant_number(const spyi_type *type, uint64_t bits, spyi_text *out) {
     int64_t i = 0;
-    spyi_fit fit;
-    if (!spyi_fit_host(given, type, false, &fit) ||
-        !spyi_convert_scalars(&bits, type->scalar, &c->value, from, 1)) {
-        spyi_text_add(error, "its options: constant '%s': expected %s, got %s that does not fit", c->name,
-                      type->display, given->display);
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
-    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
     switch (type->scalar) {
     case SPY_DTYPE_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
     case SPY_DTYPE_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
@@ -29982,7 +29967,50 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
         (void)spyi_convert_scalars(&i, SPY_DTYPE_INT64, &bits, type->scalar, 1);
         spyi_text_add(out, "%s(%lldLL)", type->name, (long long)i);
     }
-    spyi_text_add(out, ";\n");
+}
+
+// Writes the Slang declaration of a constant, in the type that the module has declared for it.
+static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
+                                     spyi_text *error) {
+    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
+    bool vector = type && type->kind == SPYI_TYPE_VECTOR;
+    if (!type || (type->kind != SPYI_TYPE_SCALAR && !vector)) {
+        spyi_text_add(error,
+                      type ? "its options: constant '%s' is no number, bool, half or vector in the module"
+                           : "its options: the module has no extern static const '%s'",
+                      c->name);
+        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
+    }
+    // The union `value` holds a double, an int64_t or a uint64_t.
+    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT   ? SPY_DTYPE_FLOAT64
+                     : c->kind == SPY_ARG_KIND_INT   ? SPY_DTYPE_INT64
+                     : c->kind == SPY_ARG_KIND_ARRAY ? c->dtype
+                                                     : SPY_DTYPE_UINT64;
+    spyi_types *types = function->object.device->types;
+    const spyi_type *given = spyi_type_scalar(types, c->dtype),
+                    *scalar = spyi_type_scalar(types, type->scalar);
+    // A number given for a vector is that of each component.
+    uint32_t components = vector ? type->columns : 1,
+             count = c->kind == SPY_ARG_KIND_ARRAY ? (uint32_t)c->dims[0] : 1;
+    const char *data = c->kind == SPY_ARG_KIND_ARRAY ? (const char *)c->value.data : (const char *)&c->value;
+    uint64_t bits[4] = { 0, 0, 0, 0 };
+    spyi_fit fit;
+    bool good = spyi_fit_host(given, scalar, false, &fit) && (count == 1 || count == components);
+    for (uint32_t i = 0; i < components && good; i++)
+        good = spyi_convert_scalars(&bits[i], type->scalar,
+                                    data + (count == 1 ? 0 : i * spy_dtype_size_bytes(from)), from, 1);
+    if (!good) {
+        spyi_text_add(error, "its options: constant '%s': expected %s, got %u %s that does not fit", c->name,
+                      type->display, count, given->display);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
+    if (vector) spyi_text_add(out, "%s(", type->name);
+    for (uint32_t i = 0; i < components; i++) {
+        if (i) spyi_text_add(out, ", ");
+        spyi_constant_number(scalar, bits[i], out);
+    }
+    spyi_text_add(out, vector ? ");\n" : ";\n");
     return SPY_OK;
 }
 
@@ -40163,6 +40191,11 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);
+    // A plain function's first parameter of this name gets the thread, as if it had SV_DispatchThreadID.
+    const spyi_signature *signature = &function->overloads.items[0];
+    if (!entry.threads[0] && !entry.cuda_kernel && signature->param_count && !entry.systems[0] &&
+        strcmp(signature->params[0].name, "dispatchThreadID") == 0)
+        entry.systems[0] = SPYI_SYSTEM_THREAD;
     if (!function->entry_known) function->entry = entry;
     function->entry_known = true;
     return &function->entry;
@@ -40216,6 +40249,10 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
+    if (!entry->threads[0] && !entry->cuda_kernel && signature->result->kind != SPYI_TYPE_VOID)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: %s: it returns %s, which a dispatch cannot give", name, function->name,
+                         signature->result->display);
     for (size_t i = 0; i < args.count; i++)
         for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
             if (entry->systems[p] && args.items[i].name &&

@@ -369,7 +369,7 @@ struct MLP<int I, int O> : IDifferentiable { float w[I]; float b[O];
 [Differentiable] float f(MLP<8,4> m, float x) { return m.run(x); }
 """)
     for name in ("MLP<8,4>", "MLP<8, 4>"):
-        assert m[name].struct.full_name == "MLP<8, 4>" and m[name].name == "MLP<8, 4>"
+        assert m[name].struct.full_name == "MLP<8, 4>" and m[name].full_name == "MLP<8, 4>" and m[name].name == "MLP"
     assert m.find_struct("MLP<8,4>").struct == m["MLP<8,4>"].struct
     with pytest.raises(Exception, match="is generic"):
         m["MLP"]

@@ -140,6 +140,9 @@ PyObject *spyp_function_new(spyp_module *module, spy_function *function, PyObjec
 #define SPYP_TRAIT_PAIRS 32u // has a parameter that is or holds a DifferentialPair<T>
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
+// Returns the number of parameters of the overload that has most, the instance of a method included unless
+// one is bound, or -1 if they are not known.
+int spyp_parameter_count(spyp_function *function);
 // Returns the function's first declaration, or NULL if reflection does not know the function. Enters the
 // device.
 const spy_decl *spyp_declared(spyp_function *function);
