@@ -2023,8 +2023,10 @@ typedef enum spy_direction {
     SPY_DIRECTION_INOUT,
     SPY_DIRECTION_ANY, // host arrays only: the parameter's direction; the memory is written when that is out
                        // or inout
-    SPY_DIRECTION_IN   // tensors only: a call that would write the tensor is an error; by default tensors may
+    SPY_DIRECTION_IN,  // tensors only: a call that would write the tensor is an error; by default tensors may
                        // be read and written
+    SPY_DIRECTION_DROP // numbers, host arrays and bytes only: an input, also of an out or inout parameter, and
+                       // what the parameter becomes is dropped
 } spy_direction;
 
 // One argument: plain data that must live only during the call. The functions below fill all members. Members
@@ -2396,7 +2398,7 @@ SPY_API spy_arg spy_arg_call_id(const char *name);
 
 // The number of the element in the call, row-major, in .x or [0]; the other components are 0. It is the
 // thread's id when each element has a thread of its own; a kernel whose threads compute several elements each
-// still numbers the elements.
+// still numbers the elements. With options.call_group_shape the elements are numbered group by group.
 SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.
@@ -27169,6 +27171,7 @@ typedef struct spyi_fitting {
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
     const char *element; // number of the call's element, an int
+    const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
     uint32_t rank;       // dimensions of the call
 } spyi_place_text;
@@ -27996,7 +27999,7 @@ static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, 
 
 static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_INT32, false, out, "spyi_thread_id<%u>(%s)",
-                   spyi_kind_components(leaf->type), at->element);
+                   spyi_kind_components(leaf->type), at->thread);
 }
 
 static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
@@ -28246,12 +28249,12 @@ static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
 
 static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_UINT32, false, out, "spyi_hash<%u>(%s, %s)",
-                   spyi_kind_components(leaf->type), at->element, at->field);
+                   spyi_kind_components(leaf->type), at->thread, at->field);
 }
 
 static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_FLOAT32, false, out, "spyi_random<%u>(%s, %s)",
-                   spyi_kind_components(leaf->type), at->element, at->field);
+                   spyi_kind_components(leaf->type), at->thread, at->field);
 }
 
 static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
@@ -29044,7 +29047,8 @@ static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, co
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
     const char *takes;
-    bool number = value->kind == SPY_ARG_KIND_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    bool number = value->kind == SPY_ARG_KIND_UINT &&
+                  (value->direction == SPY_DIRECTION_DEFAULT || value->direction == SPY_DIRECTION_DROP);
     if (value->kind != SPY_ARG_KIND_TENSOR && !number) return NULL;
     const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
     if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
@@ -29507,13 +29511,19 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
     return status;
 }
 
+static bool spyi_is_host_input(spy_arg_kind kind) {
+    return (kind >= SPY_ARG_KIND_BOOL && kind <= SPY_ARG_KIND_FLOAT) || kind == SPY_ARG_KIND_ARRAY ||
+           kind == SPY_ARG_KIND_DATA;
+}
+
 // Checks one argument's own data and fills the members of its value that depend on the argument's kind.
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
         (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_KIND_ARRAY) &&
-        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR))
+        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR) &&
+        (arg->direction != SPY_DIRECTION_DROP || !spyi_is_host_input(arg->kind)))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -29995,7 +30005,8 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
     const char *data = c->kind == SPY_ARG_KIND_ARRAY ? (const char *)c->value.data : (const char *)&c->value;
     uint64_t bits[4] = { 0, 0, 0, 0 };
     spyi_fit fit;
-    bool good = spyi_fit_host(given, scalar, false, &fit) && (count == 1 || count == components);
+    bool good = spyi_fit_host(given, scalar, false, &fit) &&
+                (c->kind != SPY_ARG_KIND_ARRAY || (vector && count == components));
     for (uint32_t i = 0; i < components && good; i++)
         good = spyi_convert_scalars(&bits[i], type->scalar,
                                     data + (count == 1 ? 0 : i * spy_dtype_size_bytes(from)), from, 1);
@@ -30218,7 +30229,8 @@ SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path) {
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_KIND_NEW;
     if (v->direction == SPY_DIRECTION_IN && out) return spyi_no_writing(a, path);
-    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT || v->direction == SPY_DIRECTION_ANY)
+    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT ||
+        v->direction == SPY_DIRECTION_ANY || v->direction == SPY_DIRECTION_DROP)
         return true;
     if (v->kind == SPY_ARG_KIND_RESULT && v->direction == SPY_DIRECTION_INOUT)
         return true; // such a result can also be given to an in parameter, which only reads it
@@ -30666,6 +30678,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (cast != type)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
                            type->display, cast->display);
+    }
+    if (v->direction == SPY_DIRECTION_DROP) {
+        in = true;
+        out = false;
     }
     int32_t node = spyi_add_node(a, name, type, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -32614,6 +32630,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
     s->prologue->number(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
+    at.thread =
+        s->key->grouped && s->prologue == spyi_compute_prologue() ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
     leaf->kind->build->load(leaf, &at, out);
@@ -40249,7 +40267,11 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
-    if (!entry->threads[0] && !entry->cuda_kernel && signature->result->kind != SPYI_TYPE_VOID)
+    bool takes_result = false; // then the message is that of the argument
+    for (size_t i = 0; i < args.count; i++)
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
+    if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&
+        signature->result->kind != SPYI_TYPE_VOID)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: %s: it returns %s, which a dispatch cannot give", name, function->name,
                          signature->result->display);

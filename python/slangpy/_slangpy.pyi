@@ -593,7 +593,8 @@ class Tensor:
         """
     def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
         """Fill the tensor from an array with as many numbers, converted, or for structs from a structured array or a dict of
-        arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
+        arrays by field names. An array of another size, if it is no larger: its bytes, to the start of a contiguous
+        tensor. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
         """
     def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
         """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
@@ -642,7 +643,9 @@ class Tensor:
         """The same memory as a Tensor without gradients."""
     @property
     def grad(self) -> Tensor | Any:
-        """The gradient, a Tensor: grad_out, or else grad_in; AttributeError without gradients. Views have views of it."""
+        """The gradient, a Tensor: grad_out, or else grad_in; a NameNotFoundError without gradients, which is a RuntimeError
+        and an AttributeError. Views have views of it.
+        """
     @property
     def grad_in(self) -> Tensor | None:
         """The gradient that calls read, of their outputs going backward; or None."""

@@ -140,7 +140,7 @@ def test_parts(device, module):
     cursor[0].position = [7, 8, 9]
     cursor.apply()
     assert tensor.to_numpy()["position"][0, 2].tolist() == [7, 8, 9]
-    assert repr(tensor) == "<slangpy.InstanceTensor Particle (4, 3)>" and str(tensor).startswith("Particle (4, 3)")
+    assert repr(tensor) == "<slangpy.InstanceTensor Particle (4, 3)>" and str(tensor) == str(tensor.to_numpy())
     tensor.copy_from_numpy(np.zeros(72))
     assert not tensor.to_numpy()["position"].any() and tensor.struct == module.Particle
 
@@ -208,8 +208,8 @@ def test_list_of_constants_and_generators(module):
     many = spy.InstanceList(module.Particle, {"position": random((6, 3)), "velocity": [3, 0, 4]})
     np.testing.assert_allclose(many.speed(_result="numpy"), [5] * 6)
     np.testing.assert_allclose(many.at(1.0, _result="numpy"), random((6, 3)) + np.array([3, 0, 4], "f4"), rtol=1e-6)
-    with pytest.raises((TypeError, ValueError), match="'this.velocity'"):
-        many.update(1.0)
+    many.update(1.0) # a plain value counts for all instances, so what a method makes of it is dropped
+    assert many.velocity == [3, 0, 4]
 
 
 def test_list_of_one_instance_of_numbers(module):

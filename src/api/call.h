@@ -44,8 +44,10 @@ typedef enum spy_direction {
     SPY_DIRECTION_INOUT,
     SPY_DIRECTION_ANY, // host arrays only: the parameter's direction; the memory is written when that is out
                        // or inout
-    SPY_DIRECTION_IN   // tensors only: a call that would write the tensor is an error; by default tensors may
+    SPY_DIRECTION_IN,  // tensors only: a call that would write the tensor is an error; by default tensors may
                        // be read and written
+    SPY_DIRECTION_DROP // numbers, host arrays and bytes only: an input, also of an out or inout parameter, and
+                       // what the parameter becomes is dropped
 } spy_direction;
 
 // One argument: plain data that must live only during the call. The functions below fill all members. Members

@@ -129,7 +129,8 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
     const char *data = c->kind == SPY_ARG_KIND_ARRAY ? (const char *)c->value.data : (const char *)&c->value;
     uint64_t bits[4] = { 0, 0, 0, 0 };
     spyi_fit fit;
-    bool good = spyi_fit_host(given, scalar, false, &fit) && (count == 1 || count == components);
+    bool good = spyi_fit_host(given, scalar, false, &fit) &&
+                (c->kind != SPY_ARG_KIND_ARRAY || (vector && count == components));
     for (uint32_t i = 0; i < components && good; i++)
         good = spyi_convert_scalars(&bits[i], type->scalar,
                                     data + (count == 1 ? 0 : i * spy_dtype_size_bytes(from)), from, 1);

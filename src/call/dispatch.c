@@ -70,7 +70,11 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
-    if (!entry->threads[0] && !entry->cuda_kernel && signature->result->kind != SPYI_TYPE_VOID)
+    bool takes_result = false; // then the message is that of the argument
+    for (size_t i = 0; i < args.count; i++)
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
+    if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&
+        signature->result->kind != SPYI_TYPE_VOID)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: %s: it returns %s, which a dispatch cannot give", name, function->name,
                          signature->result->display);

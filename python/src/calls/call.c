@@ -124,11 +124,13 @@ static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
     spyp_chain *chain = in->call.function->chain;
     in->call.name = NULL;
     in->call.position = SPYP_NO_PARAMETER;
+    in->call.result = true;
     bool pair = Py_TYPE(given) == spyp.pair, reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
     int status = pair        ? spyp_convert_pair_result(&in->call, given, arg)
                  : reference ? spyp_convert_ref_out(&in->call, given, arg)
                              : spyp_convert_here(&in->call, given, "_result", arg);
     arg->name = "_result";
+    in->call.result = false;
     if (status == 0 && in->call.mode != SPY_CALL_MODE_BACKWARD && spyp_is_constant(arg)) {
         PyErr_Format(spyp.type_error, "expected 'numpy', 'tensor', Tensor, NDBuffer, or what can be written: a Tensor, a ValueRef or a writable array, got %R",
                      (PyObject *)Py_TYPE(given));
@@ -272,8 +274,8 @@ static int spyp_take_thread_count(spyp_invocation *in) {
     spy_shape *shape = &in->options.thread_count;
     if (spyp_shape_parse(in->thread_count, "argument '_thread_count'", shape) < 0) return -1;
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (shape->dims[i] >= 0) continue;
-        PyErr_Format(PyExc_ValueError, "argument '_thread_count': expected sizes from 0 on, got %lld", (long long)shape->dims[i]);
+        if (shape->dims[i] > 0) continue;
+        PyErr_Format(spyp.value_error, "argument '_thread_count': expected sizes from 1 on, got %lld", (long long)shape->dims[i]);
         return -1;
     }
     return 0;
@@ -390,7 +392,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
             if (in.append_to && kept == 0)
                 kept = spyp_keep_arrays(&in, args, PyVectorcall_NARGS(nargsf) + (names ? PyTuple_Size(names) : 0));
             spyp_leave(d);
-            if (kept == 0) result = spyp_give_result(&in);
+            if (kept == 0) result = in.append_to && !in.tensor ? Py_NewRef(Py_None) : spyp_give_result(&in);
         } else {
             spyp_raise_call(d);
             spyp_leave(d);

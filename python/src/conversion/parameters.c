@@ -75,6 +75,16 @@ int spyp_parameter_count(spyp_function *f) {
     return (int)(f->traits >> SPYP_PARAMETER_SHIFT) - 1;
 }
 
+bool spyp_takes_pointers(spyp_function *f) {
+    if (!spyp_function_is(f, SPYP_TRAIT_POINTERS)) return false; // also structs of slangpy's that hold pointers
+    for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl))
+        for (uint32_t i = 0; i < decl->child_count; i++)
+            if (decl->children[i].kind == SPY_DECL_KIND_PARAMETER && decl->children[i].type &&
+                decl->children[i].type->kind == SPY_TYPE_KIND_POINTER)
+                return true;
+    return false;
+}
+
 bool spyp_function_is(spyp_function *f, unsigned int trait) {
     if (f->traits) return f->traits & trait;
     const spy_decl *decl = spyp_declared(f);

@@ -36,7 +36,9 @@ int spyp_errors_ready(PyObject *module) {
                                            "A call whose generated code does not compile. Also a ValueError.", spyp.compile_error,
                                            PyExc_ValueError, NULL);
     spyp.attribute_error = PyExc_AttributeError;
-    if (!spyp.kernel_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
+    spyp.index_error = spyp_exception_add(module, "slangpy.IndexOutOfRangeError",
+                                          "An index that a tensor does not have. Also an IndexError.", spyp.error, PyExc_IndexError, NULL);
+    if (!spyp.index_error || !spyp.kernel_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
     // KeyError.__str__() is the repr of the text.
     PyObject *plain = PyObject_GetAttrString(PyExc_BaseException, "__str__");
     int set = plain ? PyObject_SetAttrString(spyp.lookup_error, "__str__", plain) : -1;
@@ -163,7 +165,7 @@ PyObject *spyp_raise_call(spyp_device *d) {
 PyObject *spyp_raise_index(spyp_device *d) {
     spy_error error = spy_take_error(d->device);
     if (spyp_raise_heard(d)) return NULL;
-    PyObject *exception = error.code == SPY_ERROR_OUT_OF_RANGE ? PyExc_IndexError : spyp_exception_of(error.code, false);
+    PyObject *exception = error.code == SPY_ERROR_OUT_OF_RANGE ? spyp.index_error : spyp_exception_of(error.code, false);
     return spyp_raise_as(exception, error.code, error.message, d->what);
 }
 

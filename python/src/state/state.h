@@ -28,7 +28,7 @@
 typedef struct spyp_state {
     PyObject *module;
     // Exception classes for the library's statuses.
-    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error;
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error;
     // Classes of this package.
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
         *packed, *recorder, *encoder, *commands, *pair;
@@ -170,6 +170,7 @@ typedef struct spyp_tensor {
     PyObject *dtype;  // Struct of the elements; NULL until asked for
     PyObject *module; // Module that the element type comes from, or NULL
     PyObject *grad_in, *grad_out; // Tensors, or NULL
+    bool read_only;               // its usage says that no call may write it
     PyObject *owner;              // lease of another library's memory under the tensor, or NULL
     PyObject *weakrefs;
 } spyp_tensor;
