@@ -9130,6 +9130,8 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
+// Returns whether the type is a pointer T*.
+SPYI_FN bool spyi_type_is_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
 // An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose
@@ -10111,6 +10113,10 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
         fields[i].type = element;
     }
     return spyi_type_opaque(types, name, fields, count);
+}
+
+SPYI_FN bool spyi_type_is_pointer(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "Ptr<", 4) == 0;
 }
 
 bool spyi_type_is_pair(const spyi_type *type) {
@@ -30615,6 +30621,19 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
 // which dimensions of the call each leaf runs. leaf.c and fields.c bind one value; candidates.c chooses the
 // overload.
 
+// Returns whether a value gives a pointer as a number for each element: addresses in memory, or a result.
+static bool spyi_is_addresses(const spyi_attempt *a, const spyi_value *v, const spyi_type *pointer) {
+    if (a->result) return !a->bound.mode;
+    spyi_type_parts parts;
+    spyi_split_type(pointer->name, &parts);
+    bool wide = parts.arguments[0] &&
+                (strcmp(parts.arguments[0], "uint64_t") == 0 || strcmp(parts.arguments[0], "void") == 0);
+    spyi_free_parts(&parts);
+    bool memory = v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
+    return memory && !wide && !a->bound.dispatch && v->type && v->type->kind == SPYI_TYPE_SCALAR &&
+           v->type->scalar == SPY_DTYPE_UINT64;
+}
+
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
@@ -30648,6 +30667,9 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
+    const spyi_type *declared = type;
+    if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
+        type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer
     const spyi_value_kind *kind = spyi_kind_of(type, v);
     bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // not a value of the parameter's type
     // A host array without elements, such as Python's [], can be given for an unsized array without elements.
@@ -30683,7 +30705,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         in = true;
         out = false;
     }
-    int32_t node = spyi_add_node(a, name, type, in, out);
+    int32_t node = spyi_add_node(a, name, declared, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
     if (v->kind == SPY_ARG_KIND_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
@@ -33390,6 +33412,19 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 
 // >>arguments of the calls
 
+// Returns whether a leaf holds the address, a number, that a pointer of type `type` is made from.
+static bool spyi_is_address(const spyi_leaf *leaf, const spyi_type *type) {
+    return spyi_type_is_pointer(type) && leaf->type->kind == SPYI_TYPE_SCALAR;
+}
+
+// Writes a pointer's type as Slang's compiler takes it. Its reflection says "Ptr<T, ...>".
+static void spyi_spell_pointer(const spyi_type *type, spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    spyi_text_add(out, "%s*", parts.arguments[0] ? parts.arguments[0] : "");
+    spyi_free_parts(&parts);
+}
+
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out);
 
@@ -33430,8 +33465,15 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
     const spyi_node *node = &s->bound->nodes[node_index];
     if (node->leaf >= 0) {
         const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
-        if (before && spyi_goes_in(s->bound, leaf))
-            spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
+        if (before && spyi_goes_in(s->bound, leaf)) {
+            spyi_text_add(out, "    %s = ", to);
+            if (spyi_is_address(leaf, node->type)) {
+                spyi_text_add(out, "(");
+                spyi_spell_pointer(node->type, out);
+                spyi_text_add(out, ")");
+            }
+            spyi_text_add(out, "v_%s;\n", s->names[node->leaf]);
+        }
         if (!before && spyi_comes_back(s->bound, leaf))
             spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
         return;
@@ -33465,7 +33507,7 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
     if (node->leaf < 0) return true;
     const spyi_leaf *leaf = &b->leaves[node->leaf];
-    return b->mode && leaf->param_out && !spyi_comes_back(b, leaf);
+    return spyi_is_address(leaf, node->type) || (b->mode && leaf->param_out && !spyi_comes_back(b, leaf));
 }
 
 static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out) {
@@ -33549,6 +33591,8 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     } else if (spyi_is_used(graph, c)) {
         spyi_text_add(out, "%s r_%u = ", spyi_spell(call->result), c);
     }
+    bool address = returned && spyi_gives_result(s, graph, c) && spyi_type_is_pointer(call->result);
+    if (address) spyi_text_add(out, "%s(", spyi_spell(returned->type));
     if (call->callee == SPYI_CALLEE_METHOD) {
         spyi_spell_operand(s, graph, &call->operands[first++], out);
         spyi_text_add(out, ".");
@@ -33559,7 +33603,7 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
         if (o > first) spyi_text_add(out, ", ");
         spyi_spell_operand(s, graph, &call->operands[o], out);
     }
-    spyi_text_add(out, ");\n");
+    spyi_text_add(out, address ? "));\n" : ");\n");
 }
 
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
@@ -33581,7 +33625,10 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
         if (spyi_type_is_pair(node->type) && node->in) {
             spyi_argument_pair(s, node, spyi_text_str(&name), true, out);
         } else {
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            spyi_text_add(out, "    ");
+            if (spyi_type_is_pointer(node->type)) spyi_spell_pointer(node->type, out);
+            else spyi_text_add(out, "%s", spyi_spell(node->type));
+            spyi_text_add(out, " %s;\n", spyi_text_str(&name));
             if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
         }
         spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);

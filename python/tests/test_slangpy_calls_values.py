@@ -412,12 +412,15 @@ def test_pack(m):
 # pointers
 
 def test_pointers(m):
-    """ints, Buffers, tensor.storage and device_address go to T*; fields are ints."""
+    """ints, Buffers, tensor.storage and device_address go to T*; results and fields are ints."""
     t = tensor(m, 1, 2, 3)
     address = t.storage.device_address
     for value in (address, t.storage, t):
         assert m.read_pointer(value, 1) == 2.0
+    assert type(m.pointer(t.storage)) is int and m.pointer(t.storage) == address + 4
     assert m.held({"p": address, "n": 2}) == 3.0 and m.held({"p": t.storage, "n": 2}) == 3.0
+    pointers = Tensor.from_numpy(m.device, np.array([address, address + 4], np.uint64))
+    assert m.read_pointer(pointers, 0, _result="numpy").tolist() == [1, 2]
     assert m.at(t, 1) == 2.0 and m.at(t.storage, 1) == 2.0
 
 
