@@ -87,13 +87,13 @@ class _ByName:  # attributes are functions and types of Slang
 class Error(RuntimeError):
     """An error of the library: what was asked, what was expected, what came."""
 class ArgumentTypeError(Error, TypeError):
-    """A type that does not fit. Also a TypeError."""
+    """A type that does not fit. Also a TypeError, and a ValueError for scripts that were written for SlangPy."""
 class ArgumentValueError(Error, ValueError):
     """A value, shape or number of arguments that does not fit. Also a ValueError."""
 class SlangCompileError(Error):
     """Slang code that does not compile: the compiler's text, with file and line."""
 class NameNotFoundError(Error, KeyError):
-    """A name, file or object that was not found. Also a KeyError."""
+    """A name, file or object that was not found. Also a KeyError and an AttributeError."""
 
 # >>modules, types, functions
 
@@ -164,10 +164,10 @@ class Struct(_ByName):
 
     @property
     def name(self) -> str:
-        """Slang's name, e.g. 'float3' or 'Particle'."""
+        """Slang's name without its path and generic arguments, e.g. 'float3' or 'Particle'."""
     @property
     def full_name(self) -> str:
-        """Slang's name."""
+        """The name in full: 'vector<float,3>', 'Scene.Light', 'Grid<int>'."""
     @property
     def module(self) -> Module:
         """The module in which the name is known."""
@@ -206,7 +206,7 @@ class Function:
 
     @property
     def name(self) -> str:
-        """Slang's name."""
+        """Slang's name, without the struct's of a method."""
     @property
     def module(self) -> Module:
         """The module that it is looked up in."""
@@ -291,7 +291,9 @@ class Function:
         whole) or the Slang type it is loaded as. A name that no overload has is a ValueError.
         """
     def set(self, *args: Mapping[str, Any] | Callable[[], Mapping[str, Any]], **kwargs: Any) -> Function:
-        """Dicts, keywords, or callables that give a dict at each call: values for the module's global shader parameters."""
+        """Values for the module's global shader parameters: one dict, keywords, or one callable that gives a dict at each
+        call. It gets the function that is called, if it takes an argument.
+        """
     def constants(self, constants: Mapping[str, Any], /) -> Function:
         """A dict of values for `extern static const`, fixed when it is compiled."""
     def bind(self, this: Any, /) -> Function:
@@ -316,7 +318,7 @@ class Function:
         is not CUDA's, or the stream of another context.
         """
     def write(self, function: Callable[..., object], /, *args: Any) -> Function:
-        """function(cursor, *args) sets globals at each call."""
+        """function(cursor, *args, **kwargs) sets globals at each call, through a ShaderCursor."""
     def as_func(self) -> Function:
         """The function itself."""
     def as_struct(self) -> Struct:
@@ -591,7 +593,8 @@ class Tensor:
         """
     def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
         """Fill the tensor from an array with as many numbers, converted, or for structs from a structured array or a dict of
-        arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
+        arrays by field names. An array of another size, if it is no larger: its bytes, to the start of a contiguous
+        tensor. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
         """
     def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
         """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
@@ -640,7 +643,9 @@ class Tensor:
         """The same memory as a Tensor without gradients."""
     @property
     def grad(self) -> Tensor | Any:
-        """The gradient, a Tensor: grad_out, or else grad_in; AttributeError without gradients. Views have views of it."""
+        """The gradient, a Tensor: grad_out, or else grad_in; a NameNotFoundError without gradients, which is a RuntimeError
+        and an AttributeError. Views have views of it.
+        """
     @property
     def grad_in(self) -> Tensor | None:
         """The gradient that calls read, of their outputs going backward; or None."""

@@ -19,7 +19,7 @@ SPY_API spy_arg spy_arg_call_id(const char *name);
 
 // The number of the element in the call, row-major, in .x or [0]; the other components are 0. It is the
 // thread's id when each element has a thread of its own; a kernel whose threads compute several elements each
-// still numbers the elements.
+// still numbers the elements. With options.call_group_shape the elements are numbered group by group.
 SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.

@@ -38,11 +38,6 @@ static PyObject *spyp_ids(PyObject *args, PyObject *kwargs, int kind) {
     return (PyObject *)spyp_generator_make(kind); // the parameter's type gives the size
 }
 
-static PyObject *spyp_call_id(PyObject *self, PyObject *args, PyObject *kwargs) {
-    SPYP_UNUSED(self);
-    return spyp_ids(args, kwargs, SPYP_CALL_ID);
-}
-
 static PyObject *spyp_thread_id(PyObject *self, PyObject *args, PyObject *kwargs) {
     SPYP_UNUSED(self);
     return spyp_ids(args, kwargs, SPYP_THREAD_ID);
@@ -68,8 +63,24 @@ static PyObject *spyp_grid(PyObject *self, PyObject *args, PyObject *kwargs) {
     }
     if (status == 0 && offset != Py_None) status = spyp_shape_parse(offset, "grid: argument 'offset'", &g->grid.offset);
     if (status == 0 && stride != Py_None) status = spyp_shape_parse(stride, "grid: argument 'stride'", &g->grid.stride);
+    const spy_shape *more[2] = { &g->grid.offset, &g->grid.stride };
+    for (int i = 0; status == 0 && i < 2; i++) {
+        if ((i ? stride : offset) == Py_None || more[i]->rank == g->grid.shape.rank) continue;
+        PyErr_Format(PyExc_ValueError, "grid: argument '%s': expected %u numbers, as many as the shape has, got %u", i ? "stride" : "offset",
+                     g->grid.shape.rank, more[i]->rank);
+        status = -1;
+    }
     if (status < 0) Py_CLEAR(g);
     return (PyObject *)g;
+}
+
+// call_id(shape) is grid(shape).
+static PyObject *spyp_call_id(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *dims = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : kwargs ? PyDict_GetItemString(kwargs, "dims") : NULL;
+    if (!dims || PyLong_Check(dims)) return spyp_ids(args, kwargs, SPYP_CALL_ID);
+    PyObject *shape = PyTuple_Pack(1, dims), *made = shape ? spyp_grid(self, shape, NULL) : NULL;
+    Py_XDECREF(shape);
+    return made;
 }
 
 static int spyp_random_parse(spyp_generator *g, int dim, long long seed, long long warmup, int hash_seed, const char *what) {
@@ -249,6 +260,28 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     return 1;
 }
 
+// Converts the items of a dict; *type receives the one of "_type".
+static int spyp_convert_part_items(spyp_call *call, PyObject *items, spy_arg *fields, spy_args *list, spyp_part *part, PyObject **type) {
+    for (part->count = 0; 2 * part->count < PyTuple_Size(items); part->count++) {
+        PyObject *item = PyTuple_GetItem(items, 2 * part->count + 1);
+        spyp_part *inner = &part->parts[part->count];
+        const char *name = spyp_utf8(PyTuple_GetItem(items, 2 * part->count));
+        memset(inner, 0, sizeof *inner);
+        inner->value = item;
+        if (!name) return -1;
+        if (strcmp(name, "_type") == 0) {
+            *type = item;
+            continue;
+        }
+        if (spyp_convert_part(call, item, &fields[list->count], inner) < 0) {
+            spyp_error_prefix(call, "field '%s': ", name);
+            return -1;
+        }
+        fields[list->count++].name = name;
+    }
+    return 0;
+}
+
 static int spyp_convert_part_dict(spyp_call *call, PyObject *dict, spy_arg *arg, spyp_part *part) {
     PyObject *items = spyp_arena_kept(&call->arena, spyp_dict_items(dict, NULL)), *type = NULL;
     Py_ssize_t n = items ? PyTuple_Size(items) / 2 : 0;
@@ -258,23 +291,16 @@ static int spyp_convert_part_dict(spyp_call *call, PyObject *dict, spy_arg *arg,
     spy_args list = { fields, 0 };
     if (!fields || !part->parts) return -1;
     part->value = items;
-    for (part->count = 0; part->count < n; part->count++) {
-        PyObject *item = PyTuple_GetItem(items, 2 * part->count + 1);
-        spyp_part *inner = &part->parts[part->count];
-        const char *name = spyp_utf8(PyTuple_GetItem(items, 2 * part->count));
-        memset(inner, 0, sizeof *inner);
-        inner->value = item;
-        if (!name) return -1;
-        if (strcmp(name, "_type") == 0) {
-            type = item;
-            continue;
-        }
-        if (spyp_convert_part(call, item, &fields[list.count], inner) < 0) {
-            spyp_error_prefix(call, "field '%s': ", name);
-            return -1;
-        }
-        fields[list.count++].name = name;
+    // A struct with tensors among its fields is many structs: its plain values count for all of them.
+    bool outer = call->drops;
+    for (Py_ssize_t i = 0; i < n && !call->drops; i++) {
+        PyObject *item = PyTuple_GetItem(items, 2 * i + 1);
+        spyp_math_info info;
+        call->drops = PyObject_TypeCheck(item, spyp.tensor) || (spyp_is_array(item) && !spyp_math_view(item, &info));
     }
+    int status = spyp_convert_part_items(call, items, fields, &list, part, &type);
+    call->drops = outer;
+    if (status < 0) return -1;
     *arg = spy_arg_struct(NULL, list);
     return type ? spyp_apply_map(call, type, arg) : 0;
 }
@@ -289,6 +315,10 @@ int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part 
         return status;
     }
     if (spyp_convert(call, value, NULL, arg) < 0) return -1;
+    if (call->drops && !call->gradient) {
+        spyp_drop_changes(arg);
+        return 0;
+    }
     return spyp_make_back(call, arg, &part->back) < 0 ? -1 : 0;
 }
 
@@ -380,6 +410,7 @@ static PyObject *spyp_pack(PyObject *self, PyObject *args) {
     PyObject *result = NULL;
     SPYP_UNUSED(self);
     if (!PyArg_ParseTuple(args, "O!O:pack", spyp.module_type, &module, &value)) return NULL;
+    if (PyObject_TypeCheck(value, spyp.packed)) return Py_NewRef(value);
     PyObject *name = PyUnicode_FromString("pack"), *function = name ? spyp_function_new((spyp_module *)module, NULL, name) : NULL;
     spyp_device *d = ((spyp_module *)module)->device;
     if (function) {

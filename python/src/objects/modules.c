@@ -83,9 +83,45 @@ static PyObject *spyp_struct_as_func(PyObject *self, PyObject *ignored) {
     return PyErr_Format(PyExc_ValueError, "'%U' is a type; expected a function", ((spyp_struct *)self)->name);
 }
 
+PyObject *spyp_short_name(PyObject *path) {
+    const char *text = spyp_utf8(path), *start = text;
+    if (!text) return NULL;
+    if (strchr(text, '[')) return Py_NewRef(path);
+    size_t n = strcspn(text, "<");
+    for (const char *c = text; c < text + n; c++)
+        if (*c == '.' || *c == ':') start = c + 1;
+    return PyUnicode_FromStringAndSize(start, (Py_ssize_t)(text + n - start));
+}
+
 static PyObject *spyp_struct_get_name(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
-    return Py_NewRef(((spyp_struct *)self)->name);
+    return spyp_short_name(((spyp_struct *)self)->name);
+}
+
+// Returns a type's name as Slang's reflection spells it: "vector<float,3>[2]", "Outer.Inner". `name` is the
+// name of a struct.
+static PyObject *spyp_full_name(const spy_type_info *info, PyObject *name) {
+    switch (info->kind) {
+    case SPY_TYPE_KIND_VECTOR: return PyUnicode_FromFormat("vector<%s,%u>", spy_dtype_name(info->dtype), (unsigned)info->columns);
+    case SPY_TYPE_KIND_MATRIX:
+        return PyUnicode_FromFormat("matrix<%s,%u,%u>", spy_dtype_name(info->dtype), (unsigned)info->rows, (unsigned)info->columns);
+    case SPY_TYPE_KIND_ARRAY: {
+        PyObject *inner_name = info->element ? PyUnicode_FromString(info->element->name) : NULL;
+        PyObject *inner = inner_name ? spyp_full_name(info->element, inner_name) : NULL;
+        PyObject *full = inner ? PyUnicode_FromFormat("%U[%lld]", inner, (long long)info->count) : NULL;
+        Py_XDECREF(inner_name);
+        Py_XDECREF(inner);
+        return full || PyErr_Occurred() ? full : Py_NewRef(name);
+    }
+    default: return PyObject_CallMethod(name, "replace", "ss", "::", ".");
+    }
+}
+
+static PyObject *spyp_struct_get_full_name(PyObject *self, void *ignored) {
+    spyp_module *module;
+    const spy_type_info *info = spyp_reflection_type(self, &module);
+    SPYP_UNUSED(ignored);
+    return info ? spyp_full_name(info, ((spyp_struct *)self)->name) : NULL;
 }
 
 static PyObject *spyp_struct_get_module(PyObject *self, void *ignored) {
@@ -157,8 +193,8 @@ static PyMethodDef spyp_struct_methods[] = {
 };
 
 static PyGetSetDef spyp_struct_getset[] = {
-    { "name", spyp_struct_get_name, NULL, "Slang's name, e.g. 'float3' or 'Particle'.", NULL },
-    { "full_name", spyp_struct_get_name, NULL, "Slang's name.", NULL },
+    { "name", spyp_struct_get_name, NULL, "Slang's name without its path and generic arguments, e.g. 'float3' or 'Particle'.", NULL },
+    { "full_name", spyp_struct_get_full_name, NULL, "The name in full: 'vector<float,3>', 'Scene.Light', 'Grid<int>'.", NULL },
     { "module", spyp_struct_get_module, NULL, "The module in which the name is known.", NULL },
     { "fields", spyp_struct_get_fields, NULL, "Field names to their types; empty when it is no struct.", NULL },
     { "shape", spyp_struct_get_shape, NULL, "Sizes of a vector, matrix or array; () for others.", NULL },

@@ -5,8 +5,9 @@
 
 // >>exceptions
 
-static PyObject *spyp_exception_add(PyObject *module, const char *name, const char *doc, PyObject *first, PyObject *second) {
-    PyObject *bases = second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first);
+// `second` and `third` may be NULL.
+static PyObject *spyp_exception_add(PyObject *module, const char *name, const char *doc, PyObject *first, PyObject *second, PyObject *third) {
+    PyObject *bases = third ? PyTuple_Pack(3, first, second, third) : second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first);
     PyObject *type = bases ? PyErr_NewExceptionWithDoc(name, doc, bases, NULL) : NULL;
     Py_XDECREF(bases);
     if (type && PyModule_AddObjectRef(module, strrchr(name, '.') + 1, type) < 0) Py_CLEAR(type);
@@ -16,21 +17,28 @@ static PyObject *spyp_exception_add(PyObject *module, const char *name, const ch
 int spyp_errors_ready(PyObject *module) {
     spyp.error = spyp_exception_add(module, "slangpy.Error",
                                     "An error of the library: what was asked, what was expected, what came.",
-                                    PyExc_RuntimeError, NULL);
+                                    PyExc_RuntimeError, NULL, NULL);
     if (!spyp.error) return -1;
     spyp.type_error = spyp_exception_add(module, "slangpy.ArgumentTypeError",
-                                         "A type that does not fit. Also a TypeError.", spyp.error, PyExc_TypeError);
+                                         "A type that does not fit. Also a TypeError, and a ValueError for scripts that "
+                                         "were written for SlangPy.", spyp.error, PyExc_TypeError, PyExc_ValueError);
     spyp.value_error = spyp_exception_add(module, "slangpy.ArgumentValueError",
                                           "A value, shape or number of arguments that does not fit. Also a ValueError.",
-                                          spyp.error, PyExc_ValueError);
+                                          spyp.error, PyExc_ValueError, NULL);
     spyp.lookup_error = spyp_exception_add(module, "slangpy.NameNotFoundError",
-                                           "A name, file or object that was not found. Also a KeyError.", spyp.error,
-                                           PyExc_KeyError);
+                                           "A name, file or object that was not found. Also a KeyError and an AttributeError.",
+                                           spyp.error, PyExc_KeyError, PyExc_AttributeError);
     spyp.compile_error = spyp_exception_add(module, "slangpy.SlangCompileError",
                                             "Slang code that does not compile: the compiler's text, with file and line.",
-                                            spyp.error, NULL);
+                                            spyp.error, NULL, NULL);
+    if (!spyp.compile_error) return -1;
+    spyp.kernel_error = spyp_exception_add(module, "slangpy.KernelCompileError",
+                                           "A call whose generated code does not compile. Also a ValueError.", spyp.compile_error,
+                                           PyExc_ValueError, NULL);
     spyp.attribute_error = PyExc_AttributeError;
-    if (!spyp.compile_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
+    spyp.index_error = spyp_exception_add(module, "slangpy.IndexOutOfRangeError",
+                                          "An index that a tensor does not have. Also an IndexError.", spyp.error, PyExc_IndexError, NULL);
+    if (!spyp.index_error || !spyp.kernel_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
     // KeyError.__str__() is the repr of the text.
     PyObject *plain = PyObject_GetAttrString(PyExc_BaseException, "__str__");
     int set = plain ? PyObject_SetAttrString(spyp.lookup_error, "__str__", plain) : -1;
@@ -38,7 +46,8 @@ int spyp_errors_ready(PyObject *module) {
     return set;
 }
 
-static PyObject *spyp_exception_of(spy_status status) {
+// `call`: the error is one of a call.
+static PyObject *spyp_exception_of(spy_status status, bool call) {
     switch (status) {
     case SPY_ERROR_TYPE_MISMATCH:
     case SPY_ERROR_AMBIGUOUS: return spyp.type_error;
@@ -46,7 +55,7 @@ static PyObject *spyp_exception_of(spy_status status) {
     case SPY_ERROR_SHAPE_MISMATCH:
     case SPY_ERROR_OUT_OF_RANGE: return spyp.value_error;
     case SPY_ERROR_NOT_FOUND: return spyp.lookup_error;
-    case SPY_ERROR_COMPILE: return spyp.compile_error;
+    case SPY_ERROR_COMPILE: return call ? spyp.kernel_error : spyp.compile_error;
     case SPY_ERROR_OUT_OF_MEMORY: return PyExc_MemoryError;
     default: return spyp.error;
     }
@@ -135,7 +144,7 @@ static PyObject *spyp_raise_as(PyObject *exception, spy_status status, const cha
 }
 
 PyObject *spyp_raise_status(spy_status status, const char *message, const char *what) {
-    return spyp_raise_as(spyp_exception_of(status), status, message, what);
+    return spyp_raise_as(spyp_exception_of(status, false), status, message, what);
 }
 
 PyObject *spyp_raise(spyp_device *d) {
@@ -145,10 +154,18 @@ PyObject *spyp_raise(spyp_device *d) {
     return spyp_raise_status(error.code == SPY_OK ? SPY_ERROR_INTERNAL : error.code, error.message, d ? d->what : NULL);
 }
 
+PyObject *spyp_raise_call(spyp_device *d) {
+    spy_error error = spy_take_error(d->device);
+    if (spyp_raise_heard(d)) return NULL;
+    if (error.code == SPY_OK) error = spy_take_error(NULL);
+    spy_status status = error.code == SPY_OK ? SPY_ERROR_INTERNAL : error.code;
+    return spyp_raise_as(spyp_exception_of(status, true), status, error.message, NULL);
+}
+
 PyObject *spyp_raise_index(spyp_device *d) {
     spy_error error = spy_take_error(d->device);
     if (spyp_raise_heard(d)) return NULL;
-    PyObject *exception = error.code == SPY_ERROR_OUT_OF_RANGE ? PyExc_IndexError : spyp_exception_of(error.code);
+    PyObject *exception = error.code == SPY_ERROR_OUT_OF_RANGE ? spyp.index_error : spyp_exception_of(error.code, false);
     return spyp_raise_as(exception, error.code, error.message, d->what);
 }
 

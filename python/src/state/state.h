@@ -28,7 +28,7 @@
 typedef struct spyp_state {
     PyObject *module;
     // Exception classes for the library's statuses.
-    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error;
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error;
     // Classes of this package.
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
         *packed, *recorder, *encoder, *commands, *pair;
@@ -140,7 +140,7 @@ typedef struct spyp_chain {
     PyObject *map_args, *map_kwargs; // tuple and dict of map()'s entries, or NULL
     PyObject *constants, *globals;   // dicts, or NULL
     PyObject *setters;               // tuple of callables that return further globals at each call, or NULL
-    PyObject *writer;                // tuple of write()'s callable and its further arguments, or NULL
+    PyObject *writers;               // tuple of (callable, arguments, keywords) of each write(), or NULL
     PyObject *prelude;            // str, or NULL
     PyObject *conformances;       // tuple of str, or NULL
     PyObject *result;             // the class that return_type() was given, or NULL
@@ -170,6 +170,7 @@ typedef struct spyp_tensor {
     PyObject *dtype;  // Struct of the elements; NULL until asked for
     PyObject *module; // Module that the element type comes from, or NULL
     PyObject *grad_in, *grad_out; // Tensors, or NULL
+    bool read_only;               // its usage says that no call may write it
     PyObject *owner;              // lease of another library's memory under the tensor, or NULL
     PyObject *weakrefs;
 } spyp_tensor;
@@ -259,6 +260,8 @@ void spyp_notify(PyObject *function, PyObject *first, PyObject *second);
 int spyp_errors_ready(PyObject *module);
 // Raises the device's last error as an exception, or the thread's if `device` is NULL. Always returns NULL.
 PyObject *spyp_raise(spyp_device *device);
+// As spyp_raise() for an error of a call, whose text names the Slang function itself.
+PyObject *spyp_raise_call(spyp_device *device);
 PyObject *spyp_raise_index(spyp_device *device); // spyp_raise() with an IndexError for an index out of range
 // Raises a status and the library's message. `what` is the Python function, which replaces the C function's
 // name at the beginning; if `what` is NULL, no name stands there.
