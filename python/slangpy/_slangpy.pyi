@@ -28,7 +28,7 @@ from .math import (
     float16_t4 as float16_t4, int1 as int1, int2 as int2, int3 as int3, int4 as int4, quatf as quatf, uint1 as uint1,
     uint2 as uint2, uint3 as uint3, uint4 as uint4,
 )
-from .programs import SlangEntryPoint, SlangSession
+from .programs import ShaderProgram, SlangEntryPoint, SlangSession
 from .reflection import (
     DeclKind as _DeclKind, ModifierID, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
     TypeKind as _TypeKind,
@@ -663,30 +663,45 @@ class Tensor:
 @final
 class BufferCursor:
     """Elements of a tensor in a copy on the host. cursor[i] is a BufferElementCursor, cursor[i] = value writes one; apply()
-    copies back what was written. BufferCursor(device_type, element_layout, buffer, load_before_write=True) sees a Buffer
-    as elements of a type; BufferCursor(device_type, element_layout, size) makes memory for as many.
+    copies back what was written. BufferCursor(element_layout, buffer_resource, load_before_write=True) sees a Buffer as
+    elements of a type; BufferCursor(device_type, element_layout, size) makes memory for as many.
     """
 
     @overload
     def __new__(cls, tensor: Tensor, start: int = 0, count: int | None = None) -> Self: ...
     @overload
+    def __new__(cls, device_type: DeviceType, element_layout: TypeLayoutReflection | TypeReflection | Struct, size: int) -> Self: ...
+    @overload
+    def __new__(
+        cls, element_layout: TypeLayoutReflection | TypeReflection | Struct, buffer_resource: Tensor, load_before_write: bool = True
+    ) -> Self: ...
+    @overload
     def __new__(
         cls,
-        device_type: DeviceType,
         element_layout: TypeLayoutReflection | TypeReflection | Struct,
-        buffer: Tensor | int,
+        buffer_resource: Tensor,
+        size: int,
+        offset: int,
         load_before_write: bool = True,
-        /,
     ) -> Self: ...
     @property
     def element_count(self) -> int:
         """Number of elements."""
     @property
     def element_size(self) -> int:
-        """Bytes of an element in C's layout."""
+        """Bytes of an element on the device."""
     @property
-    def element_type(self) -> Struct:
-        """The Slang type of the elements."""
+    def element_stride(self) -> int:
+        """Bytes from one element to the next on the device."""
+    @property
+    def size(self) -> int:
+        """Bytes of all elements on the device."""
+    @property
+    def element_type(self) -> TypeReflection:
+        """The TypeReflection of the elements."""
+    @property
+    def element_type_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the elements."""
     @property
     def is_loaded(self) -> bool:
         """Whether the elements have been read."""
@@ -700,11 +715,21 @@ class BufferCursor:
     def find_element(self, index: int, /) -> BufferElementCursor:
         """Cursor[index]. IndexError beyond the end."""
     def to_numpy(self) -> NDArray[Any]:
-        """The copy as a numpy array, as Tensor.to_numpy()."""
-    def copy_from_numpy(self, data: Any, /) -> None:
-        """Write all elements, as Tensor.copy_from_numpy()."""
-    def write_from_numpy(self, data: Any, /) -> None:
-        """As copy_from_numpy()."""
+        """Returns the bytes of all elements, as they lie on the device, as a numpy array of uint8."""
+    def copy_from_numpy(self, data: Any) -> None:
+        """Writes the bytes of an array from the first element on. An array with the wrong number of bytes is taken as values
+        for all elements: its numbers are converted, and the fields of a structured array go by their names.
+        """
+    def write_from_numpy(self, data: Any, unchecked_copy: bool = True) -> None:
+        """Writes fields of all elements, from a dict of arrays by the fields' names; a nested dict for a struct. The first
+        dimension of each array is the number of elements. Other data: as copy_from_numpy().
+        """
+    def _read_bytes(self) -> bytearray:
+        """All elements as they lie on the device."""
+    def _write_bytes(self, data: _BytesLike, /) -> None:
+        """Write bytes as they lie on the device."""
+    def _write_values(self, data: Any, /) -> None:
+        """Write values for all elements."""
     def __len__(self) -> int: ...
     def __getitem__(self, index: SupportsIndex, /) -> BufferElementCursor: ...
     def __setitem__(self, index: SupportsIndex, value: Any, /) -> None: ...
@@ -720,26 +745,31 @@ class BufferElementCursor(_Parts):
 
     @property
     def type(self) -> Struct:
-        """The Slang type of the place."""
+        """The Slang type of the place, unless it has a field of that name."""
     def read(self) -> Any:
         """The value: a number, vector, matrix, list, or a dict for a struct."""
     def write(self, value: Any, /) -> None:
-        """Numbers, lists, vectors or arrays; a dict changes the fields that it names. Nothing is changed when a part does
-        not fit.
+        """Numbers, lists, vectors or arrays; a dict changes the fields that it names, and other keys are passed over.
+        Nothing is changed when a part does not fit.
         """
     def set_data(self, data: _BytesLike, /) -> None:
-        """The place's bytes in C's layout, from anything with a buffer."""
+        """The place's bytes, from anything with a buffer."""
     def is_valid(self) -> bool:
-        """Whether it can be read and written: its device is open."""
+        """Whether it can be read and written: it is at something, and its device is open."""
     def has_field(self, name: str, /) -> bool:
         """Whether there is a part of that name or path."""
     def has_element(self, index: int, /) -> bool:
         """Whether there is a part of that index."""
     def find_field(self, name: str, /) -> BufferElementCursor:
-        """A part by name or path, as cursor[name]. KeyError when there is none."""
+        """A part by name or path, as cursor[name]. An invalid cursor when there is none."""
     def find_element(self, index: int, /) -> BufferElementCursor:
-        """A part by index, as cursor[index]. IndexError beyond the end."""
-    def __bool__(self) -> Literal[True]: ...
+        """A part by index. An invalid cursor beyond the end."""
+    @property
+    def _offset(self) -> int:
+        """Bytes from the cursor's first element, on the device."""
+    def reinterpret(self, new_layout: TypeLayoutReflection | TypeReflection | Struct, /) -> BufferElementCursor:
+        """The same bytes as a value of another type."""
+    def __bool__(self) -> bool: ...
     def __len__(self) -> int: ...
     def __setattr__(self, name: str, value: Any, /) -> None: ...
     def __delattr__(self, name: str, /) -> None: ...
@@ -1189,9 +1219,14 @@ class _Paths:
 
 @final
 class ReflectionCursor(BaseReflectionObject, _Paths):
-    """Walks through a type or layout: cursor.light.color, cursor['lights[2].color'], cursor[2]."""
+    """Walks through a type or layout, or through a ShaderProgram's globals, entry points and their parameters:
+    cursor.light.color, cursor['lights[2].color'], cursor[2]; cursor.main.scale.
+    """
 
-    def __new__(cls, layout: Struct | TypeReflection | TypeLayoutReflection | VariableLayoutReflection) -> Self: ...
+    def __new__(cls, layout: Struct | TypeReflection | TypeLayoutReflection | VariableLayoutReflection | ShaderProgram) -> Self: ...
+    def __bool__(self) -> bool: ...
+    def is_valid(self) -> bool:  # type: ignore[override]
+        """Whether it is at something, and its device is open; so is bool(cursor)."""
     @property
     def type(self) -> TypeReflection:
         """The TypeReflection of what is there."""
@@ -1204,10 +1239,10 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
     @property
     def host_offset(self) -> int:
         """Bytes from where the first cursor was, in C's layout."""
-    def find_field(self, name: str, /) -> ReflectionCursor | None:
-        """A cursor at a field, also by a path such as 'lights[2].color'; None: none."""
-    def find_element(self, index: int, /) -> ReflectionCursor | None:
-        """A cursor at an element of an array or vector; None: none."""
+    def find_field(self, name: str, /) -> ReflectionCursor:
+        """A cursor at a field, also by a path such as 'lights[2].color'; an invalid cursor: there is none."""
+    def find_element(self, index: int, /) -> ReflectionCursor:
+        """A cursor at an element of an array or vector; an invalid cursor: there is none."""
     def has_field(self, name: str, /) -> bool:
         """Whether find_field() would find it."""
     def has_element(self, index: int, /) -> bool:

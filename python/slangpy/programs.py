@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._slangpy import EntryPointLayout, Function, Module, ProgramLayout, Struct, TypeReflection, _ShapeLike
+    from ._slangpy import EntryPointLayout, Function, Module, ProgramLayout, ReflectionCursor, Struct, TypeReflection, _ShapeLike
     from .device import Device
     from .encoders import CommandEncoder, QueryPool
     from .enums import CommandQueueType, SlangCompilerOptions
@@ -172,6 +172,21 @@ class ShaderProgram:
         """Reflection of the first module: a ProgramLayout."""
         return self.modules[0].layout
 
+    @property
+    def reflection(self) -> ReflectionCursor:
+        """A ReflectionCursor at the program: its globals and entry points, and the parameters of these, by attribute, [name], or
+        find_field()."""
+        return _slangpy.ReflectionCursor(self)
+
+    def _reflected_parts(self):
+        parts = {}
+        for module in self.modules:
+            for parameter in module.layout.parameters:
+                parts.setdefault(parameter.name, parameter)
+        for entry in self.entry_points:
+            parts[entry.name] = entry.layout or entry.function.reflection
+        return self.modules[0], parts
+
     def _only(self, where):
         if not isinstance(self, ShaderProgram):
             raise TypeError("{}: argument 'program': expected a ShaderProgram, got {!r}".format(where, type(self)))
@@ -194,6 +209,11 @@ class ComputeKernel:
         if entry.module.device is not device:
             raise ValueError("create_compute_kernel: argument 'program': it belongs to another device")
         self.device, self.program, self._function = device, program, entry.function
+
+    @property
+    def reflection(self) -> ReflectionCursor:
+        """The program's ReflectionCursor; see ShaderProgram.reflection."""
+        return self.program.reflection
 
     @property
     def pipeline(self) -> ComputePipeline:

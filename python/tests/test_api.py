@@ -68,7 +68,7 @@ LINES = [
     "ten().view(shape=(2,), strides=(4,), offset=1).to_numpy().tolist() == [1, 5]",
     "d.create_buffer(size=16, usage=spy.BufferUsage.shader_resource | spy.BufferUsage.copy_source, label='x').label == 'x'",
     "d.create_buffer(element_count=4, struct_size=8, memory_type=spy.MemoryType.upload).size == 32",
-    "d.create_buffer(element_count=4, resource_type_layout=item, usage=spy.BufferUsage.unordered_access).struct_size == 8",
+    "d.create_buffer(element_count=4, resource_type_layout=m.layout.get_type_layout('StructuredBuffer<Item>'), usage=spy.BufferUsage.unordered_access).struct_size == 8",
     "d.create_buffer(spy.BufferDesc({'size': 16, 'label': 'y'})).desc.label == 'y'",
     "d.create_buffer(desc={'element_count': 4, 'struct_type': 'float2'}).size == 32",
     "d.create_buffer(size=16, default_state=spy.ResourceState.unordered_access).desc.size == 16",

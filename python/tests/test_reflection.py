@@ -296,17 +296,17 @@ def test_cursor(module, layout):
     assert c["circles[2].n[3]"].offset == c.find_field("circles").find_element(2).find_field("n").find_element(3).offset
     assert c.circles[1].c[2].offset == circle.itemsize + 4 + 8
     assert c.circles[0].c.type.full_name == "float3" and c.d.type_layout.size == 8
-    assert c.is_valid and spy.ReflectionCursor(module.Circle).n.type.element_count == 4
+    assert c.is_valid() and spy.ReflectionCursor(module.Circle).n.type.element_count == 4
     assert spy.ReflectionCursor(layout.parameters[4]).c.offset == 4  # through the ConstantBuffer
 
 
 def test_cursor_missing(layout):
     """M11: paths that lead nowhere."""
     c = spy.ReflectionCursor(layout.find_type_by_name("Scene"))
-    assert c.find_field("zz") is None and not c.has_field("zz") and c.has_field("circles[1].r") and c.find_element(0) is None
+    assert not c.find_field("zz").is_valid() and not c.find_field("zz") and not c.has_field("zz") and c.has_field("circles[1].r") and not c.find_element(0)
     assert not c.circles.has_element(3) and c.circles.has_element(2) and not c.circles.has_element(-1)
     for path in ["", "circles[", "circles[x]", "circles[3]", "circles.r", "d.x", "circles[0]..r", "h[0]"]:
-        assert c.find_field(path) is None, path
+        assert not c.find_field(path).is_valid(), path
     with pytest.raises(AttributeError, match="'Scene' has no field or element 'zz'"):
         c.zz
     with pytest.raises(KeyError):

@@ -21,8 +21,7 @@ PyObject *spyp_enum(const char *name, long value) {
 
 // A class attribute that is an enum of slangpy.reflection, such as TypeReflection.Kind.
 typedef struct spyp_enum_link {
-    PyObject_HEAD
-    const char *name;
+    PyObject_HEAD const char *name;
 } spyp_enum_link;
 
 static PyObject *spyp_enum_link_get(PyObject *self, PyObject *object, PyObject *type) {
@@ -37,7 +36,10 @@ static PyType_Slot spyp_enum_link_slots[] = {
     { 0, NULL },
 };
 static PyType_Spec spyp_enum_link_spec = {
-    "slangpy._slangpy._EnumLink", sizeof(spyp_enum_link), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    "slangpy._slangpy._EnumLink",
+    sizeof(spyp_enum_link),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     spyp_enum_link_slots,
 };
 
@@ -57,7 +59,9 @@ static int spyp_enums_link(void) {
     for (size_t i = 0; status == 0 && i < sizeof links / sizeof *links; i++) {
         spyp_enum_link *link = (spyp_enum_link *)spyp_alloc(type);
         if (link) link->name = links[i].enumeration;
-        status = link ? PyObject_SetAttrString((PyObject *)spyp.reflections[links[i].of], links[i].name, (PyObject *)link) : -1;
+        status = link ? PyObject_SetAttrString((PyObject *)spyp.reflections[links[i].of], links[i].name,
+                                               (PyObject *)link)
+                      : -1;
         SPYP_DECREF(link);
     }
     SPYP_DECREF(type);
@@ -92,7 +96,8 @@ int spyp_reflection_open(spyp_reflection *r, const char *what) {
     return -1;
 }
 
-PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds) {
+PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count,
+                         uint32_t kinds) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && i < count; i++) {
         if (!(kinds >> decls[i].kind & 1)) continue;
@@ -117,11 +122,13 @@ PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl) {
 static int spyp_reflection_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT((PyObject *)((spyp_reflection *)self)->module);
+    Py_VISIT(((spyp_reflection *)self)->parts);
     return 0;
 }
 
 static void spyp_reflection_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
+    Py_CLEAR(((spyp_reflection *)self)->parts);
     Py_CLEAR(((spyp_reflection *)self)->module);
     spyp_free(self);
 }
@@ -134,9 +141,10 @@ static const char *spyp_reflection_text(const spyp_reflection *r) {
 static PyObject *spyp_reflection_repr(PyObject *self) {
     spyp_reflection *r = (spyp_reflection *)self;
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__name__");
-    PyObject *text = !name                       ? NULL
-                     : !r->module->device->device ? spyp_format("<slangpy.%U, of a closed device>", name)
-                                                  : spyp_format("<slangpy.%U %s>", name, spyp_reflection_text(r));
+    PyObject *text = !name ? NULL
+                     : !r->module->device->device
+                         ? spyp_format("<slangpy.%U, of a closed device>", name)
+                         : spyp_format("<slangpy.%U %s>", name, spyp_reflection_text(r));
     Py_XDECREF(name);
     return text;
 }
@@ -146,9 +154,11 @@ static PyObject *spyp_reflection_repr(PyObject *self) {
 static PyObject *spyp_reflection_compare(PyObject *a, PyObject *b, int op) {
     if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
     spyp_reflection *x = (spyp_reflection *)a, *y = (spyp_reflection *)b;
-    bool same = x->module == y->module && x->decl == y->decl && x->attribute == y->attribute && x->offset == y->offset;
+    bool same = x->module == y->module && x->decl == y->decl && x->attribute == y->attribute &&
+                x->offset == y->offset && x->parts == y->parts;
     if (same && x->type != y->type)
-        same = spyp_reflection_open(x, "comparison") == 0 && strcmp(x->type->name, y->type->name) == 0;
+        same = x->type && y->type && spyp_reflection_open(x, "comparison") == 0 &&
+               strcmp(x->type->name, y->type->name) == 0;
     if (PyErr_Occurred()) return NULL;
     return PyBool_FromLong(same == (op == Py_EQ));
 }
@@ -198,7 +208,8 @@ static PyGetSetDef spyp_reflection_getset[] = {
 };
 
 static PyType_Slot spyp_reflection_slots[] = {
-    { Py_tp_doc, (void *)"What all reflection objects have. They stay as they are when their module is reloaded." },
+    { Py_tp_doc,
+      (void *)"What all reflection objects have. They stay as they are when their module is reloaded." },
     { Py_tp_dealloc, (void *)spyp_reflection_dealloc },
     { Py_tp_traverse, (void *)spyp_reflection_traverse },
     { Py_tp_repr, (void *)spyp_reflection_repr },
@@ -208,13 +219,17 @@ static PyType_Slot spyp_reflection_slots[] = {
     { 0, NULL },
 };
 static PyType_Spec spyp_reflection_spec = {
-    "slangpy._slangpy.BaseReflectionObject", sizeof(spyp_reflection), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_reflection_slots,
+    "slangpy._slangpy.BaseReflectionObject",
+    sizeof(spyp_reflection),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    spyp_reflection_slots,
 };
 
 #define SPYP_PROPERTY_COUNT 160 // of all classes, with an end mark for each class
 
-static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_reflection_class *c, PyTypeObject *base) {
+static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_reflection_class *c,
+                                               PyTypeObject *base) {
     // Properties of all classes; their descriptors point at them.
     static PyGetSetDef getset[SPYP_PROPERTY_COUNT];
     static size_t used;
@@ -257,7 +272,9 @@ const spy_type_info *spyp_reflected_type(spyp_module *m, PyObject *object, const
     if (info || PyErr_Occurred()) return info;
     const char *name = PyUnicode_Check(object) ? spyp_utf8(object) : NULL;
     if (name) return spyp_find_type(m, name, true);
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: expected a type or its name, got %R", what, (PyObject *)Py_TYPE(object));
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s: expected a type or its name, got %R", what,
+                     (PyObject *)Py_TYPE(object));
     return NULL;
 }
 
@@ -271,7 +288,8 @@ static const spy_decl *spyp_find_declaration(spyp_module *m, const char *path, u
     spy_error error = { SPY_OK, "" };
     if (!decl) error = spy_take_error(d->device);
     d->quiet = false;
-    if (!decl && error.code != SPY_ERROR_NOT_FOUND) spyp_raise_status(error.code, error.message, "reflection");
+    if (!decl && error.code != SPY_ERROR_NOT_FOUND)
+        spyp_raise_status(error.code, error.message, "reflection");
     spyp_leave(d);
     return decl && kinds >> decl->kind & 1 ? decl : NULL;
 }
@@ -280,14 +298,17 @@ static PyObject *spyp_find_function(spyp_module *m, PyObject *path, bool require
     const char *text = path ? spyp_utf8(path) : NULL;
     const spy_decl *decl = text ? spyp_find_declaration(m, text, SPYP_FUNCTION_KINDS) : NULL;
     if (!decl && PyErr_Occurred()) return NULL;
-    if (!decl && required) return PyErr_Format(PyExc_ValueError, "Module '%U' has no function named '%U'", m->name, path);
+    if (!decl && required)
+        return PyErr_Format(PyExc_ValueError, "Module '%U' has no function named '%U'", m->name, path);
     return spyp_reflect_decl(SPYP_FUNCTION, m, decl);
 }
 
 static int spyp_check_name(PyObject *name, const char *what) {
     if (PyUnicode_Check(name) && spyp_utf8(name)) return 0;
     if (PyErr_Occurred()) spyp_error_behind("%s: argument 'name': ", what);
-    else PyErr_Format(PyExc_TypeError, "%s: argument 'name': expected a str, got %R", what, (PyObject *)Py_TYPE(name));
+    else
+        PyErr_Format(PyExc_TypeError, "%s: argument 'name': expected a str, got %R", what,
+                     (PyObject *)Py_TYPE(name));
     return -1;
 }
 
@@ -331,10 +352,12 @@ static PyObject *spyp_layout_find_method(PyObject *self, PyObject *args) {
     spyp_module *m = ((spyp_reflection *)self)->module;
     PyObject *type, *name;
     if (!PyArg_ParseTuple(args, "OU:find_function_by_name_in_type", &type, &name)) return NULL;
-    const spy_type_info *info = spyp_reflected_type(m, type, "find_function_by_name_in_type: argument 'type'");
+    const spy_type_info *info =
+        spyp_reflected_type(m, type, "find_function_by_name_in_type: argument 'type'");
     if (!info) return NULL;
     PyObject *bare = spyp_without_arguments(info->name);
-    PyObject *path = bare ? spyp_format("%U::%U", bare, name) : NULL, *found = path ? spyp_find_function(m, path, false) : NULL;
+    PyObject *path = bare ? spyp_format("%U::%U", bare, name) : NULL,
+             *found = path ? spyp_find_function(m, path, false) : NULL;
     Py_XDECREF(bare);
     Py_XDECREF(path);
     return found;
@@ -357,11 +380,13 @@ static PyObject *spyp_layout_is_sub_type(PyObject *self, PyObject *args) {
     spy_error error = { SPY_OK, "" };
     if (!yes) error = spy_take_error(m->device->device);
     spyp_leave(m->device);
-    return error.code == SPY_OK ? PyBool_FromLong(yes) : spyp_raise_status(error.code, error.message, "is_sub_type");
+    return error.code == SPY_OK ? PyBool_FromLong(yes)
+                                : spyp_raise_status(error.code, error.message, "is_sub_type");
 }
 
 static PyObject *spyp_program_parameters(spyp_reflection *r) {
-    return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_KIND_SHADER_PARAMETER);
+    return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->decl->children, r->decl->child_count,
+                          1u << SPY_DECL_KIND_SHADER_PARAMETER);
 }
 
 // Collects entry points from all declarations.
@@ -391,11 +416,13 @@ static PyObject *spyp_program_module_decl(spyp_reflection *r) {
 
 static PyMethodDef spyp_program_methods[] = {
     { "find_type_by_name", spyp_layout_find_type, METH_O,
-      "find_type_by_name(name): a TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when there is none." },
+      "find_type_by_name(name): a TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when "
+      "there is none." },
     { "require_type_by_name", spyp_layout_require_type, METH_O,
       "require_type_by_name(name): as find_type_by_name, but a LookupError with the nearest names." },
     { "find_function_by_name", spyp_layout_find_function, METH_O,
-      "find_function_by_name(name): a FunctionReflection, the first of the overloads: 'f', 'ns::f', 'Circle::area', without "
+      "find_function_by_name(name): a FunctionReflection, the first of the overloads: 'f', 'ns::f', "
+      "'Circle::area', without "
       "generic arguments; None when there is none." },
     { "require_function_by_name", spyp_layout_require_function, METH_O,
       "require_function_by_name(name): as find_function_by_name, but a ValueError." },
@@ -409,16 +436,20 @@ static PyMethodDef spyp_program_methods[] = {
 };
 
 static const spyp_property spyp_program_properties[] = {
-    SPYP_GET("parameters", spyp_program_parameters, "The global shader parameters, as VariableLayoutReflections."),
+    SPYP_GET("parameters", spyp_program_parameters,
+             "The global shader parameters, as VariableLayoutReflections."),
     SPYP_GET("entry_points", spyp_program_entry_points, "The entry points, as EntryPointLayouts."),
     SPYP_GET("module_decl", spyp_program_module_decl, "The root of the declarations, a DeclReflection."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_program_class = {
     "ProgramLayout",
-    "Module.layout: types, functions and shader parameters by name. Lists are those of the moment when it was asked for; a "
+    "Module.layout: types, functions and shader parameters by name. Lists are those of the moment when it "
+    "was asked for; a "
     "module that was reloaded has another one.",
-    spyp_program_properties, spyp_program_methods, NULL,
+    spyp_program_properties,
+    spyp_program_methods,
+    NULL,
 };
 
 // >>properties that other classes get
@@ -457,23 +488,28 @@ static PyObject *spyp_function_reflection(PyObject *self, void *ignored) {
 }
 
 static int spyp_reflection_extend(void) {
-    static PyGetSetDef layout = { "layout", spyp_module_layout, NULL, "Reflection of the module: a ProgramLayout.", NULL };
-    static PyGetSetDef decl = { "module_decl", spyp_module_module_decl, NULL, "The root of the module's declarations.", NULL };
-    static PyGetSetDef type = { "struct", spyp_struct_struct, NULL, "Reflection of the type: a TypeReflection.", NULL };
+    static PyGetSetDef layout = { "layout", spyp_module_layout, NULL,
+                                  "Reflection of the module: a ProgramLayout.", NULL };
+    static PyGetSetDef decl = { "module_decl", spyp_module_module_decl, NULL,
+                                "The root of the module's declarations.", NULL };
+    static PyGetSetDef type = { "struct", spyp_struct_struct, NULL,
+                                "Reflection of the type: a TypeReflection.", NULL };
     static PyGetSetDef function = { "reflection", spyp_function_reflection, NULL,
                                     "Reflection of the function's declaration, the first of its overloads: a "
                                     "FunctionReflection; None for what Slang itself declares.",
                                     NULL };
     return spyp_getset_add(spyp.module_type, &layout) < 0 || spyp_getset_add(spyp.module_type, &decl) < 0 ||
-                   spyp_getset_add(spyp.struct_type, &type) < 0 || spyp_getset_add(spyp.function, &function) < 0
+                   spyp_getset_add(spyp.struct_type, &type) < 0 ||
+                   spyp_getset_add(spyp.function, &function) < 0
                ? -1
                : 0;
 }
 
 int spyp_reflection_ready(PyObject *module) {
     static const spyp_reflection_class *const classes[SPYP_REFLECTED_COUNT] = {
-        &spyp_program_class,     &spyp_decl_class,      &spyp_function_class, &spyp_variable_class,    &spyp_variable_layout_class,
-        &spyp_entry_point_class, &spyp_attribute_class, &spyp_type_class,     &spyp_type_layout_class, &spyp_cursor_class,
+        &spyp_program_class,         &spyp_decl_class,        &spyp_function_class,  &spyp_variable_class,
+        &spyp_variable_layout_class, &spyp_entry_point_class, &spyp_attribute_class, &spyp_type_class,
+        &spyp_type_layout_class,     &spyp_cursor_class,
     };
     PyTypeObject *base = spyp_type_add(module, &spyp_reflection_spec, NULL);
     if (!base) return -1;
