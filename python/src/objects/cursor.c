@@ -123,7 +123,9 @@ static PyObject *spyp_cursor_typed(PyObject *args, PyObject *kwargs) {
              *size = NULL;
     long long offset = 0;
     spyp_module *module;
-    bool own = first ? PyLong_Check(first) : kwargs && PyMapping_HasKeyString(kwargs, "device_type");
+    bool type = first && (PyObject_TypeCheck(first, spyp.struct_type) || spyp_reflection_is(first, SPYP_TYPE) ||
+                          spyp_reflection_is(first, SPYP_TYPE_LAYOUT));
+    bool own = first ? !type : kwargs && PyMapping_HasKeyString(kwargs, "device_type");
     if (own ? !PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O:BufferCursor", with_device, &ignored, &layout,
                                            &buffer, &ignored)
             : !PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OLO:BufferCursor", over_buffer, &layout, &buffer,

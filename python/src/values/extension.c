@@ -16,9 +16,7 @@ PyObject *spyp_registered_call(PyObject *function, PyObject *object) {
     PyObject *value = PyObject_CallFunctionObjArgs(function, object, NULL);
     Py_DECREF(function);
     if (value && Py_IS_TYPE(value, Py_TYPE(object))) {
-        PyErr_Format(PyExc_TypeError,
-                     "the function registered for %R gave another one; expected a value of a known type",
-                     (PyObject *)Py_TYPE(object));
+        PyErr_Format(PyExc_TypeError, "the function registered for %R gave another one; expected a value of a known type", (PyObject *)Py_TYPE(object));
         Py_CLEAR(value);
     }
     return value;
@@ -26,8 +24,8 @@ PyObject *spyp_registered_call(PyObject *function, PyObject *object) {
 
 bool spyp_is_plain(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
-    return type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type || type == &PyDict_Type ||
-           type == &PyList_Type || type == &PyTuple_Type;
+    return type == &PyFloat_Type || type == &PyLong_Type || type == &PyBool_Type || type == &PyDict_Type || type == &PyList_Type ||
+           type == &PyTuple_Type;
 }
 
 PyObject *spyp_extension_value(PyObject *object) {
@@ -39,8 +37,7 @@ PyObject *spyp_extension_value(PyObject *object) {
     if (!PyObject_HasAttr(object, spyp.s_get_this)) return NULL;
     PyObject *value = spyp_call_method(object, spyp.s_get_this);
     if (value == object) {
-        PyErr_Format(spyp.error, "get_this() of %R gave the object itself; expected a value of a known type",
-                     (PyObject *)Py_TYPE(object));
+        PyErr_Format(spyp.error, "get_this() of %R gave the object itself; expected a value of a known type", (PyObject *)Py_TYPE(object));
         Py_CLEAR(value);
     }
     return value;
@@ -48,15 +45,12 @@ PyObject *spyp_extension_value(PyObject *object) {
 
 // >>registering
 
-static PyObject *spyp_register(PyObject *dict, PyObject *args, PyObject *kwargs, const char *format,
-                               const char *what) {
+static PyObject *spyp_register(PyObject *dict, PyObject *args, PyObject *kwargs, const char *format, const char *what) {
     static char *names[] = { "type", "function", NULL };
     PyObject *type, *function;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &PyType_Type, &type, &function))
-        return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &PyType_Type, &type, &function)) return NULL;
     if (!PyCallable_Check(function))
-        return PyErr_Format(PyExc_TypeError, "%s: argument 'function': expected a callable, got %R", what,
-                            (PyObject *)Py_TYPE(function));
+        return PyErr_Format(PyExc_TypeError, "%s: argument 'function': expected a callable, got %R", what, (PyObject *)Py_TYPE(function));
     if (PyDict_SetItem(dict, type, function) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -68,20 +62,16 @@ static PyObject *spyp_register_python_type(PyObject *self, PyObject *args, PyObj
 
 static PyObject *spyp_register_cursor_type(PyObject *self, PyObject *args, PyObject *kwargs) {
     SPYP_UNUSED(self);
-    return spyp_register(spyp.cursor_types, args, kwargs, "O!O:register_write_to_cursor_type",
-                         "register_write_to_cursor_type");
+    return spyp_register(spyp.cursor_types, args, kwargs, "O!O:register_write_to_cursor_type", "register_write_to_cursor_type");
 }
 
 static PyMethodDef spyp_extension_functions[] = {
     { "register_python_type", SPYP_FUNC(spyp_register_python_type), METH_VARARGS | METH_KEYWORDS,
-      "register_python_type(type, function): arguments of that class, or of one derived from it, are passed "
-      "as function(value). "
-      "It gives a number, list, dict, array, tensor or generator, or an object with get_this() and "
-      "update_this(). As "
+      "register_python_type(type, function): arguments of that class, or of one derived from it, are passed as function(value). "
+      "It gives a number, list, dict, array, tensor or generator, or an object with get_this() and update_this(). As "
       "PYTHON_TYPES[type] = function. Register before the first call with such a value." },
     { "register_write_to_cursor_type", SPYP_FUNC(spyp_register_cursor_type), METH_VARARGS | METH_KEYWORDS,
-      "register_write_to_cursor_type(type, function): what a cursor writes for values of that class, "
-      "function(value): numbers, "
+      "register_write_to_cursor_type(type, function): what a cursor writes for values of that class, function(value): numbers, "
       "lists, dicts. A class may have a method to_cursor() instead." },
     { NULL, NULL, 0, NULL },
 };
@@ -89,8 +79,6 @@ static PyMethodDef spyp_extension_functions[] = {
 int spyp_extension_ready(PyObject *module) {
     spyp.python_types = PyDict_New();
     spyp.cursor_types = PyDict_New();
-    if (!spyp.python_types || !spyp.cursor_types ||
-        PyModule_AddObjectRef(module, "PYTHON_TYPES", spyp.python_types) < 0)
-        return -1;
+    if (!spyp.python_types || !spyp.cursor_types || PyModule_AddObjectRef(module, "PYTHON_TYPES", spyp.python_types) < 0) return -1;
     return PyModule_AddFunctions(module, spyp_extension_functions);
 }
