@@ -877,7 +877,7 @@ class ProgramLayout(BaseReflectionObject):
     def require_function_by_name(self, name: str, /) -> FunctionReflection:
         """As find_function_by_name, but a ValueError."""
     def find_function_by_name_in_type(self, type: _ReflectedType, name: str, /) -> FunctionReflection | None:
-        """A method of a type; None when there is none."""
+        """A method of a type, or a constructor by '$init'; None when there is none."""
     def get_type_layout(self, type: _ReflectedType, /) -> TypeLayoutReflection:
         """The TypeLayoutReflection of a type or its name: sizes and offsets."""
     def is_sub_type(self, sub_type: _ReflectedType, super_type: _ReflectedType, /) -> bool:
@@ -899,7 +899,7 @@ class TypeReflection(BaseReflectionObject):
         """The name without namespaces and generic arguments: 'float3', 'Grid'."""
     @property
     def full_name(self) -> str:
-        """The name in full: 'geometry.Grid<float, 4>'; arrays in C's order."""
+        """The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."""
     @property
     def scalar_type(self) -> ScalarType:
         """A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."""
@@ -1028,6 +1028,8 @@ class _Declared(BaseReflectionObject):
     @property
     def user_attributes(self) -> list[Attribute]: ...
     def has_modifier(self, modifier: ModifierID, /) -> bool: ...
+    def get_user_attribute_count(self) -> int: ...
+    def get_user_attribute_by_index(self, index: int, /) -> Attribute: ...
     def find_user_attribute_by_name(self, name: str, /) -> Attribute | None: ...
 
 @final
@@ -1074,8 +1076,8 @@ class FunctionReflection(_Declared):
     def decl(self) -> DeclReflection:
         """Its DeclReflection."""
     def specialize_with_arg_types(self, types: Sequence[_ReflectedType], /) -> FunctionReflection | None:
-        """The overload whose parameters have exactly these types (TypeReflections or names), or None. Function.resolve()
-        finds what a call would take, with conversions and generics.
+        """The overload that takes arguments of these types (TypeReflections or names) with the least conversions, or None.
+        Function.resolve() finds what a call would take.
         """
 
 @final
@@ -1190,8 +1192,11 @@ class EntryPointLayout(BaseReflectionObject):
     def stage(self) -> ShaderStage:
         """The ShaderStage."""
     @property
-    def compute_thread_group_size(self) -> tuple[int, int, int]:
-        """[numthreads] as a tuple (x, y, z); zeros for other stages."""
+    def name_override(self) -> str:
+        """The name in the program, which is the function's name."""
+    @property
+    def compute_thread_group_size(self) -> uint3:
+        """[numthreads] as a uint3; zeros for other stages."""
     @property
     def parameters(self) -> list[VariableLayoutReflection]:
         """The parameters, as VariableLayoutReflections."""
@@ -1212,6 +1217,14 @@ class Attribute(BaseReflectionObject):
     @property
     def argument_count(self) -> int:
         """How many arguments it has."""
+    def argument_type(self, index: int, /) -> TypeReflection | None:
+        """The TypeReflection of an argument."""
+    def argument_value_int(self, index: int, /) -> int:
+        """An argument that is an int."""
+    def argument_value_float(self, index: int, /) -> float:
+        """An argument that is a float."""
+    def argument_value_string(self, index: int, /) -> str:
+        """An argument that is a str."""
 
 @type_check_only
 class _Paths:

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from enum import Enum, EnumMeta, IntEnum, IntFlag
 
+from ._slangpy import uint3
+
 TYPE_CHECKING = False  # typing's constant; typing is not imported, so that `import slangpy` is fast
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -370,8 +372,8 @@ class DeviceLimits(_Desc):
     """The largest sizes that a device supports."""
 
     max_compute_threads_per_group: int = 0
-    max_compute_thread_group_size: tuple[int, int, int] = (0, 0, 0)
-    max_compute_dispatch_thread_groups: tuple[int, int, int] = (0, 0, 0)
+    max_compute_thread_group_size: uint3 = uint3(0)
+    max_compute_dispatch_thread_groups: uint3 = uint3(0)
     max_structured_buffer_size: int = 0
     max_push_constants_size: int = 0
 

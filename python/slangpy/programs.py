@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._slangpy import EntryPointLayout, Function, Module, ProgramLayout, ReflectionCursor, Struct, TypeReflection, _ShapeLike
+    from ._slangpy import EntryPointLayout, Function, Module, ProgramLayout, ReflectionCursor, Struct, TypeReflection, _ShapeLike, uint3
     from .device import Device
     from .encoders import CommandEncoder, QueryPool
     from .enums import CommandQueueType, SlangCompilerOptions
@@ -260,10 +260,10 @@ class ComputePipeline:
         self.device, self.program, self.label = device, program, label
 
     @property
-    def thread_group_size(self) -> tuple[int, int, int]:
-        """Threads of a group as (x, y, z), from [numthreads]; (64, 1, 1) for a function without a stage."""
+    def thread_group_size(self) -> uint3:
+        """Threads of a group as a uint3, from [numthreads]; (64, 1, 1) for a function without a stage."""
         layout = self.entry_point.layout
-        return layout.compute_thread_group_size if layout else (64, 1, 1)
+        return layout.compute_thread_group_size if layout else _slangpy.uint3(64, 1, 1)
 
     def __repr__(self):
         return "<slangpy.ComputePipeline {}>".format(self.entry_point.name)

@@ -6,6 +6,13 @@ import slangpy as spy
 
 SOURCE = """
 import slangpy;
+[__AttributeUsage(_AttributeTargets.Struct)] struct TagAttribute { int n; float f; string s; };
+interface IShape { float area(); }
+[Tag(3, 2.5, "hi")]
+struct Circle : IShape { float r; float area() { return r; } __init(float r) { this.r = r; } };
+float scale(float3 v, float s) { return v.x * s; }
+float over(float x) { return x; }
+int over(int x) { return x; }
 struct P { float3 a; int b; float2x2 m; float c[4]; };
 struct Q { P p; uint2 u; };
 RWStructuredBuffer<P> items;
@@ -64,3 +71,77 @@ def test_a_plain_layout_or_a_type_is_no_resource_type_layout(device, layout):
     for wrong in (layout.get_type_layout(layout.find_type_by_name("P")), layout.find_type_by_name("StructuredBuffer<P>")):
         with pytest.raises(TypeError):
             device.create_buffer(element_count=4, resource_type_layout=wrong)
+
+
+def test_sizes_are_uint3(device, program, layout):
+    """They have x, y, z and compare equal to lists and tuples."""
+    pipeline = device.create_compute_pipeline(program)
+    for size in (layout.entry_points[0].compute_thread_group_size, program.entry_points[0].layout.compute_thread_group_size,
+                 pipeline.thread_group_size):
+        assert isinstance(size, spy.uint3) and (size.x, size.y, size.z) == (8, 4, 1)
+    limits = device.info.limits
+    assert limits.max_compute_dispatch_thread_groups.x >= 65535 and limits.max_compute_thread_group_size.z >= 1
+
+
+# >>reflection
+
+
+def test_the_same_thing_is_the_same_object(device, program, layout):
+    """Layouts, types, functions, fields, attributes."""
+    p = layout.find_type_by_name("P")
+    assert layout is program.layout and p is layout.find_type_by_name("P") and layout.get_type_layout(p) is layout.get_type_layout(p)
+    assert p.fields[0] is p.fields[0] and p.fields[0].type is layout.find_type_by_name("float3")
+    assert layout.find_function_by_name("scale") is layout.find_function_by_name("scale") is program.modules[0].scale.reflection
+    assert layout.find_type_by_name("Circle").user_attributes[0] is layout.find_type_by_name("Circle").get_user_attribute_by_index(0)
+    assert program.modules[0].P.struct is p and layout.entry_points[0] is layout.entry_points[0]
+
+
+def test_lists_iterate_index_and_have_len(layout):
+    for items in (layout.parameters, layout.entry_points, layout.find_type_by_name("P").fields, layout.find_function_by_name("scale").parameters,
+                  layout.find_function_by_name("over").overloads, layout.get_type_layout(layout.find_type_by_name("P")).fields):
+        assert len(items) > 0 and [x for x in items][0] is items[0] and items[len(items) - 1] is items[-1]
+        with pytest.raises(IndexError):
+            items[len(items)]
+
+
+def test_find_gives_none(layout):
+    assert layout.find_type_by_name("Nope") is None and layout.find_function_by_name("nope") is None
+    assert layout.find_function_by_name_in_type(layout.find_type_by_name("Circle"), "nope") is None
+    assert layout.find_type_by_name("Circle").find_user_attribute_by_name("Nope") is None
+
+
+def test_dollar_init_finds_constructors(layout):
+    f = layout.find_function_by_name_in_type(layout.find_type_by_name("Circle"), "$init")
+    assert [p.name for p in f.parameters][-1:] == ["r"]
+
+
+def test_specialize_with_arg_types(layout):
+    """None if the arguments do not fit; a scalar fits a vector."""
+    f, over = layout.find_function_by_name("scale"), layout.find_function_by_name("over")
+    scalar, vector, p = (layout.find_type_by_name(n) for n in ("float", "float3", "P"))
+    assert f.specialize_with_arg_types([vector, scalar]) is f and f.specialize_with_arg_types([scalar, scalar]) is f
+    assert f.specialize_with_arg_types([p, scalar]) is None and f.specialize_with_arg_types([vector]) is None
+    assert over.is_overloaded and len(over.overloads) == 2 and not f.is_overloaded
+    assert over.specialize_with_arg_types([layout.find_type_by_name("int")]).return_type.full_name == "int"
+
+
+def test_user_attributes(layout):
+    circle = layout.find_type_by_name("Circle")
+    a = circle.find_user_attribute_by_name("Tag")
+    assert circle.get_user_attribute_count() == 1 and a.name == "Tag" and a.argument_count == 3
+    assert (a.argument_value_int(0), a.argument_value_float(1), a.argument_value_string(2)) == (3, 2.5, "hi")
+    assert a.argument_type(0).full_name == "int" and a.argument_type(1).full_name == "float"
+
+
+def test_reprs(program, layout):
+    assert repr(layout.find_type_by_name("P")) == 'refl::Type(full_name="P", kind=struct, shape=[])'
+    assert repr(layout.find_type_by_name("float3")) == 'refl::Type(full_name="vector<float,3>", kind=vector, shape=[3])'
+    assert repr(layout.find_type_by_name("P").fields[0]) == 'refl::Variable(name="a", type="vector<float,3>")'
+
+
+@pytest.mark.parametrize("name, full", [("int32_t", "int"), ("float16_t", "half"), ("float3", "vector<float,3>"), ("float2[4]", "vector<float,2>[4]"),
+                                        ("float2x3", "matrix<float,2,3>"), ("P", "P")])
+def test_full_names(layout, name, full):
+    """As Slang prints them; they find the type again."""
+    t = layout.find_type_by_name(name)
+    assert t.full_name == full and layout.find_type_by_name(full) is t

@@ -209,6 +209,7 @@ static void spyp_module_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     if (m->weakrefs) PyObject_ClearWeakRefs(self);
     spyp_module_clear(self);
+    Py_CLEAR(m->reflected);
     if (m->module && m->device->device && m->device->fork_count == spyp.fork_count) spy_release_module(m->module);
     Py_CLEAR(m->name);
     Py_CLEAR(m->device);

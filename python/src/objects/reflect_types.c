@@ -92,6 +92,24 @@ static PyObject *spyp_type_name(spyp_reflection *r) {
     return PyUnicode_FromStringAndSize(name, end - name);
 }
 
+// Returns the name that Slang itself prints: vectors and matrices are generic types there.
+PyObject *spyp_full_name(const spy_type_info *t) {
+    const char *scalar = t->element ? t->element->name : "";
+    if (t->kind == SPY_TYPE_KIND_VECTOR) return spyp_format("vector<%s,%u>", scalar, (unsigned)t->columns);
+    if (t->kind == SPY_TYPE_KIND_MATRIX) return spyp_format("matrix<%s,%u,%u>", scalar, (unsigned)t->rows, (unsigned)t->columns);
+    const spy_type_info *inner = t;
+    while (inner->kind == SPY_TYPE_KIND_ARRAY && inner->element) inner = inner->element;
+    const char *sizes = strchr(t->name, '[');
+    if (inner == t || !sizes) return PyUnicode_FromString(t->name);
+    PyObject *name = spyp_full_name(inner), *text = name ? spyp_format("%U%s", name, sizes) : NULL;
+    Py_XDECREF(name);
+    return text;
+}
+
+static PyObject *spyp_type_full_name(spyp_reflection *r) {
+    return spyp_full_name(r->type);
+}
+
 static PyObject *spyp_type_scalar(spyp_reflection *r) {
     static const uint8_t types[SPY_DTYPE_COUNT] = {
         [SPY_DTYPE_BOOL] = 2,    [SPY_DTYPE_INT8] = 10,   [SPY_DTYPE_UINT8] = 11,  [SPY_DTYPE_INT16] = 12,
@@ -159,6 +177,18 @@ static PyObject *spyp_type_shape(spyp_reflection *r) {
         shape.dims[shape.rank++] = t->count;
     }
     return spyp_shape_make(&shape);
+}
+
+PyObject *spyp_type_repr(spyp_reflection *r) {
+    PyObject *name = spyp_full_name(r->type), *kind = spyp_type_kind(r), *shape = spyp_type_shape(r);
+    PyObject *word = kind ? PyObject_GetAttrString(kind, "name") : NULL, *list = shape ? PySequence_List(shape) : NULL;
+    PyObject *text = name && word && list ? spyp_format("refl::Type(full_name=\"%U\", kind=%U, shape=%R)", name, word, list) : NULL;
+    Py_XDECREF(name);
+    Py_XDECREF(kind);
+    Py_XDECREF(shape);
+    Py_XDECREF(word);
+    Py_XDECREF(list);
+    return text;
 }
 
 // Tells whether the type is a scalar, vector or matrix whose dtype is among `dtypes`.
@@ -242,6 +272,9 @@ static PyObject *spyp_type_find_field(PyObject *self, PyObject *name) {
 }
 
 static PyMethodDef spyp_type_methods[] = {
+    { "get_user_attribute_count", spyp_attribute_total, METH_NOARGS, "get_user_attribute_count(): the number of user attributes of its declaration." },
+    { "get_user_attribute_by_index", spyp_attribute_at, METH_O, "get_user_attribute_by_index(index): an Attribute." },
+    { "find_user_attribute_by_name", spyp_find_attribute, METH_O, "find_user_attribute_by_name(name): the Attribute of that name, or None." },
     { "unwrap_array", spyp_type_unwrap, METH_NOARGS,
       "unwrap_array(): the type of an array's innermost elements; others: itself." },
     { "find_field", spyp_type_find_field, METH_O,
@@ -254,8 +287,7 @@ static PyMethodDef spyp_type_methods[] = {
 static const spyp_property spyp_type_properties[] = {
     SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
     SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'float3', 'Grid'."),
-    SPYP_OF_TYPE("full_name", SPYP_TYPE_TEXT, name,
-                 "The name in full: 'geometry.Grid<float, 4>'; arrays in C's order."),
+    SPYP_GET("full_name", spyp_type_full_name, "The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."),
     SPYP_GET("scalar_type", spyp_type_scalar,
              "A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."),
     SPYP_GET("row_count", spyp_type_rows, "Rows of a matrix; 1 for vectors and scalars; 0 for others."),

@@ -76,17 +76,50 @@ spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module) 
     return r;
 }
 
+// The same declaration or type is the same object as long as somebody holds it: module->reflected has the
+// addresses of these objects without references. Types go by their names.
+static PyObject *spyp_reflection_key(spyp_reflected kind, const void *at, const char *name) {
+    return name ? spyp_format("%d %s", (int)kind, name) : spyp_format("%d %p", (int)kind, at);
+}
+
+// Returns the object of that key, a new one if there is none. Takes over the reference `key`.
+static spyp_reflection *spyp_reflection_get(spyp_reflected kind, spyp_module *module, PyObject *key) {
+    if (key && !module->reflected) module->reflected = PyDict_New();
+    PyObject *known = key && module->reflected ? PyDict_GetItemWithError(module->reflected, key) : NULL;
+    spyp_reflection *r = known ? (spyp_reflection *)PyLong_AsVoidPtr(known) : NULL;
+    if (r) {
+        Py_DECREF(key);
+        return (spyp_reflection *)Py_NewRef((PyObject *)r);
+    }
+    r = key && !PyErr_Occurred() ? spyp_reflection_make(kind, module) : NULL;
+    PyObject *address = r ? PyLong_FromVoidPtr(r) : NULL;
+    if (address && PyDict_SetItem(module->reflected, key, address) == 0) r->key = Py_NewRef(key);
+    else if (r) {
+        SPYP_DECREF(r);
+        r = NULL;
+    }
+    Py_XDECREF(address);
+    Py_XDECREF(key);
+    return r;
+}
+
 PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl) {
     if (!decl) Py_RETURN_NONE;
-    spyp_reflection *r = spyp_reflection_make(kind, module);
+    spyp_reflection *r = spyp_reflection_get(kind, module, spyp_reflection_key(kind, decl, NULL));
     if (r) r->decl = decl;
     return (PyObject *)r;
 }
 
 PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type) {
     if (!type) Py_RETURN_NONE;
-    spyp_reflection *r = spyp_reflection_make(kind, module);
-    if (r) r->type = type;
+    spyp_reflection *r = spyp_reflection_get(kind, module, spyp_reflection_key(kind, type, type->name));
+    if (r) r->type = type; // after a reload the type of that name is another one
+    return (PyObject *)r;
+}
+
+PyObject *spyp_reflect_attribute(spyp_module *module, const spy_attribute *attribute) {
+    spyp_reflection *r = spyp_reflection_get(SPYP_ATTRIBUTE, module, spyp_reflection_key(SPYP_ATTRIBUTE, attribute, NULL));
+    if (r) r->attribute = attribute;
     return (PyObject *)r;
 }
 
@@ -111,10 +144,9 @@ PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_dec
 PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && decl && i < decl->attribute_count; i++) {
-        spyp_reflection *item = spyp_reflection_make(SPYP_ATTRIBUTE, r->module);
-        if (item) item->attribute = &decl->attributes[i];
-        if (!item || PyList_Append(list, (PyObject *)item) < 0) Py_CLEAR(list);
-        SPYP_DECREF(item);
+        PyObject *item = spyp_reflect_attribute(r->module, &decl->attributes[i]);
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
     }
     return list;
 }
@@ -127,7 +159,15 @@ static int spyp_reflection_traverse(PyObject *self, visitproc visit, void *arg) 
 }
 
 static void spyp_reflection_dealloc(PyObject *self) {
+    spyp_reflection *r = (spyp_reflection *)self;
     PyObject_GC_UnTrack(self);
+    if (r->key && r->module && r->module->reflected) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        if (PyDict_DelItem(r->module->reflected, r->key) < 0) PyErr_Clear();
+        PyErr_Restore(type, value, trace);
+    }
+    Py_CLEAR(r->key);
     Py_CLEAR(((spyp_reflection *)self)->parts);
     Py_CLEAR(((spyp_reflection *)self)->module);
     spyp_free(self);
@@ -140,12 +180,13 @@ static const char *spyp_reflection_text(const spyp_reflection *r) {
 
 static PyObject *spyp_reflection_repr(PyObject *self) {
     spyp_reflection *r = (spyp_reflection *)self;
-    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__name__");
-    PyObject *text = !name ? NULL
-                     : !r->module->device->device
-                         ? spyp_format("<slangpy.%U, of a closed device>", name)
-                         : spyp_format("<slangpy.%U %s>", name, spyp_reflection_text(r));
-    Py_XDECREF(name);
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__name__"), *text;
+    if (!name) return NULL;
+    if (!r->module->device->device) text = spyp_format("<slangpy.%U, of a closed device>", name);
+    else if (spyp_reflection_is(self, SPYP_TYPE)) text = spyp_type_repr(r);
+    else if (spyp_reflection_is(self, SPYP_VARIABLE)) text = spyp_variable_repr(r);
+    else text = spyp_format("<slangpy.%U %s>", name, spyp_reflection_text(r));
+    Py_DECREF(name);
     return text;
 }
 
@@ -226,7 +267,7 @@ static PyType_Spec spyp_reflection_spec = {
     spyp_reflection_slots,
 };
 
-#define SPYP_PROPERTY_COUNT 160 // of all classes, with an end mark for each class
+#define SPYP_PROPERTY_COUNT 200 // of all classes, with an end mark for each class
 
 static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_reflection_class *c,
                                                PyTypeObject *base) {
@@ -356,7 +397,8 @@ static PyObject *spyp_layout_find_method(PyObject *self, PyObject *args) {
         spyp_reflected_type(m, type, "find_function_by_name_in_type: argument 'type'");
     if (!info) return NULL;
     PyObject *bare = spyp_without_arguments(info->name);
-    PyObject *path = bare ? spyp_format("%U::%U", bare, name) : NULL,
+    bool constructor = PyUnicode_CompareWithASCIIString(name, "$init") == 0; // Slang's own name for it
+    PyObject *path = !bare ? NULL : constructor ? spyp_format("%U::__init", bare) : spyp_format("%U::%U", bare, name),
              *found = path ? spyp_find_function(m, path, false) : NULL;
     Py_XDECREF(bare);
     Py_XDECREF(path);
@@ -427,7 +469,7 @@ static PyMethodDef spyp_program_methods[] = {
     { "require_function_by_name", spyp_layout_require_function, METH_O,
       "require_function_by_name(name): as find_function_by_name, but a ValueError." },
     { "find_function_by_name_in_type", spyp_layout_find_method, METH_VARARGS,
-      "find_function_by_name_in_type(type, name): a method of a type; None when there is none." },
+      "find_function_by_name_in_type(type, name): a method of a type, or a constructor by '$init'; None when there is none." },
     { "get_type_layout", spyp_layout_type_layout, METH_O,
       "get_type_layout(type): the TypeLayoutReflection of a type or its name: sizes and offsets." },
     { "is_sub_type", spyp_layout_is_sub_type, METH_VARARGS,
