@@ -15,6 +15,7 @@ from .device import *
 from .encoders import *
 from .programs import *
 from .profiling import *
+from . import slang_types as _slang_types  # noqa: F401
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_slangpy._after_fork)

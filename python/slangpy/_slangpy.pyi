@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from os import PathLike
 from typing import (
-    Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, final, overload, type_check_only,
+    Any, ClassVar, Literal, NoReturn, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, final, overload, type_check_only,
 )
 
 from numpy.typing import DTypeLike, NDArray
@@ -30,7 +30,7 @@ from .math import (
 )
 from .programs import ShaderProgram, SlangEntryPoint, SlangSession
 from .reflection import (
-    DeclKind as _DeclKind, ModifierID, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
+    DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
     TypeKind as _TypeKind,
 )
 
@@ -175,14 +175,63 @@ class Struct(_ByName):
     def struct(self) -> TypeReflection:
         """Reflection of the type: a TypeReflection."""
     @property
-    def fields(self) -> dict[str, Struct]:
-        """Field names to their types; empty when it is no struct."""
+    def fields(self) -> dict[str, VariableReflection]:
+        """Field names to the fields, as VariableReflections; empty when it is no struct."""
     @property
     def shape(self) -> Shape:
         """Sizes of a vector, matrix or array; () for others."""
     @property
     def size_bytes(self) -> int:
         """Bytes in C's layout; 0 for what host memory cannot hold."""
+    @property
+    def program(self) -> ProgramLayout:
+        """The ProgramLayout of the type's module."""
+    @property
+    def num_dims(self) -> int:
+        """Number of dimensions of the type's shape."""
+    @property
+    def differentiable(self) -> bool:
+        """Whether the type implements IDifferentiable."""
+    @property
+    def derivative(self) -> TypeReflection | None:
+        """The type of its derivative; None if it is not differentiable."""
+    @property
+    def is_generic(self) -> bool:
+        """Whether the type depends on generic parameters that are still open."""
+    @property
+    def buffer_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the type as an element of a StructuredBuffer."""
+    @property
+    def uniform_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the type as a uniform value."""
+    @property
+    def type_reflection(self) -> TypeReflection:
+        """The TypeReflection."""
+    @property
+    def vector_type_name(self) -> str:
+        """The name of the type in full, as Slang prints it."""
+    @property
+    def generic_args(self) -> tuple[TypeReflection | int | None, ...] | None:
+        """The arguments of a generic type, types or ints (of a bool 1 or 0), as a tuple; None for other types."""
+    @property
+    def layout(self) -> ProgramLayout:
+        """The ProgramLayout of the type's module."""
+    @property
+    def element_type(self) -> TypeReflection | None:
+        """Of an array, vector, matrix, pointer, buffer or texture; an enum's integer; else None."""
+    @property
+    def device(self) -> Device:
+        """The Device of its module."""
+    @property
+    def device_module(self) -> Module:
+        """The SlangModule that it belongs to."""
+    @property
+    def session(self) -> SlangSession:
+        """The SlangSession of its module."""
+    def try_get_child(self, name: str) -> Struct | Function | None:
+        """Returns the function or type of that name in the struct, or None."""
+    def torch(self) -> NoReturn:
+        """Not in this version."""
     def as_struct(self) -> Struct:
         """The type itself, for code that says module.Foo.as_struct()."""
     def as_func(self) -> Function:
@@ -882,6 +931,25 @@ class ProgramLayout(BaseReflectionObject):
         """The TypeLayoutReflection of a type or its name: sizes and offsets."""
     def is_sub_type(self, sub_type: _ReflectedType, super_type: _ReflectedType, /) -> bool:
         """Whether a type implements an interface."""
+    def scalar_type(self, scalar_type: _ScalarType | str) -> TypeReflection:
+        """Returns the type of a TypeReflection.ScalarType."""
+    def vector_type(self, scalar_type: _ScalarType | str, size: int) -> TypeReflection:
+        """Returns the type of vectors of a TypeReflection.ScalarType."""
+    def matrix_type(self, scalar_type: _ScalarType | str, rows: int, cols: int) -> TypeReflection:
+        """Returns the type of matrices of a TypeReflection.ScalarType."""
+    def array_type(self, element_type: TypeReflection | str, count: int = 0) -> TypeReflection:
+        """Returns the type of arrays of a type; a count of 0 is an array without a size."""
+    def find_type(self, refl: TypeReflection | Struct) -> TypeReflection | None:
+        """Returns the type of this program that a type of any program stands for; None if there is none."""
+    def find_function(self, refl: FunctionReflection, this_refl: TypeReflection | None = None) -> FunctionReflection | None:
+        """Returns a FunctionReflection of this program."""
+    def require_function_by_name_in_type(self, type: _ReflectedType, name: str) -> FunctionReflection:
+        """As find_function_by_name_in_type(), but a ValueError when there is none."""
+    def get_resolved_generic_args(self, slang_type: TypeReflection | Struct) -> tuple[TypeReflection | int | None, ...] | None:
+        """Returns the arguments of a generic type, types or ints, as a tuple; None for other types."""
+    @property
+    def program_layout(self) -> ProgramLayout:
+        """The layout itself."""
 
 @final
 class TypeReflection(BaseReflectionObject):
@@ -891,6 +959,7 @@ class TypeReflection(BaseReflectionObject):
     ScalarType: TypeAlias = _ScalarType
     ResourceShape: TypeAlias = _ResourceShape
     ResourceAccess: TypeAlias = _ResourceAccess
+    ParameterCategory: TypeAlias = _ParameterCategory
     @property
     def kind(self) -> Kind:
         """A TypeReflection.Kind."""
@@ -919,7 +988,49 @@ class TypeReflection(BaseReflectionObject):
     def total_array_element_count(self) -> int:
         """Elements of an array of arrays altogether; 0 for others."""
     @property
-    def fields(self) -> list[VariableReflection]:
+    def program(self) -> ProgramLayout:
+        """The ProgramLayout of the type's module."""
+    @property
+    def num_dims(self) -> int:
+        """Number of dimensions of the type's shape."""
+    @property
+    def differentiable(self) -> bool:
+        """Whether the type implements IDifferentiable."""
+    @property
+    def derivative(self) -> TypeReflection | None:
+        """The type of its derivative; None if it is not differentiable."""
+    @property
+    def is_generic(self) -> bool:
+        """Whether the type depends on generic parameters that are still open."""
+    @property
+    def buffer_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the type as an element of a StructuredBuffer."""
+    @property
+    def uniform_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the type as a uniform value."""
+    @property
+    def type_reflection(self) -> TypeReflection:
+        """The TypeReflection."""
+    @property
+    def vector_type_name(self) -> str:
+        """The name of the type in full, as Slang prints it."""
+    @property
+    def generic_args(self) -> tuple[TypeReflection | int | None, ...] | None:
+        """The arguments of a generic type, types or ints (of a bool 1 or 0), as a tuple; None for other types."""
+    @property
+    def slang_scalar_type(self) -> _ScalarType:
+        """The ScalarType of its numbers."""
+    @property
+    def num_elements(self) -> int:
+        """Number of elements of an array or vector."""
+    @property
+    def rows(self) -> int:
+        """Number of rows of a matrix."""
+    @property
+    def cols(self) -> int:
+        """Number of columns of a matrix."""
+    @property
+    def fields(self) -> _FieldList:
         """A struct's fields, as VariableReflections."""
     @property
     def field_count(self) -> int:
@@ -980,6 +1091,9 @@ class TypeReflection(BaseReflectionObject):
 class TypeLayoutReflection(BaseReflectionObject):
     """How a type lies in memory."""
 
+    @property
+    def reflection(self) -> TypeLayoutReflection:
+        """The layout itself."""
     @property
     def kind(self) -> TypeReflection.Kind:
         """A TypeReflection.Kind."""

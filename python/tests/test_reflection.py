@@ -501,7 +501,7 @@ def test_closed_device(device):
     m = spy.Module.load_from_source(d, "reflection_closed", "struct S { float x; }; float f(S s) { return s.x; }")
     layout, s, f = m.layout, m.layout.find_type_by_name("S"), m.layout.find_function_by_name("f")
     kind, again = m.S, spy.Module.load_from_source(d, "reflection_closed_2", "struct S { int y; };").S
-    assert kind != again and kind == m.layout.module.S and kind.fields["x"].shape == ()
+    assert kind != again and kind == m.layout.module.S and kind.fields["x"].type.shape == ()
     other, cursor, root = m.layout.find_type_by_name("S[2]"), spy.ReflectionCursor(s), m.module_decl
     assert s.is_valid
     d.close()

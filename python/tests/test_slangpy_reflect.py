@@ -145,3 +145,77 @@ def test_full_names(layout, name, full):
     """As Slang prints them; they find the type again."""
     t = layout.find_type_by_name(name)
     assert t.full_name == full and layout.find_type_by_name(full) is t
+
+
+# >>slangpy.reflection
+
+
+def test_classes_of_types_serve_isinstance(layout):
+    """slangpy.reflection has the classes of types, functions, fields and layouts; a type is an instance of that of its kind."""
+    from slangpy import reflection as r
+
+    t = layout.find_type_by_name
+    for name, cls in [("float", r.ScalarType), ("float3", r.VectorType), ("float2x2", r.MatrixType), ("float[4]", r.ArrayType), ("P", r.StructType),
+                      ("IShape", r.InterfaceType), ("RWStructuredBuffer<P>", r.StructuredBufferType), ("ByteAddressBuffer", r.ByteAddressBufferType),
+                      ("Texture2D<float4>", r.TextureType), ("Tensor<float, 2>", r.ITensorType), ("void", r.VoidType)]:
+        assert isinstance(t(name), cls) and isinstance(t(name), r.SlangType), name
+        assert isinstance(t(name), r.StructType) == (name in ("P", "Tensor<float, 2>"))
+    assert isinstance(layout, r.SlangProgramLayout) and isinstance(layout.find_function_by_name("scale"), r.SlangFunction)
+    assert isinstance(t("P").fields["a"], r.SlangField) and isinstance(t("P").buffer_layout, r.SlangLayout)
+
+
+def test_types_by_what_they_are_made_of(layout):
+    """One object per type."""
+    s = spy.TypeReflection.ScalarType
+    assert layout.scalar_type(s.float32) is layout.find_type_by_name("float") and layout.vector_type(s.int32, 2) is layout.find_type_by_name("int2")
+    assert layout.matrix_type(s.float16, 2, 3).full_name == "matrix<half,2,3>" and layout.array_type(layout.find_type_by_name("P"), 3).element_count == 3
+
+
+def test_fields_of_a_type_go_by_index_and_name(layout):
+    fields = layout.find_type_by_name("P").fields
+    assert fields[0] is fields["a"] and list(fields.keys()) == ["a", "b", "m", "c"] and "m" in fields and "z" not in fields
+    assert {name: f.type.full_name for name, f in fields.items()}["c"] == "float[4]"
+
+
+def test_a_struct_has_every_property_of_its_type(device, program):
+    """Struct's program, layout, element_type, differentiable and so on."""
+    m = program.modules[0]
+    for struct in (m.P, m.float3, m["float2[4]"]):
+        t = struct.struct
+        assert struct.type_reflection is t and struct.element_type is t.element_type and list(struct.shape) == list(t.shape)
+        assert struct.num_dims == t.num_dims == len(t.shape) and struct.differentiable == t.differentiable and not struct.is_generic
+        assert struct.buffer_layout is t.buffer_layout and struct.buffer_layout.type is t and struct.uniform_layout.size > 0
+        assert struct.layout is struct.program is m.layout and struct.device is device
+    assert m.float3.differentiable and m.float3.derivative is m.float3.struct and not m.P.differentiable and m.P.derivative is None
+    assert m.P.fields["a"].type is m.float3.struct and m.Circle.try_get_child("area").name and m.Circle.try_get_child("nope") is None
+
+
+def test_generic_arguments_are_types_or_ints(layout):
+    """A bool is 1 or 0."""
+    t = layout.find_type_by_name("Tensor<float, 2>")
+    assert t.generic_args == (layout.find_type_by_name("float"), 2) and layout.find_type_by_name("P").generic_args is None
+
+
+def test_lookup_between_numpy_and_slang(device, layout):
+    from slangpy.reflection.lookup import innermost_type, numpy_to_slang, resolve_element_type, resolve_program_layout, slang_to_numpy
+
+    t = layout.find_type_by_name
+    assert innermost_type(t("float3[4]")) is t("float") and slang_to_numpy(t("int2")) == np.int32 and slang_to_numpy(t("P")) is None
+    for dtype, name in [(np.float32, "float"), (np.float16, "half"), (np.int64, "int64_t"), (np.uint8, "uint8_t"), (np.bool_, "bool")]:
+        assert numpy_to_slang(np.dtype(dtype), device, layout) is t(name) and slang_to_numpy(t(name)) == dtype
+    assert numpy_to_slang(np.dtype(np.complex64), device, layout) is None
+    assert resolve_program_layout(device, None, layout) is layout and resolve_program_layout(device, t("P"), None) is layout
+    for what in ("float3", spy.float3, t("float3"), layout.module.float3, layout.get_type_layout("float3")):
+        assert resolve_element_type(layout, what) is t("float3")
+    assert resolve_element_type(layout, float) is t("float") and resolve_element_type(layout, bool) is t("bool")
+    with pytest.raises(ValueError):
+        resolve_element_type(layout, "NoSuchType")
+
+
+def test_tables_of_scalar_types():
+    from slangpy.reflection.reflectiontypes import (FLOAT_TYPES, INT_TYPES, NUMPY_TYPE_TO_SCALAR_TYPE, SCALAR_TYPE_TO_NUMPY_TYPE, scalar_names,
+                                                    vectorize_type)
+
+    s = spy.TypeReflection.ScalarType
+    assert s.float32 in FLOAT_TYPES and s.uint8 in INT_TYPES and scalar_names[s.float32] == "float" and callable(vectorize_type)
+    assert SCALAR_TYPE_TO_NUMPY_TYPE[s.int32] == np.int32 and NUMPY_TYPE_TO_SCALAR_TYPE[np.dtype("f4")] == s.float32

@@ -6,7 +6,7 @@
 
 // >>enums of slangpy/reflection.py, which is imported when the first one is needed
 
-static PyObject *spyp_enum_class(const char *name) {
+PyObject *spyp_enum_class(const char *name) {
     PyObject *module = PyImport_ImportModule("slangpy.reflection");
     PyObject *found = module ? PyObject_GetAttrString(module, name) : NULL;
     Py_XDECREF(module);
@@ -53,6 +53,7 @@ static int spyp_enums_link(void) {
         { SPYP_TYPE, "ScalarType", "ScalarType" },
         { SPYP_TYPE, "ResourceShape", "ResourceShape" },
         { SPYP_TYPE, "ResourceAccess", "ResourceAccess" },
+        { SPYP_TYPE, "ParameterCategory", "ParameterCategory" },
     };
     PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spyp_enum_link_spec);
     int status = type ? 0 : -1;

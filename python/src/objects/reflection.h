@@ -55,7 +55,8 @@ PyObject *spyp_type_repr(spyp_reflection *type);
 PyObject *spyp_variable_repr(spyp_reflection *variable);
 // Returns -1 with an exception set if the device was closed, because the declarations are gone then.
 int spyp_reflection_open(spyp_reflection *r, const char *what);
-// Returns a member of an enum in slangpy/reflection.py as a new reference.
+PyObject *spyp_enum_class(const char *name); // a class of slangpy.reflection, a new reference
+// Returns a member of an enum in slangpy.reflection as a new reference.
 PyObject *spyp_enum(const char *name, long value);
 // Returns a list of objects for the declarations whose kinds are among `kinds` (bits of 1 << kind).
 PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds);
