@@ -46,7 +46,9 @@ class Buffer(_slangpy.Tensor):
         data = np.frombuffer(_slangpy._buffer_read(self), dtype=np.uint8)
         if self.format is Format.undefined:
             return data
-        _, dtype, components = self.format.value
+        from .formats import get_format_info
+
+        dtype, components = get_format_info(self.format)._numpy()
         return data.view(dtype).reshape((-1, components) if components > 1 else -1)
 
     @property
@@ -113,6 +115,10 @@ def create_buffer(
     source = None if data is None else _bytes_of(data, "create_buffer")
     given = 0 if source is None else memoryview(source).nbytes
     stride = struct_size
+    if format is not Format.undefined and kind is None:  # a format that is no plain numbers: the buffer holds bytes
+        from .formats import get_format_info
+
+        stride = get_format_info(format).bytes_per_block
     if kind is not None:
         probe = _slangpy._buffer_make(_slangpy.Tensor, device, kind, 1)
         stride = _slangpy._buffer_size(probe)

@@ -219,3 +219,71 @@ def test_tables_of_scalar_types():
     s = spy.TypeReflection.ScalarType
     assert s.float32 in FLOAT_TYPES and s.uint8 in INT_TYPES and scalar_names[s.float32] == "float" and callable(vectorize_type)
     assert SCALAR_TYPE_TO_NUMPY_TYPE[s.int32] == np.int32 and NUMPY_TYPE_TO_SCALAR_TYPE[np.dtype("f4")] == s.float32
+
+
+# >>formats, and descriptions of pictures and pipelines
+
+
+@pytest.mark.parametrize("name, size, channels, kind, bits, dxgi, vk", [
+    ("r8_unorm", 1, 1, "unorm", [8, 0, 0, 0], 61, 9), ("rgba8_unorm", 4, 4, "unorm", [8, 8, 8, 8], 28, 37),
+    ("rgba8_unorm_srgb", 4, 4, "unorm_srgb", [8, 8, 8, 8], 29, 43), ("bgra8_unorm", 4, 4, "unorm", [8, 8, 8, 8], 87, 44),
+    ("rg16_snorm", 4, 2, "snorm", [16, 16, 0, 0], 37, 78), ("rgba16_float", 8, 4, "float", [16, 16, 16, 16], 10, 97),
+    ("r32_uint", 4, 1, "uint", [32, 0, 0, 0], 42, 98), ("rgb32_float", 12, 3, "float", [32, 32, 32, 0], 6, 106),
+    ("rgba32_sint", 16, 4, "sint", [32, 32, 32, 32], 4, 108), ("rgb10a2_unorm", 4, 4, "unorm", [10, 10, 10, 2], 24, 64),
+    ("r11g11b10_float", 4, 3, "float", [11, 11, 10, 0], 26, 122), ("d32_float", 4, 1, "float", [32, 0, 0, 0], 40, 126),
+])
+def test_format_info(name, size, channels, kind, bits, dxgi, vk):
+    """get_format_info() tells channels, their bits and the numbers of DXGI and Vulkan."""
+    i = spy.get_format_info(spy.Format[name])
+    assert (i.name, i.format, i.bytes_per_block, i.channel_count, i.type) == (name, spy.Format[name], size, channels, spy.FormatType[kind])
+    assert i.channel_bit_count == bits and (i.dxgi_format, i.vk_format) == (dxgi, vk) and "FormatInfo" in repr(i)
+    assert i.get_channel_bits(spy.FormatChannels.rgba) == sum(bits) and i.get_channel_bits(spy.FormatChannels.r) == bits[0]
+    assert i.is_float_format() == (kind == "float") and i.is_integer_format() == (kind in ("uint", "sint"))
+    assert i.is_normalized_format() == ("norm" in kind) and i.is_srgb_format() == ("srgb" in kind) and i.is_depth == name.startswith("d")
+    assert i.has_equal_channel_bits() == (len(set(b for b in bits if b)) == 1) and i.get_channels() == (1 << channels) - 1
+
+
+def test_compressed_formats_have_blocks():
+    i = spy.get_format_info(spy.Format.bc7_unorm_srgb)
+    assert i.is_compressed and (i.block_width, i.block_height, i.bytes_per_block, i.vk_format, i.dxgi_format) == (4, 4, 16, 146, 99)
+    assert spy.get_format_info(spy.Format.astc6x6_unorm).block_width == 6 and spy.get_format_info(spy.Format.bc1_unorm).bytes_per_block == 8
+    assert spy.get_format_info(spy.Format.d32_float_s8_uint).is_depth_stencil() and len(spy.Format) == 77
+
+
+def test_a_buffer_with_a_format_reads_as_its_channels(device):
+    """to_numpy() is flat uint8 unless the buffer has a format."""
+    data = np.arange(8, dtype=np.uint8)
+    assert device.create_buffer(data=data).to_numpy().tolist() == data.tolist()
+    assert device.create_buffer(data=data, format=spy.Format.rg8_unorm).to_numpy().shape == (4, 2)
+    assert device.create_buffer(data=data, format=spy.Format.r32_uint).to_numpy().dtype == np.uint32
+
+
+def test_enums_and_descriptions_of_pictures_are_plain_data():
+    """They can be imported and filled; a description in a description is each object's own, and may be a dict."""
+    assert spy.TextureUsage.shader_resource | spy.TextureUsage.unordered_access == 3 and spy.TextureType.texture_cube.value == 7
+    desc = spy.TextureDesc({"width": 4, "format": spy.Format.rgba8_unorm})
+    desc.height = 8
+    assert (desc.width, desc.height, desc.depth, desc.mip_count, desc.type) == (4, 8, 1, 1, spy.TextureType.texture_2d)
+    assert spy.SamplerDesc().address_u == spy.TextureAddressingMode.wrap and spy.SamplerDesc().max_anisotropy == 1
+    target = spy.ColorTargetDesc({"color": {"op": spy.BlendOp.max}})
+    target.alpha.src_factor = spy.BlendFactor.zero
+    assert target.color.op == spy.BlendOp.max and spy.ColorTargetDesc().alpha.src_factor == spy.BlendFactor.one
+    assert spy.Viewport.from_size(3, 4).height == 4 and spy.HitGroupDesc("a", "b").closest_hit_entry_point == "b"
+    assert spy.DepthStencilDesc().depth_func == spy.ComparisonFunc.less and spy.StencilOp.keep.value == 0
+    with pytest.raises(TypeError):
+        spy.TextureDesc(nothing=1)
+
+
+def test_objects_that_a_later_version_makes_raise_a_clear_error(device):
+    for make in (spy.Texture, spy.Sampler, spy.RenderPipeline, spy.RayTracingPipeline, spy.AccelerationStructure):
+        with pytest.raises(NotImplementedError, match="is not in this version"):
+            make()
+    with pytest.raises(AttributeError, match="is not in this version"):
+        device.create_texture(width=4)
+
+
+def test_base_classes_serve_isinstance(device, program):
+    buffer = device.create_buffer(size=16)
+    assert isinstance(buffer, spy.Resource) and isinstance(buffer, spy.DeviceChild) and isinstance(device, spy.Object)
+    assert isinstance(device.create_compute_pipeline(program), spy.Pipeline) and isinstance(device.create_compute_kernel(program), spy.Kernel)
+    assert not isinstance(3, spy.Object) and not isinstance(buffer, spy.Texture)
