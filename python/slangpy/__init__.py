@@ -15,6 +15,7 @@ from .device import *
 from .encoders import *
 from .programs import *
 from .profiling import *
+from . import slang_types as _slang_types  # noqa: F401
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_slangpy._after_fork)
@@ -28,11 +29,34 @@ SHADER_PATH = _os.path.dirname(_os.path.abspath(__file__))
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import bindings, math, reflection, types  # noqa: F401
+    from .formats import *
+    from .pictures import *
     from .reflection import ModifierID, ShaderStage  # noqa: F401
 
 from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
 
-_LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}  # name -> the module of this package that defines it
+# Names that are found when they are asked for: name -> the module of this package that defines it.
+_LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}
+_LAZY.update(dict.fromkeys("FormatChannels FormatInfo FormatSupport FormatType get_format_info".split(), "formats"))
+_LAZY.update(dict.fromkeys((
+    "ALL_LAYERS ALL_MIPS AccelerationStructure AccelerationStructureBuildDesc AccelerationStructureBuildFlags "
+    "AccelerationStructureBuildInputInstances AccelerationStructureBuildInputLinearSweptSpheres "
+    "AccelerationStructureBuildInputMotionOptions AccelerationStructureBuildInputProceduralPrimitives "
+    "AccelerationStructureBuildInputSpheres AccelerationStructureBuildInputTriangles AccelerationStructureBuildMode "
+    "AccelerationStructureCopyMode AccelerationStructureDesc AccelerationStructureGeometryFlags AccelerationStructureHandle "
+    "AccelerationStructureInstanceDesc AccelerationStructureInstanceFlags AccelerationStructureInstanceList "
+    "AccelerationStructureKind AccelerationStructureQueryDesc AccelerationStructureSizes AspectBlendDesc BlendFactor BlendOp "
+    "BufferOffsetPair ColorTargetDesc ComparisonFunc ComputeKernelDesc ComputePipelineDesc CoopVecMatrixDesc CoopVecMatrixLayout "
+    "CullMode DepthStencilDesc DepthStencilOpDesc DescriptorHandle DescriptorHandleType DeviceChild DrawArguments FillMode "
+    "FilterBoundaryCondition FrontFaceMode HitGroupDesc IndexFormat InputElementDesc InputLayout InputLayoutDesc InputSlotClass "
+    "Kernel LinearSweptSpheresEndCapsMode LinearSweptSpheresIndexingMode LoadOp LogicOp MultisampleDesc Object PassEncoder "
+    "Pipeline PrimitiveTopology RasterizerDesc RayTracingPassEncoder RayTracingPipeline RayTracingPipelineDesc "
+    "RayTracingPipelineFlags RenderPassColorAttachment RenderPassDepthStencilAttachment RenderPassDesc RenderPassEncoder "
+    "RenderPipeline RenderPipelineDesc RenderState RenderTargetWriteMask Resource Sampler SamplerDesc ScissorRect ShaderTable "
+    "ShaderTableDesc StencilOp StoreOp SubresourceLayout SubresourceRange Texture TextureAddressingMode TextureAspect "
+    "TextureDesc TextureFilteringMode TextureLoader TextureReductionOp TextureType TextureUsage TextureView TextureViewDesc "
+    "VertexStreamDesc Viewport YAHandling"
+).split(), "pictures"))
 
 
 def _find_lazily(name):

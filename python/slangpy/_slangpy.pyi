@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from os import PathLike
 from typing import (
-    Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, final, overload, type_check_only,
+    Any, ClassVar, Literal, NoReturn, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, final, overload, type_check_only,
 )
 
 from numpy.typing import DTypeLike, NDArray
@@ -28,9 +28,9 @@ from .math import (
     float16_t4 as float16_t4, int1 as int1, int2 as int2, int3 as int3, int4 as int4, quatf as quatf, uint1 as uint1,
     uint2 as uint2, uint3 as uint3, uint4 as uint4,
 )
-from .programs import SlangEntryPoint, SlangSession
+from .programs import ShaderProgram, SlangEntryPoint, SlangSession
 from .reflection import (
-    DeclKind as _DeclKind, ModifierID, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
+    DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
     TypeKind as _TypeKind,
 )
 
@@ -175,14 +175,63 @@ class Struct(_ByName):
     def struct(self) -> TypeReflection:
         """Reflection of the type: a TypeReflection."""
     @property
-    def fields(self) -> dict[str, Struct]:
-        """Field names to their types; empty when it is no struct."""
+    def fields(self) -> dict[str, VariableReflection]:
+        """Field names to the fields, as VariableReflections; empty when it is no struct."""
     @property
     def shape(self) -> Shape:
         """Sizes of a vector, matrix or array; () for others."""
     @property
     def size_bytes(self) -> int:
         """Bytes in C's layout; 0 for what host memory cannot hold."""
+    @property
+    def program(self) -> ProgramLayout:
+        """The ProgramLayout of the type's module."""
+    @property
+    def num_dims(self) -> int:
+        """Number of dimensions of the type's shape."""
+    @property
+    def differentiable(self) -> bool:
+        """Whether the type implements IDifferentiable."""
+    @property
+    def derivative(self) -> TypeReflection | None:
+        """The type of its derivative; None if it is not differentiable."""
+    @property
+    def is_generic(self) -> bool:
+        """Whether the type depends on generic parameters that are still open."""
+    @property
+    def buffer_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the type as an element of a StructuredBuffer."""
+    @property
+    def uniform_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the type as a uniform value."""
+    @property
+    def type_reflection(self) -> TypeReflection:
+        """The TypeReflection."""
+    @property
+    def vector_type_name(self) -> str:
+        """The name of the type in full, as Slang prints it."""
+    @property
+    def generic_args(self) -> tuple[TypeReflection | int | None, ...] | None:
+        """The arguments of a generic type, types or ints (of a bool 1 or 0), as a tuple; None for other types."""
+    @property
+    def layout(self) -> ProgramLayout:
+        """The ProgramLayout of the type's module."""
+    @property
+    def element_type(self) -> TypeReflection | None:
+        """Of an array, vector, matrix, pointer, buffer or texture; an enum's integer; else None."""
+    @property
+    def device(self) -> Device:
+        """The Device of its module."""
+    @property
+    def device_module(self) -> Module:
+        """The SlangModule that it belongs to."""
+    @property
+    def session(self) -> SlangSession:
+        """The SlangSession of its module."""
+    def try_get_child(self, name: str) -> Struct | Function | None:
+        """Returns the function or type of that name in the struct, or None."""
+    def torch(self) -> NoReturn:
+        """Not in this version."""
     def as_struct(self) -> Struct:
         """The type itself, for code that says module.Foo.as_struct()."""
     def as_func(self) -> Function:
@@ -668,30 +717,45 @@ class Tensor:
 @final
 class BufferCursor:
     """Elements of a tensor in a copy on the host. cursor[i] is a BufferElementCursor, cursor[i] = value writes one; apply()
-    copies back what was written. BufferCursor(device_type, element_layout, buffer, load_before_write=True) sees a Buffer
-    as elements of a type; BufferCursor(device_type, element_layout, size) makes memory for as many.
+    copies back what was written. BufferCursor(element_layout, buffer_resource, load_before_write=True) sees a Buffer as
+    elements of a type; BufferCursor(device_type, element_layout, size) makes memory for as many.
     """
 
     @overload
     def __new__(cls, tensor: Tensor, start: int = 0, count: int | None = None) -> Self: ...
     @overload
+    def __new__(cls, device_type: DeviceType, element_layout: TypeLayoutReflection | TypeReflection | Struct, size: int) -> Self: ...
+    @overload
+    def __new__(
+        cls, element_layout: TypeLayoutReflection | TypeReflection | Struct, buffer_resource: Tensor, load_before_write: bool = True
+    ) -> Self: ...
+    @overload
     def __new__(
         cls,
-        device_type: DeviceType,
         element_layout: TypeLayoutReflection | TypeReflection | Struct,
-        buffer: Tensor | int,
+        buffer_resource: Tensor,
+        size: int,
+        offset: int,
         load_before_write: bool = True,
-        /,
     ) -> Self: ...
     @property
     def element_count(self) -> int:
         """Number of elements."""
     @property
     def element_size(self) -> int:
-        """Bytes of an element in C's layout."""
+        """Bytes of an element on the device."""
     @property
-    def element_type(self) -> Struct:
-        """The Slang type of the elements."""
+    def element_stride(self) -> int:
+        """Bytes from one element to the next on the device."""
+    @property
+    def size(self) -> int:
+        """Bytes of all elements on the device."""
+    @property
+    def element_type(self) -> TypeReflection:
+        """The TypeReflection of the elements."""
+    @property
+    def element_type_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the elements."""
     @property
     def is_loaded(self) -> bool:
         """Whether the elements have been read."""
@@ -705,11 +769,21 @@ class BufferCursor:
     def find_element(self, index: int, /) -> BufferElementCursor:
         """Cursor[index]. IndexError beyond the end."""
     def to_numpy(self) -> NDArray[Any]:
-        """The copy as a numpy array, as Tensor.to_numpy()."""
-    def copy_from_numpy(self, data: Any, /) -> None:
-        """Write all elements, as Tensor.copy_from_numpy()."""
-    def write_from_numpy(self, data: Any, /) -> None:
-        """As copy_from_numpy()."""
+        """Returns the bytes of all elements, as they lie on the device, as a numpy array of uint8."""
+    def copy_from_numpy(self, data: Any) -> None:
+        """Writes the bytes of an array from the first element on. An array with the wrong number of bytes is taken as values
+        for all elements: its numbers are converted, and the fields of a structured array go by their names.
+        """
+    def write_from_numpy(self, data: Any, unchecked_copy: bool = True) -> None:
+        """Writes fields of all elements, from a dict of arrays by the fields' names; a nested dict for a struct. The first
+        dimension of each array is the number of elements. Other data: as copy_from_numpy().
+        """
+    def _read_bytes(self) -> bytearray:
+        """All elements as they lie on the device."""
+    def _write_bytes(self, data: _BytesLike, /) -> None:
+        """Write bytes as they lie on the device."""
+    def _write_values(self, data: Any, /) -> None:
+        """Write values for all elements."""
     def __len__(self) -> int: ...
     def __getitem__(self, index: SupportsIndex, /) -> BufferElementCursor: ...
     def __setitem__(self, index: SupportsIndex, value: Any, /) -> None: ...
@@ -725,26 +799,31 @@ class BufferElementCursor(_Parts):
 
     @property
     def type(self) -> Struct:
-        """The Slang type of the place."""
+        """The Slang type of the place, unless it has a field of that name."""
     def read(self) -> Any:
         """The value: a number, vector, matrix, list, or a dict for a struct."""
     def write(self, value: Any, /) -> None:
-        """Numbers, lists, vectors or arrays; a dict changes the fields that it names. Nothing is changed when a part does
-        not fit.
+        """Numbers, lists, vectors or arrays; a dict changes the fields that it names, and other keys are passed over.
+        Nothing is changed when a part does not fit.
         """
     def set_data(self, data: _BytesLike, /) -> None:
-        """The place's bytes in C's layout, from anything with a buffer."""
+        """The place's bytes, from anything with a buffer."""
     def is_valid(self) -> bool:
-        """Whether it can be read and written: its device is open."""
+        """Whether it can be read and written: it is at something, and its device is open."""
     def has_field(self, name: str, /) -> bool:
         """Whether there is a part of that name or path."""
     def has_element(self, index: int, /) -> bool:
         """Whether there is a part of that index."""
     def find_field(self, name: str, /) -> BufferElementCursor:
-        """A part by name or path, as cursor[name]. KeyError when there is none."""
+        """A part by name or path, as cursor[name]. An invalid cursor when there is none."""
     def find_element(self, index: int, /) -> BufferElementCursor:
-        """A part by index, as cursor[index]. IndexError beyond the end."""
-    def __bool__(self) -> Literal[True]: ...
+        """A part by index. An invalid cursor beyond the end."""
+    @property
+    def _offset(self) -> int:
+        """Bytes from the cursor's first element, on the device."""
+    def reinterpret(self, new_layout: TypeLayoutReflection | TypeReflection | Struct, /) -> BufferElementCursor:
+        """The same bytes as a value of another type."""
+    def __bool__(self) -> bool: ...
     def __len__(self) -> int: ...
     def __setattr__(self, name: str, value: Any, /) -> None: ...
     def __delattr__(self, name: str, /) -> None: ...
@@ -852,11 +931,30 @@ class ProgramLayout(BaseReflectionObject):
     def require_function_by_name(self, name: str, /) -> FunctionReflection:
         """As find_function_by_name, but a ValueError."""
     def find_function_by_name_in_type(self, type: _ReflectedType, name: str, /) -> FunctionReflection | None:
-        """A method of a type; None when there is none."""
+        """A method of a type, or a constructor by '$init'; None when there is none."""
     def get_type_layout(self, type: _ReflectedType, /) -> TypeLayoutReflection:
         """The TypeLayoutReflection of a type or its name: sizes and offsets."""
     def is_sub_type(self, sub_type: _ReflectedType, super_type: _ReflectedType, /) -> bool:
         """Whether a type implements an interface."""
+    def scalar_type(self, scalar_type: _ScalarType | str) -> TypeReflection:
+        """Returns the type of a TypeReflection.ScalarType."""
+    def vector_type(self, scalar_type: _ScalarType | str, size: int) -> TypeReflection:
+        """Returns the type of vectors of a TypeReflection.ScalarType."""
+    def matrix_type(self, scalar_type: _ScalarType | str, rows: int, cols: int) -> TypeReflection:
+        """Returns the type of matrices of a TypeReflection.ScalarType."""
+    def array_type(self, element_type: TypeReflection | str, count: int = 0) -> TypeReflection:
+        """Returns the type of arrays of a type; a count of 0 is an array without a size."""
+    def find_type(self, refl: TypeReflection | Struct) -> TypeReflection | None:
+        """Returns the type of this program that a type of any program stands for; None if there is none."""
+    def find_function(self, refl: FunctionReflection, this_refl: TypeReflection | None = None) -> FunctionReflection | None:
+        """Returns a FunctionReflection of this program."""
+    def require_function_by_name_in_type(self, type: _ReflectedType, name: str) -> FunctionReflection:
+        """As find_function_by_name_in_type(), but a ValueError when there is none."""
+    def get_resolved_generic_args(self, slang_type: TypeReflection | Struct) -> tuple[TypeReflection | int | None, ...] | None:
+        """Returns the arguments of a generic type, types or ints, as a tuple; None for other types."""
+    @property
+    def program_layout(self) -> ProgramLayout:
+        """The layout itself."""
 
 @final
 class TypeReflection(BaseReflectionObject):
@@ -866,6 +964,7 @@ class TypeReflection(BaseReflectionObject):
     ScalarType: TypeAlias = _ScalarType
     ResourceShape: TypeAlias = _ResourceShape
     ResourceAccess: TypeAlias = _ResourceAccess
+    ParameterCategory: TypeAlias = _ParameterCategory
     @property
     def kind(self) -> Kind:
         """A TypeReflection.Kind."""
@@ -874,7 +973,7 @@ class TypeReflection(BaseReflectionObject):
         """The name without namespaces and generic arguments: 'float3', 'Grid'."""
     @property
     def full_name(self) -> str:
-        """The name in full: 'geometry.Grid<float, 4>'; arrays in C's order."""
+        """The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."""
     @property
     def scalar_type(self) -> ScalarType:
         """A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."""
@@ -894,7 +993,49 @@ class TypeReflection(BaseReflectionObject):
     def total_array_element_count(self) -> int:
         """Elements of an array of arrays altogether; 0 for others."""
     @property
-    def fields(self) -> list[VariableReflection]:
+    def program(self) -> ProgramLayout:
+        """The ProgramLayout of the type's module."""
+    @property
+    def num_dims(self) -> int:
+        """Number of dimensions of the type's shape."""
+    @property
+    def differentiable(self) -> bool:
+        """Whether the type implements IDifferentiable."""
+    @property
+    def derivative(self) -> TypeReflection | None:
+        """The type of its derivative; None if it is not differentiable."""
+    @property
+    def is_generic(self) -> bool:
+        """Whether the type depends on generic parameters that are still open."""
+    @property
+    def buffer_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the type as an element of a StructuredBuffer."""
+    @property
+    def uniform_layout(self) -> TypeLayoutReflection:
+        """The TypeLayoutReflection of the type as a uniform value."""
+    @property
+    def type_reflection(self) -> TypeReflection:
+        """The TypeReflection."""
+    @property
+    def vector_type_name(self) -> str:
+        """The name of the type in full, as Slang prints it."""
+    @property
+    def generic_args(self) -> tuple[TypeReflection | int | None, ...] | None:
+        """The arguments of a generic type, types or ints (of a bool 1 or 0), as a tuple; None for other types."""
+    @property
+    def slang_scalar_type(self) -> _ScalarType:
+        """The ScalarType of its numbers."""
+    @property
+    def num_elements(self) -> int:
+        """Number of elements of an array or vector."""
+    @property
+    def rows(self) -> int:
+        """Number of rows of a matrix."""
+    @property
+    def cols(self) -> int:
+        """Number of columns of a matrix."""
+    @property
+    def fields(self) -> _FieldList:
         """A struct's fields, as VariableReflections."""
     @property
     def field_count(self) -> int:
@@ -956,6 +1097,9 @@ class TypeLayoutReflection(BaseReflectionObject):
     """How a type lies in memory."""
 
     @property
+    def reflection(self) -> TypeLayoutReflection:
+        """The layout itself."""
+    @property
     def kind(self) -> TypeReflection.Kind:
         """A TypeReflection.Kind."""
     @property
@@ -1003,6 +1147,8 @@ class _Declared(BaseReflectionObject):
     @property
     def user_attributes(self) -> list[Attribute]: ...
     def has_modifier(self, modifier: ModifierID, /) -> bool: ...
+    def get_user_attribute_count(self) -> int: ...
+    def get_user_attribute_by_index(self, index: int, /) -> Attribute: ...
     def find_user_attribute_by_name(self, name: str, /) -> Attribute | None: ...
 
 @final
@@ -1049,8 +1195,8 @@ class FunctionReflection(_Declared):
     def decl(self) -> DeclReflection:
         """Its DeclReflection."""
     def specialize_with_arg_types(self, types: Sequence[_ReflectedType], /) -> FunctionReflection | None:
-        """The overload whose parameters have exactly these types (TypeReflections or names), or None. Function.resolve()
-        finds what a call would take, with conversions and generics.
+        """The overload that takes arguments of these types (TypeReflections or names) with the least conversions, or None.
+        Function.resolve() finds what a call would take.
         """
 
 @final
@@ -1165,8 +1311,11 @@ class EntryPointLayout(BaseReflectionObject):
     def stage(self) -> ShaderStage:
         """The ShaderStage."""
     @property
-    def compute_thread_group_size(self) -> tuple[int, int, int]:
-        """[numthreads] as a tuple (x, y, z); zeros for other stages."""
+    def name_override(self) -> str:
+        """The name in the program, which is the function's name."""
+    @property
+    def compute_thread_group_size(self) -> uint3:
+        """[numthreads] as a uint3; zeros for other stages."""
     @property
     def parameters(self) -> list[VariableLayoutReflection]:
         """The parameters, as VariableLayoutReflections."""
@@ -1187,6 +1336,14 @@ class Attribute(BaseReflectionObject):
     @property
     def argument_count(self) -> int:
         """How many arguments it has."""
+    def argument_type(self, index: int, /) -> TypeReflection | None:
+        """The TypeReflection of an argument."""
+    def argument_value_int(self, index: int, /) -> int:
+        """An argument that is an int."""
+    def argument_value_float(self, index: int, /) -> float:
+        """An argument that is a float."""
+    def argument_value_string(self, index: int, /) -> str:
+        """An argument that is a str."""
 
 @type_check_only
 class _Paths:
@@ -1194,9 +1351,14 @@ class _Paths:
 
 @final
 class ReflectionCursor(BaseReflectionObject, _Paths):
-    """Walks through a type or layout: cursor.light.color, cursor['lights[2].color'], cursor[2]."""
+    """Walks through a type or layout, or through a ShaderProgram's globals, entry points and their parameters:
+    cursor.light.color, cursor['lights[2].color'], cursor[2]; cursor.main.scale.
+    """
 
-    def __new__(cls, layout: Struct | TypeReflection | TypeLayoutReflection | VariableLayoutReflection) -> Self: ...
+    def __new__(cls, layout: Struct | TypeReflection | TypeLayoutReflection | VariableLayoutReflection | ShaderProgram) -> Self: ...
+    def __bool__(self) -> bool: ...
+    def is_valid(self) -> bool:  # type: ignore[override]
+        """Whether it is at something, and its device is open; so is bool(cursor)."""
     @property
     def type(self) -> TypeReflection:
         """The TypeReflection of what is there."""
@@ -1209,10 +1371,10 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
     @property
     def host_offset(self) -> int:
         """Bytes from where the first cursor was, in C's layout."""
-    def find_field(self, name: str, /) -> ReflectionCursor | None:
-        """A cursor at a field, also by a path such as 'lights[2].color'; None: none."""
-    def find_element(self, index: int, /) -> ReflectionCursor | None:
-        """A cursor at an element of an array or vector; None: none."""
+    def find_field(self, name: str, /) -> ReflectionCursor:
+        """A cursor at a field, also by a path such as 'lights[2].color'; an invalid cursor: there is none."""
+    def find_element(self, index: int, /) -> ReflectionCursor:
+        """A cursor at an element of an array or vector; an invalid cursor: there is none."""
     def has_field(self, name: str, /) -> bool:
         """Whether find_field() would find it."""
     def has_element(self, index: int, /) -> bool:

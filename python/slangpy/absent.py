@@ -1,29 +1,17 @@
 """Error texts for missing names: names that SlangPy has and this version does not have, and misspelled ones."""
 
 _NAMES = {
-    "textures and samplers": "Texture TextureDesc TextureType TextureUsage TextureView TextureViewDesc TextureLoader TextureAspect "
-        "TextureFilteringMode TextureAddressingMode TextureReductionOp ComparisonFunc Sampler SamplerDesc SubresourceData "
-        "SubresourceLayout SubresourceRange FormatInfo FormatSupport get_format_info create_texture create_sampler "
+    "textures and samplers": "SubresourceData create_texture create_sampler "
         "create_texture_from_resource upload_texture_data copy_texture copy_texture_to_buffer copy_buffer_to_texture "
         "clear_texture_float clear_texture_uint clear_texture_sint clear_texture_depth_stencil blit generate_mips "
         "set_texture_state get_format_support",
-    "descriptor handles": "DescriptorHandle DescriptorHandleType BindlessDesc descriptor_handle_ro descriptor_handle_rw",
-    "rasterization": "RenderPipeline RenderPipelineDesc RenderPassEncoder RenderPassDesc RenderPassColorAttachment RenderState "
-        "RenderPassDepthStencilAttachment InputLayout InputLayoutDesc InputElementDesc VertexStreamDesc InputSlotClass "
-        "PrimitiveTopology LoadOp StoreOp StencilOp FillMode CullMode FrontFaceMode LogicOp BlendOp BlendFactor "
-        "RenderTargetWriteMask AspectBlendDesc ColorTargetDesc MultisampleDesc DepthStencilDesc RasterizerDesc Viewport "
-        "ScissorRect IndexFormat DrawArguments create_render_pipeline create_input_layout begin_render_pass",
-    "ray tracing": "AccelerationStructure AccelerationStructureDesc AccelerationStructureBuildDesc AccelerationStructureBuildMode "
-        "AccelerationStructureBuildFlags AccelerationStructureCopyMode AccelerationStructureHandle AccelerationStructureSizes "
-        "AccelerationStructureInstanceDesc AccelerationStructureInstanceFlags AccelerationStructureInstanceList "
-        "AccelerationStructureGeometryFlags AccelerationStructureBuildInputInstances AccelerationStructureBuildInputTriangles "
-        "AccelerationStructureBuildInputProceduralPrimitives AccelerationStructureQueryDesc RayTracingPipeline "
-        "RayTracingPipelineDesc RayTracingPipelineFlags RayTracingPassEncoder HitGroupDesc ShaderTable ShaderTableDesc "
-        "create_acceleration_structure create_acceleration_structure_instance_list get_acceleration_structure_sizes "
+    "descriptor handles": "BindlessDesc descriptor_handle_ro descriptor_handle_rw",
+    "rasterization": "create_render_pipeline create_input_layout begin_render_pass",
+    "ray tracing": "create_acceleration_structure create_acceleration_structure_instance_list get_acceleration_structure_sizes "
         "create_ray_tracing_pipeline create_shader_table begin_ray_tracing_pass build_acceleration_structure "
         "copy_acceleration_structure query_acceleration_structure_properties serialize_acceleration_structure "
         "deserialize_acceleration_structure ray_tracing",
-    "cooperative vectors": "CoopVecMatrixDesc CoopVecMatrixLayout create_coop_vec_matrix_desc convert_coop_vec_matrix "
+    "cooperative vectors": "create_coop_vec_matrix_desc convert_coop_vec_matrix "
         "convert_coop_vec_matrices get_coop_vec_matrix_size",
     "torch's autograd": "TorchModule torch_device",
     "sharing devices and queues with CUDA": "native_handle shared_handle",

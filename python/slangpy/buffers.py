@@ -46,7 +46,9 @@ class Buffer(_slangpy.Tensor):
         data = np.frombuffer(_slangpy._buffer_read(self), dtype=np.uint8)
         if self.format is Format.undefined:
             return data
-        _, dtype, components = self.format.value
+        from .formats import get_format_info
+
+        dtype, components = get_format_info(self.format)._numpy()
         return data.view(dtype).reshape((-1, components) if components > 1 else -1)
 
     @property
@@ -98,7 +100,9 @@ def create_buffer(
         default_state: Any = None, label: str = "", data: _ArrayLike | None = None, struct_type: _TypeLike | None = None) -> Buffer:
     size, element_count = _number(size, "size"), _number(element_count, "element_count")
     struct_size = _number(struct_size, "struct_size")
-    kind = struct_type if struct_type is not None else resource_type_layout
+    kind = struct_type
+    if kind is None and resource_type_layout is not None:
+        kind = _element_of(resource_type_layout)
     if isinstance(format, str):
         format = Format[format]
     if not isinstance(format, Format):
@@ -106,13 +110,15 @@ def create_buffer(
     if kind is not None and format is not Format.undefined:
         raise ValueError("create_buffer: expected 'struct_type' or 'format', got both")
     memory_type, usage = MemoryType(memory_type), BufferUsage(usage)
-    if kind is not None:
-        kind = _element_of(kind)
-    elif format is not Format.undefined:
+    if kind is None and format is not Format.undefined:
         kind = format.slang_type
     source = None if data is None else _bytes_of(data, "create_buffer")
     given = 0 if source is None else memoryview(source).nbytes
     stride = struct_size
+    if format is not Format.undefined and kind is None:  # a format that is no plain numbers: the buffer holds bytes
+        from .formats import get_format_info
+
+        stride = get_format_info(format).bytes_per_block
     if kind is not None:
         probe = _slangpy._buffer_make(_slangpy.Tensor, device, kind, 1)
         stride = _slangpy._buffer_size(probe)
@@ -143,8 +149,73 @@ def create_buffer(
 
 
 def _element_of(kind):
-    """Returns a type, or the element type if the type is a StructuredBuffer, as reflection gives it."""
-    name = kind if isinstance(kind, str) else getattr(kind, "name", None)
-    if isinstance(name, str) and name.startswith(("StructuredBuffer<", "RWStructuredBuffer<")):
-        return name[name.index("<") + 1:-1]
-    return kind
+    """Returns the element type of `resource_type_layout`: a ReflectionCursor at a StructuredBuffer, its layout, or its name."""
+    given = kind
+    if isinstance(kind, _slangpy.ReflectionCursor):
+        kind = kind.type_layout
+    if isinstance(kind, str) and kind.startswith(("StructuredBuffer<", "RWStructuredBuffer<")):
+        return kind[kind.index("<") + 1:-1]
+    if isinstance(kind, _slangpy.TypeLayoutReflection) and kind.name.endswith("StructuredBuffer"):
+        return kind.element_type_layout
+    raise TypeError("create_buffer: argument 'resource_type_layout': expected the layout of a StructuredBuffer or a ReflectionCursor at one, "
+                    "got {!r}; 'struct_type' takes the type of an element".format(given))
+
+
+def _cursor_to_numpy(self):
+    """to_numpy(): returns the bytes of all elements, as they lie on the device, as a numpy array of uint8."""
+    np = __import__("numpy")
+    return np.frombuffer(self._read_bytes(), dtype=np.uint8)
+
+
+def _cursor_copy_from_numpy(self, data):
+    """copy_from_numpy(data): writes the bytes of an array from the first element on. An array with the wrong number of bytes is taken
+    as values for all elements: its numbers are converted, and the fields of a structured array go by their names."""
+    if isinstance(data, (list, tuple, dict)) or memoryview(data).nbytes != self.size:
+        self._write_values(data)
+    else:
+        self._write_bytes(_bytes_of(data, "BufferCursor.copy_from_numpy"))
+
+
+def _cursor_write_from_numpy(self, data, unchecked_copy=True):
+    """write_from_numpy(data, unchecked_copy=True): writes fields of all elements, from a dict of arrays by the fields' names; a nested dict
+    for a struct. The first dimension of each array is the number of elements. Other data: as copy_from_numpy()."""
+    if not isinstance(data, dict):
+        return self.copy_from_numpy(data)
+    np = __import__("numpy")
+    raw = np.frombuffer(self._read_bytes(), dtype=np.uint8).reshape(len(self), -1)
+    _write_columns(np, raw, self.element_type_layout, 0, data)
+    self._write_bytes(raw)
+
+
+_SCALARS = {"bool": "u4", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4", "int64": "i8",
+            "uint64": "u8", "float16": "f2", "float32": "f4", "float64": "f8"}
+
+
+def _write_columns(np, raw, layout, offset, data):
+    """Writes `data`, an array or a dict of arrays by field, to the bytes of the values of a layout at `offset` in each row of `raw`."""
+    if isinstance(data, dict):
+        for name, values in data.items():
+            field = layout.find_field(name)
+            if field is None:
+                raise ValueError("write_from_numpy: {} has no field '{}'".format(layout.name, name))
+            _write_columns(np, raw, field.type_layout, offset + field.offset, values)
+        return
+    scalar = layout.unwrap_array()
+    dtype = _SCALARS.get(scalar.type.scalar_type.name)
+    if dtype is None:
+        raise ValueError("write_from_numpy: expected a dict for {}, got an array".format(layout.name))
+    count = max(scalar.type.row_count * scalar.type.col_count, 1)
+    if dtype == "u4" and scalar.type.is_bool:
+        dtype = "u{}".format(scalar.size // count)
+    data = np.asarray(data)
+    if data.shape[:1] != raw.shape[:1]:
+        raise ValueError("write_from_numpy: expected arrays whose first dimension is {}, got {}".format(len(raw), data.shape))
+    values = np.ascontiguousarray(data.reshape(len(raw), -1), dtype=dtype).view(np.uint8)
+    if values.shape[1] != layout.size:
+        raise ValueError("write_from_numpy: {} takes {} bytes of each row, got {}".format(layout.name, layout.size, values.shape[1]))
+    raw[:, offset:offset + layout.size] = values
+
+
+_slangpy.BufferCursor.to_numpy = _cursor_to_numpy  # type: ignore[method-assign]
+_slangpy.BufferCursor.copy_from_numpy = _cursor_copy_from_numpy  # type: ignore[method-assign]
+_slangpy.BufferCursor.write_from_numpy = _cursor_write_from_numpy  # type: ignore[method-assign]

@@ -202,8 +202,8 @@ class Device(_slangpy._Device):
         """A DeviceInfo: the device's names, limits and versions."""
         i = self._info()
         period, group = i["timestamp_period_ns"], i["max_group_size"]
-        limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=(group, group, min(group, 64)),
-                              max_compute_dispatch_thread_groups=(i["max_group_count"],) * 3,
+        limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=_slangpy.uint3(group, group, min(group, 64)),
+                              max_compute_dispatch_thread_groups=_slangpy.uint3(i["max_group_count"]),
                               max_structured_buffer_size=i["max_binding_bytes"],
                               max_push_constants_size=i["max_inline_block_bytes"])
         return DeviceInfo(type=DeviceType[i["backend"]], api_name={"vulkan": "Vulkan", "cuda": "CUDA"}.get(i["backend"], i["backend"]), adapter_name=i["name"],

@@ -1,7 +1,9 @@
 """Enums, and classes of named values such as DeviceDesc. Their names and members are SlangPy's."""
 from __future__ import annotations
 
-from enum import Enum, EnumMeta, IntEnum, IntFlag
+from enum import EnumMeta, IntEnum, IntFlag
+
+from ._slangpy import uint3
 
 TYPE_CHECKING = False  # typing's constant; typing is not imported, so that `import slangpy` is fast
 if TYPE_CHECKING:
@@ -229,36 +231,105 @@ class SlangOptimizationLevel(_IntEnum):
     maximal = 3
 
 
-class Format(Enum, metaclass=_Members):
-    """The format of a buffer's elements. A member's value is (Slang type, numpy dtype, number of components)."""
+class Format(_IntEnum):
+    """The format of a buffer's or texture's elements; get_format_info() tells what it is made of."""
 
-    undefined = None
-    r8_uint = ("uint8_t", "u1", 1)
-    r8_sint = ("int8_t", "i1", 1)
-    r16_uint = ("uint16_t", "u2", 1)
-    r16_sint = ("int16_t", "i2", 1)
-    r16_float = ("half", "f2", 1)
-    rg16_float = ("half2", "f2", 2)
-    rgba16_float = ("half4", "f2", 4)
-    r32_uint = ("uint", "u4", 1)
-    rg32_uint = ("uint2", "u4", 2)
-    rgb32_uint = ("uint3", "u4", 3)
-    rgba32_uint = ("uint4", "u4", 4)
-    r32_sint = ("int", "i4", 1)
-    rg32_sint = ("int2", "i4", 2)
-    rgb32_sint = ("int3", "i4", 3)
-    rgba32_sint = ("int4", "i4", 4)
-    r32_float = ("float", "f4", 1)
-    rg32_float = ("float2", "f4", 2)
-    rgb32_float = ("float3", "f4", 3)
-    rgba32_float = ("float4", "f4", 4)
-    r64_uint = ("uint64_t", "u8", 1)
-    r64_sint = ("int64_t", "i8", 1)
+    undefined = 0
+    r8_uint = 1
+    r8_sint = 2
+    r8_unorm = 3
+    r8_snorm = 4
+    rg8_uint = 5
+    rg8_sint = 6
+    rg8_unorm = 7
+    rg8_snorm = 8
+    rgba8_uint = 9
+    rgba8_sint = 10
+    rgba8_unorm = 11
+    rgba8_unorm_srgb = 12
+    rgba8_snorm = 13
+    bgra8_unorm = 14
+    bgra8_unorm_srgb = 15
+    bgrx8_unorm = 16
+    bgrx8_unorm_srgb = 17
+    r16_uint = 18
+    r16_sint = 19
+    r16_unorm = 20
+    r16_snorm = 21
+    r16_float = 22
+    rg16_uint = 23
+    rg16_sint = 24
+    rg16_unorm = 25
+    rg16_snorm = 26
+    rg16_float = 27
+    rgba16_uint = 28
+    rgba16_sint = 29
+    rgba16_unorm = 30
+    rgba16_snorm = 31
+    rgba16_float = 32
+    r32_uint = 33
+    r32_sint = 34
+    r32_float = 35
+    rg32_uint = 36
+    rg32_sint = 37
+    rg32_float = 38
+    rgb32_uint = 39
+    rgb32_sint = 40
+    rgb32_float = 41
+    rgba32_uint = 42
+    rgba32_sint = 43
+    rgba32_float = 44
+    r64_uint = 45
+    r64_sint = 46
+    bgra4_unorm = 47
+    b5g6r5_unorm = 48
+    bgr5a1_unorm = 49
+    rgb9e5_ufloat = 50
+    rgb10a2_uint = 51
+    rgb10a2_unorm = 52
+    r11g11b10_float = 53
+    d32_float = 54
+    d16_unorm = 55
+    d32_float_s8_uint = 56
+    bc1_unorm = 57
+    bc1_unorm_srgb = 58
+    bc2_unorm = 59
+    bc2_unorm_srgb = 60
+    bc3_unorm = 61
+    bc3_unorm_srgb = 62
+    bc4_unorm = 63
+    bc4_snorm = 64
+    bc5_unorm = 65
+    bc5_snorm = 66
+    bc6h_ufloat = 67
+    bc6h_sfloat = 68
+    bc7_unorm = 69
+    bc7_unorm_srgb = 70
+    astc4x4_unorm = 71
+    astc4x4_unorm_srgb = 72
+    astc6x6_unorm = 73
+    astc6x6_unorm_srgb = 74
+    astc8x8_unorm = 75
+    astc8x8_unorm_srgb = 76
 
     @property
     def slang_type(self) -> str | None:
-        """The Slang type of an element; None for undefined."""
-        return self.value and self.value[0]
+        """The Slang type of a buffer's element; None for undefined, and for formats that are no plain numbers."""
+        plain = self._plain()
+        return plain and plain[0]
+
+    def _plain(self):
+        """Returns (Slang type, numpy dtype, number of components) of a format that is plain numbers, else None."""
+        import re
+
+        found = re.fullmatch("(r|rg|rgb|rgba)(8|16|32|64)_(uint|sint|float)", self.name)
+        if not found:
+            return None
+        channels, bits, kind = len(found[1]), int(found[2]), found[3]
+        scalar = {"float16": "half", "float32": "float", "uint32": "uint", "sint32": "int"}.get(kind + str(bits))
+        scalar = scalar or "{}{}_t".format(kind.replace("sint", "int"), bits)
+        name = scalar if channels == 1 else scalar + str(channels) if not scalar.endswith("_t") else "vector<{}, {}>".format(scalar, channels)
+        return name, {"float": "f", "uint": "u", "sint": "i"}[kind] + str(bits // 8), channels
 
 
 if TYPE_CHECKING:
@@ -370,8 +441,8 @@ class DeviceLimits(_Desc):
     """The largest sizes that a device supports."""
 
     max_compute_threads_per_group: int = 0
-    max_compute_thread_group_size: tuple[int, int, int] = (0, 0, 0)
-    max_compute_dispatch_thread_groups: tuple[int, int, int] = (0, 0, 0)
+    max_compute_thread_group_size: uint3 = uint3(0)
+    max_compute_dispatch_thread_groups: uint3 = uint3(0)
     max_structured_buffer_size: int = 0
     max_push_constants_size: int = 0
 

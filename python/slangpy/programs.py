@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._slangpy import EntryPointLayout, Function, Module, ProgramLayout, Struct, TypeReflection, _ShapeLike
+    from ._slangpy import EntryPointLayout, Function, Module, ProgramLayout, ReflectionCursor, Struct, TypeReflection, _ShapeLike, uint3
     from .device import Device
     from .encoders import CommandEncoder, QueryPool
     from .enums import CommandQueueType, SlangCompilerOptions
@@ -172,6 +172,21 @@ class ShaderProgram:
         """Reflection of the first module: a ProgramLayout."""
         return self.modules[0].layout
 
+    @property
+    def reflection(self) -> ReflectionCursor:
+        """A ReflectionCursor at the program: its globals and entry points, and the parameters of these, by attribute, [name], or
+        find_field()."""
+        return _slangpy.ReflectionCursor(self)
+
+    def _reflected_parts(self):
+        parts = {}
+        for module in self.modules:
+            for parameter in module.layout.parameters:
+                parts.setdefault(parameter.name, parameter)
+        for entry in self.entry_points:
+            parts[entry.name] = entry.layout or entry.function.reflection
+        return self.modules[0], parts
+
     def _only(self, where):
         if not isinstance(self, ShaderProgram):
             raise TypeError("{}: argument 'program': expected a ShaderProgram, got {!r}".format(where, type(self)))
@@ -194,6 +209,11 @@ class ComputeKernel:
         if entry.module.device is not device:
             raise ValueError("create_compute_kernel: argument 'program': it belongs to another device")
         self.device, self.program, self._function = device, program, entry.function
+
+    @property
+    def reflection(self) -> ReflectionCursor:
+        """The program's ReflectionCursor; see ShaderProgram.reflection."""
+        return self.program.reflection
 
     @property
     def pipeline(self) -> ComputePipeline:
@@ -240,10 +260,10 @@ class ComputePipeline:
         self.device, self.program, self.label = device, program, label
 
     @property
-    def thread_group_size(self) -> tuple[int, int, int]:
-        """Threads of a group as (x, y, z), from [numthreads]; (64, 1, 1) for a function without a stage."""
+    def thread_group_size(self) -> uint3:
+        """Threads of a group as a uint3, from [numthreads]; (64, 1, 1) for a function without a stage."""
         layout = self.entry_point.layout
-        return layout.compute_thread_group_size if layout else (64, 1, 1)
+        return layout.compute_thread_group_size if layout else _slangpy.uint3(64, 1, 1)
 
     def __repr__(self):
         return "<slangpy.ComputePipeline {}>".format(self.entry_point.name)

@@ -1,5 +1,5 @@
 // The classes Module and Struct, which give the names of a Slang module as attributes.
-#include "objects/objects.h"
+#include "objects/reflection.h"
 
 #include <string.h>
 
@@ -135,9 +135,9 @@ static PyObject *spyp_struct_get_fields(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
     PyObject *fields = info ? PyDict_New() : NULL;
     for (uint32_t i = 0; fields && i < info->field_count; i++) {
-        PyObject *type = spyp_struct_make(module, info->fields[i].type);
-        if (!type || PyDict_SetItemString(fields, info->fields[i].name, type) < 0) Py_CLEAR(fields);
-        Py_XDECREF(type);
+        PyObject *field = spyp_reflect_decl(SPYP_VARIABLE, module, &info->fields[i]);
+        if (!field || PyDict_SetItemString(fields, info->fields[i].name, field) < 0) Py_CLEAR(fields);
+        Py_XDECREF(field);
     }
     return fields;
 }
@@ -196,7 +196,7 @@ static PyGetSetDef spyp_struct_getset[] = {
     { "name", spyp_struct_get_name, NULL, "Slang's name without its path and generic arguments, e.g. 'float3' or 'Particle'.", NULL },
     { "full_name", spyp_struct_get_full_name, NULL, "The name in full: 'vector<float,3>', 'Scene.Light', 'Grid<int>'.", NULL },
     { "module", spyp_struct_get_module, NULL, "The module in which the name is known.", NULL },
-    { "fields", spyp_struct_get_fields, NULL, "Field names to their types; empty when it is no struct.", NULL },
+    { "fields", spyp_struct_get_fields, NULL, "Field names to the fields, as VariableReflections; empty when it is no struct.", NULL },
     { "shape", spyp_struct_get_shape, NULL, "Sizes of a vector, matrix or array; () for others.", NULL },
     { "size_bytes", spyp_struct_get_size, NULL, "Bytes in C's layout; 0 for what host memory cannot hold.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
@@ -245,6 +245,7 @@ static void spyp_module_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     if (m->weakrefs) PyObject_ClearWeakRefs(self);
     spyp_module_clear(self);
+    Py_CLEAR(m->reflected);
     if (m->module && m->device->device && m->device->fork_count == spyp.fork_count) spy_release_module(m->module);
     Py_CLEAR(m->name);
     Py_CLEAR(m->device);

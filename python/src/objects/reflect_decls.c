@@ -1,5 +1,6 @@
 // Reflection of declarations: functions, variables, attributes, entry points.
 #include "objects/reflection.h"
+#include "values/math_view.h"
 
 #include <string.h>
 
@@ -61,7 +62,31 @@ static PyObject *spyp_get_attributes(spyp_reflection *r) {
     return spyp_attribute_list(r, r->decl);
 }
 
-static PyObject *spyp_find_attribute(PyObject *self, PyObject *name) {
+// Returns the declaration that has the attributes: of a type it is the one that declares it, or NULL.
+static const spy_decl *spyp_attribute_owner(PyObject *self) {
+    spyp_reflection *r = (spyp_reflection *)self;
+    return spyp_reflection_is(self, SPYP_TYPE) ? r->type->decl : r->decl;
+}
+
+PyObject *spyp_attribute_total(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(ignored);
+    if (spyp_reflection_open((spyp_reflection *)self, "get_user_attribute_count") < 0) return NULL;
+    const spy_decl *decl = spyp_attribute_owner(self);
+    return PyLong_FromUnsignedLong(decl ? decl->attribute_count : 0);
+}
+
+PyObject *spyp_attribute_at(PyObject *self, PyObject *index) {
+    long i = PyLong_Check(index) ? PyLong_AsLong(index) : -1;
+    if (spyp_reflection_open((spyp_reflection *)self, "get_user_attribute_by_index") < 0) return NULL;
+    const spy_decl *decl = spyp_attribute_owner(self);
+    if (!decl || i < 0 || i >= (long)decl->attribute_count) {
+        PyErr_Clear();
+        return PyErr_Format(PyExc_IndexError, "get_user_attribute_by_index: there is no attribute %R", index);
+    }
+    return spyp_reflect_attribute(((spyp_reflection *)self)->module, &decl->attributes[i]);
+}
+
+PyObject *spyp_find_attribute(PyObject *self, PyObject *name) {
     spyp_reflection *r = (spyp_reflection *)self;
     const char *text = PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
     if (spyp_reflection_open(r, "find_user_attribute_by_name") < 0) return NULL;
@@ -69,17 +94,23 @@ static PyObject *spyp_find_attribute(PyObject *self, PyObject *name) {
         if (PyErr_Occurred()) return NULL;
         return PyErr_Format(PyExc_TypeError, "find_user_attribute_by_name: argument 'name': expected a str, got %R", (PyObject *)Py_TYPE(name));
     }
-    const spy_attribute *found = spy_find_attribute(r->decl, text);
+    const spy_decl *decl = spyp_attribute_owner(self);
+    const spy_attribute *found = decl ? spy_find_attribute(decl, text) : NULL;
     if (!found) Py_RETURN_NONE;
-    spyp_reflection *attribute = spyp_reflection_make(SPYP_ATTRIBUTE, r->module);
-    if (attribute) attribute->attribute = found;
-    return (PyObject *)attribute;
+    return spyp_reflect_attribute(r->module, found);
 }
 
-#define SPYP_MODIFIER_METHODS                                                                                                \
-    { "has_modifier", spyp_has_modifier, METH_O, "has_modifier(modifier): whether it is declared with that ModifierID." },  \
-    { "find_user_attribute_by_name", spyp_find_attribute, METH_O,                                                           \
-      "find_user_attribute_by_name(name): the Attribute of that name, or None." }
+#define SPYP_MODIFIER_METHODS                                                                                \
+    { "has_modifier", spyp_has_modifier, METH_O,                                                             \
+      "has_modifier(modifier): whether it is declared with that ModifierID." },                              \
+        { "get_user_attribute_count", spyp_attribute_total, METH_NOARGS,                                     \
+          "get_user_attribute_count(): the number of user attributes." },                                    \
+        { "get_user_attribute_by_index", spyp_attribute_at, METH_O,                                          \
+          "get_user_attribute_by_index(index): an Attribute." },                                             \
+    {                                                                                                        \
+        "find_user_attribute_by_name", spyp_find_attribute, METH_O,                                          \
+            "find_user_attribute_by_name(name): the Attribute of that name, or None."                        \
+    }
 #define SPYP_DECL_PROPERTIES                                                                                                 \
     SPYP_OF_DECL("name", SPYP_DECL_TEXT, name, "The name: 'area'."),                                                        \
     SPYP_OF_DECL("text", SPYP_DECL_TEXT, text, "The declaration as one writes it: 'float lerp(float a, float b = 1)'."),    \
@@ -295,17 +326,45 @@ static PyObject *spyp_function_decl(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_DECL, r->module, r->decl);
 }
 
-// Tells whether the function's parameters have exactly these types.
-static int spyp_takes_types(spyp_module *m, const spy_decl *f, PyObject *types, Py_ssize_t n) {
+// Returns what it costs to convert a number of one type to another; 0: they are the same; -1: it does not fit,
+// as a float does not fit an integer.
+static int spyp_scalar_cost(spy_dtype from, spy_dtype to) {
+    bool floating = from == SPY_DTYPE_FLOAT16 || from == SPY_DTYPE_FLOAT32 || from == SPY_DTYPE_FLOAT64;
+    bool to_floating = to == SPY_DTYPE_FLOAT16 || to == SPY_DTYPE_FLOAT32 || to == SPY_DTYPE_FLOAT64;
+    if (from == to) return 0;
+    return floating && !to_floating ? -1 : floating == to_floating ? 1 : 2;
+}
+
+// Returns what it costs to give an argument of one type to a parameter of another, or -1. A scalar fills a
+// vector.
+static int spyp_type_cost(const spy_type_info *from, const spy_type_info *to) {
+    const unsigned numbers =
+        1u << SPY_TYPE_KIND_SCALAR | 1u << SPY_TYPE_KIND_VECTOR | 1u << SPY_TYPE_KIND_MATRIX;
+    if (strcmp(from->name, to->name) == 0) return 0;
+    if (to->kind == SPY_TYPE_KIND_OTHER) return 8; // it depends on a generic parameter
+    if (!(numbers >> from->kind & 1) || !(numbers >> to->kind & 1)) return -1;
+    bool fills = from->kind == SPY_TYPE_KIND_SCALAR && to->kind != SPY_TYPE_KIND_SCALAR;
+    if (!fills && (from->kind != to->kind || from->rows != to->rows || from->columns != to->columns))
+        return -1;
+    int cost = spyp_scalar_cost(from->dtype, to->dtype);
+    return cost < 0 ? -1 : cost + (fills ? 4 : 0);
+}
+
+// Returns what it costs to give arguments of these types to a function; -1: they do not fit; -2: an exception
+// is set.
+static int spyp_types_cost(spyp_module *m, const spy_decl *f, PyObject *types, Py_ssize_t n) {
     Py_ssize_t at = 0;
+    int all = 0;
     for (uint32_t i = 0; i < f->child_count; i++) {
         if (f->children[i].kind != SPY_DECL_KIND_PARAMETER) continue;
-        if (at == n) return 0;
+        if (at == n) return -1;
         const spy_type_info *info = spyp_reflected_type(m, PyTuple_GetItem(types, at++), "specialize_with_arg_types: argument 'types'");
-        if (!info) return -1;
-        if (!f->children[i].type || strcmp(f->children[i].type->name, info->name) != 0) return 0;
+        if (!info) return -2;
+        int cost = f->children[i].type ? spyp_type_cost(info, f->children[i].type) : 8;
+        if (cost < 0) return -1;
+        all += cost;
     }
-    return at == n;
+    return at == n ? all : -1;
 }
 
 static PyObject *spyp_function_specialize(PyObject *self, PyObject *types) {
@@ -317,21 +376,26 @@ static PyObject *spyp_function_specialize(PyObject *self, PyObject *types) {
         return PyErr_Format(PyExc_TypeError, "specialize_with_arg_types: argument 'types': expected a list of types, got %R", (PyObject *)Py_TYPE(types));
     }
     const spy_decl *parent = r->decl->parent;
-    int fits = 0;
-    for (uint32_t i = 0; fits == 0 && i < parent->child_count; i++) {
+    const spy_decl *best = NULL;
+    int least = -1, cost = 0;
+    for (uint32_t i = 0; cost != -2 && i < parent->child_count; i++) {
         if (!spyp_overloads(&parent->children[i], r->decl)) continue;
-        fits = spyp_takes_types(r->module, &parent->children[i], all, PyTuple_Size(all));
-        if (fits > 0) found = spyp_reflect_decl(SPYP_FUNCTION, r->module, &parent->children[i]);
+        cost = spyp_types_cost(r->module, &parent->children[i], all, PyTuple_Size(all));
+        if (cost < 0 || (best && cost >= least)) continue;
+        least = cost;
+        best = &parent->children[i];
     }
+    if (cost != -2) found = spyp_reflect_decl(SPYP_FUNCTION, r->module, best);
     Py_DECREF(all);
-    return found || fits < 0 ? found : Py_NewRef(Py_None);
+    return found;
 }
 
 static PyMethodDef spyp_function_methods[] = {
     SPYP_MODIFIER_METHODS,
     { "specialize_with_arg_types", spyp_function_specialize, METH_O,
-      "specialize_with_arg_types(types): the overload whose parameters have exactly these types (TypeReflections or names), or "
-      "None. Function.resolve() finds what a call would take, with conversions and generics." },
+      "specialize_with_arg_types(types): the overload that takes arguments of these types (TypeReflections "
+      "or names) with the least "
+      "conversions, or None. Function.resolve() finds what a call would take." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -409,6 +473,14 @@ const spyp_reflection_class spyp_variable_layout_class = {
     "VariableLayoutReflection", "Where a field or a global shader parameter lies.", spyp_variable_layout_properties, NULL, NULL,
 };
 
+PyObject *spyp_variable_repr(spyp_reflection *r) {
+    PyObject *type = r->decl->type ? spyp_full_name(r->decl->type) : PyUnicode_FromString("");
+    PyObject *text =
+        type ? spyp_format("refl::Variable(name=\"%s\", type=\"%U\")", r->decl->name, type) : NULL;
+    Py_XDECREF(type);
+    return text;
+}
+
 // >>entry points
 
 static PyObject *spyp_entry_stage(spyp_reflection *r) {
@@ -416,7 +488,7 @@ static PyObject *spyp_entry_stage(spyp_reflection *r) {
 }
 
 static PyObject *spyp_entry_group(spyp_reflection *r) {
-    return Py_BuildValue("(III)", r->decl->group_size[0], r->decl->group_size[1], r->decl->group_size[2]);
+    return spyp_math_new(SPY_DTYPE_UINT32, 1, 3, r->decl->group_size);
 }
 
 static PyObject *spyp_entry_parameters(spyp_reflection *r) {
@@ -429,8 +501,11 @@ static PyObject *spyp_entry_function(spyp_reflection *r) {
 
 static const spyp_property spyp_entry_point_properties[] = {
     SPYP_OF_DECL("name", SPYP_DECL_TEXT, name, "The name."),
+    SPYP_OF_DECL("name_override", SPYP_DECL_TEXT, name,
+                 "The name in the program, which is the function's name."),
     SPYP_GET("stage", spyp_entry_stage, "The ShaderStage."),
-    SPYP_GET("compute_thread_group_size", spyp_entry_group, "[numthreads] as a tuple (x, y, z); zeros for other stages."),
+    SPYP_GET("compute_thread_group_size", spyp_entry_group,
+             "[numthreads] as a uint3; zeros for other stages."),
     SPYP_GET("parameters", spyp_entry_parameters, "The parameters, as VariableLayoutReflections."),
     SPYP_GET("function", spyp_entry_function, "The FunctionReflection."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
@@ -458,6 +533,63 @@ static PyObject *spyp_attribute_count(spyp_reflection *r) {
     return PyLong_FromUnsignedLong(r->attribute->arg_count);
 }
 
+// Returns the argument of that index, or NULL with an IndexError.
+static const spy_constant *spyp_attribute_arg(PyObject *self, PyObject *index, const char *what) {
+    spyp_reflection *r = (spyp_reflection *)self;
+    long i = PyLong_Check(index) ? PyLong_AsLong(index) : -1;
+    if (spyp_reflection_open(r, what) < 0) return NULL;
+    if (i >= 0 && i < (long)r->attribute->arg_count) return &r->attribute->args[i];
+    PyErr_Clear();
+    PyErr_Format(PyExc_IndexError, "Attribute.%s: %s has no argument %R", what, r->attribute->name, index);
+    return NULL;
+}
+
+static PyObject *spyp_attribute_int(PyObject *self, PyObject *index) {
+    const spy_constant *c = spyp_attribute_arg(self, index, "argument_value_int");
+    if (c && c->kind == SPY_CONSTANT_KIND_INT) return PyLong_FromLongLong(c->int_value);
+    return c ? PyErr_Format(spyp.error, "Attribute.argument_value_int: argument %R is no int", index) : NULL;
+}
+
+static PyObject *spyp_attribute_float(PyObject *self, PyObject *index) {
+    const spy_constant *c = spyp_attribute_arg(self, index, "argument_value_float");
+    if (c && (c->kind == SPY_CONSTANT_KIND_FLOAT || c->kind == SPY_CONSTANT_KIND_INT))
+        return PyFloat_FromDouble(c->float_value);
+    return c ? PyErr_Format(spyp.error, "Attribute.argument_value_float: argument %R is no float", index)
+             : NULL;
+}
+
+static PyObject *spyp_attribute_string(PyObject *self, PyObject *index) {
+    const spy_constant *c = spyp_attribute_arg(self, index, "argument_value_string");
+    if (c && c->kind == SPY_CONSTANT_KIND_STRING) return PyUnicode_FromString(c->string);
+    return c ? PyErr_Format(spyp.error, "Attribute.argument_value_string: argument %R is no text", index)
+             : NULL;
+}
+
+// The attribute is declared as a struct, whose fields have the types of the arguments.
+static PyObject *spyp_attribute_type(PyObject *self, PyObject *index) {
+    spyp_reflection *r = (spyp_reflection *)self;
+    if (!spyp_attribute_arg(self, index, "argument_type")) return NULL;
+    char name[256];
+    PyOS_snprintf(name, sizeof name, "%sAttribute", r->attribute->name);
+    const spy_type_info *info = spyp_find_type(r->module, name, false);
+    long i = PyLong_AsLong(index);
+    if (PyErr_Occurred()) return NULL;
+    return spyp_reflect_type(SPYP_TYPE, r->module,
+                             info && i < (long)info->field_count ? info->fields[i].type : NULL);
+}
+
+static PyMethodDef spyp_attribute_methods[] = {
+    { "argument_type", spyp_attribute_type, METH_O,
+      "argument_type(index): the TypeReflection of an argument." },
+    { "argument_value_int", spyp_attribute_int, METH_O,
+      "argument_value_int(index): an argument that is an int." },
+    { "argument_value_float", spyp_attribute_float, METH_O,
+      "argument_value_float(index): an argument that is a float." },
+    { "argument_value_string", spyp_attribute_string, METH_O,
+      "argument_value_string(index): an argument that is a str." },
+    { NULL, NULL, 0, NULL },
+};
+
 static const spyp_property spyp_attribute_properties[] = {
     SPYP_GET("name", spyp_attribute_name, "The name: 'Range' of [Range(0, 1)]."),
     SPYP_GET("args", spyp_attribute_args,
@@ -466,5 +598,9 @@ static const spyp_property spyp_attribute_properties[] = {
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_attribute_class = {
-    "Attribute", "An attribute that is declared as a struct, at a declaration.", spyp_attribute_properties, NULL, NULL,
+    "Attribute",
+    "An attribute that is declared as a struct, at a declaration.",
+    spyp_attribute_properties,
+    spyp_attribute_methods,
+    NULL,
 };

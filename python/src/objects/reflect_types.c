@@ -21,14 +21,18 @@ static spyp_resource spyp_resource_of(const spy_type_info *info) {
     static const struct {
         const char *word;
         long access;
-    } accesses[] = { { "RWTexture", 2 }, { "RWStructured", 2 }, { "RWByteAddress", 2 }, { "RWBuffer", 2 }, { "RasterizerOrdered", 3 },
-                     { "Append", 4 },    { "Consume", 5 },      { "WTexture", 6 },      { "Feedback", 7 } };
+    } accesses[] = { { "RWTexture", 2 }, { "RWStructured", 2 },      { "RWByteAddress", 2 },
+                     { "RWBuffer", 2 },  { "RasterizerOrdered", 3 }, { "Append", 4 },
+                     { "Consume", 5 },   { "WTexture", 6 },          { "Feedback", 7 } };
     static const struct {
         const char *word;
         long shape;
-    } shapes[] = { { "Texture1D", 1 },        { "Texture2D", 2 },         { "Texture3D", 3 },    { "TextureCube", 4 },
-                   { "StructuredBuffer", 6 }, { "ByteAddressBuffer", 7 }, { "Buffer", 5 },       { "RaytracingAccelerationStructure", 9 },
-                   { "SubpassInput", 10 },    { "Sampler1D", 1 },         { "Sampler2D", 2 },    { "Sampler3D", 3 },
+    } shapes[] = { { "Texture1D", 1 },        { "Texture2D", 2 },
+                   { "Texture3D", 3 },        { "TextureCube", 4 },
+                   { "StructuredBuffer", 6 }, { "ByteAddressBuffer", 7 },
+                   { "Buffer", 5 },           { "RaytracingAccelerationStructure", 9 },
+                   { "SubpassInput", 10 },    { "Sampler1D", 1 },
+                   { "Sampler2D", 2 },        { "Sampler3D", 3 },
                    { "SamplerCube", 4 } };
     spyp_resource r = { 0, 0 };
     const char *name = info->name;
@@ -88,10 +92,29 @@ static PyObject *spyp_type_name(spyp_reflection *r) {
     return PyUnicode_FromStringAndSize(name, end - name);
 }
 
+// Returns the name that Slang itself prints: vectors and matrices are generic types there.
+PyObject *spyp_full_name(const spy_type_info *t) {
+    const char *scalar = t->element ? t->element->name : "";
+    if (t->kind == SPY_TYPE_KIND_VECTOR) return spyp_format("vector<%s,%u>", scalar, (unsigned)t->columns);
+    if (t->kind == SPY_TYPE_KIND_MATRIX) return spyp_format("matrix<%s,%u,%u>", scalar, (unsigned)t->rows, (unsigned)t->columns);
+    const spy_type_info *inner = t;
+    while (inner->kind == SPY_TYPE_KIND_ARRAY && inner->element) inner = inner->element;
+    const char *sizes = strchr(t->name, '[');
+    if (inner == t || !sizes) return PyUnicode_FromString(t->name);
+    PyObject *name = spyp_full_name(inner), *text = name ? spyp_format("%U%s", name, sizes) : NULL;
+    Py_XDECREF(name);
+    return text;
+}
+
+static PyObject *spyp_type_full_name(spyp_reflection *r) {
+    return spyp_full_name(r->type);
+}
+
 static PyObject *spyp_type_scalar(spyp_reflection *r) {
     static const uint8_t types[SPY_DTYPE_COUNT] = {
-        [SPY_DTYPE_BOOL] = 2,   [SPY_DTYPE_INT8] = 10,  [SPY_DTYPE_UINT8] = 11, [SPY_DTYPE_INT16] = 12,  [SPY_DTYPE_UINT16] = 13,  [SPY_DTYPE_INT32] = 3,
-        [SPY_DTYPE_UINT32] = 4, [SPY_DTYPE_INT64] = 5, [SPY_DTYPE_UINT64] = 6, [SPY_DTYPE_FLOAT16] = 7, [SPY_DTYPE_FLOAT32] = 8, [SPY_DTYPE_FLOAT64] = 9,
+        [SPY_DTYPE_BOOL] = 2,    [SPY_DTYPE_INT8] = 10,   [SPY_DTYPE_UINT8] = 11,  [SPY_DTYPE_INT16] = 12,
+        [SPY_DTYPE_UINT16] = 13, [SPY_DTYPE_INT32] = 3,   [SPY_DTYPE_UINT32] = 4,  [SPY_DTYPE_INT64] = 5,
+        [SPY_DTYPE_UINT64] = 6,  [SPY_DTYPE_FLOAT16] = 7, [SPY_DTYPE_FLOAT32] = 8, [SPY_DTYPE_FLOAT64] = 9,
     };
     bool number = SPYP_NUMBERS >> r->type->kind & 1;
     return spyp_enum("ScalarType", r->type->kind == SPY_TYPE_KIND_VOID ? 1
@@ -112,7 +135,8 @@ static PyObject *spyp_type_element(spyp_reflection *r) {
 }
 
 static PyObject *spyp_type_element_count(spyp_reflection *r) {
-    return PyLong_FromLongLong(r->type->kind == SPY_TYPE_KIND_VECTOR ? (long long)r->type->columns : (long long)r->type->count);
+    return PyLong_FromLongLong(r->type->kind == SPY_TYPE_KIND_VECTOR ? (long long)r->type->columns
+                                                                     : (long long)r->type->count);
 }
 
 static PyObject *spyp_type_total_count(spyp_reflection *r) {
@@ -123,7 +147,11 @@ static PyObject *spyp_type_total_count(spyp_reflection *r) {
 }
 
 static PyObject *spyp_type_fields(spyp_reflection *r) {
-    return spyp_decl_list(SPYP_VARIABLE, r->module, r->type->fields, r->type->field_count, ~0u);
+    PyObject *list = spyp_decl_list(SPYP_VARIABLE, r->module, r->type->fields, r->type->field_count, ~0u);
+    PyObject *type = list ? spyp_enum_class("FieldList") : NULL; // a list that also goes by names
+    if (list) spyp_replace(&list, type ? PyObject_CallOneArg(type, list) : NULL);
+    Py_XDECREF(type);
+    return list;
 }
 
 static PyObject *spyp_type_field_count(spyp_reflection *r) {
@@ -139,7 +167,8 @@ static PyObject *spyp_type_resource_access(spyp_reflection *r) {
 }
 
 static PyObject *spyp_type_resource_result(spyp_reflection *r) {
-    return spyp_reflect_type(SPYP_TYPE, r->module, r->type->kind == SPY_TYPE_KIND_RESOURCE ? r->type->element : NULL);
+    return spyp_reflect_type(SPYP_TYPE, r->module,
+                             r->type->kind == SPY_TYPE_KIND_RESOURCE ? r->type->element : NULL);
 }
 
 static PyObject *spyp_type_shape(spyp_reflection *r) {
@@ -154,6 +183,18 @@ static PyObject *spyp_type_shape(spyp_reflection *r) {
     return spyp_shape_make(&shape);
 }
 
+PyObject *spyp_type_repr(spyp_reflection *r) {
+    PyObject *name = spyp_full_name(r->type), *kind = spyp_type_kind(r), *shape = spyp_type_shape(r);
+    PyObject *word = kind ? PyObject_GetAttrString(kind, "name") : NULL, *list = shape ? PySequence_List(shape) : NULL;
+    PyObject *text = name && word && list ? spyp_format("refl::Type(full_name=\"%U\", kind=%U, shape=%R)", name, word, list) : NULL;
+    Py_XDECREF(name);
+    Py_XDECREF(kind);
+    Py_XDECREF(shape);
+    Py_XDECREF(word);
+    Py_XDECREF(list);
+    return text;
+}
+
 // Tells whether the type is a scalar, vector or matrix whose dtype is among `dtypes`.
 static bool spyp_type_within(spyp_reflection *r, uint32_t dtypes) {
     return (SPYP_NUMBERS >> r->type->kind & 1) && (dtypes >> r->type->dtype & 1);
@@ -165,7 +206,8 @@ static PyObject *spyp_type_is_float(spyp_reflection *r) {
 }
 
 static PyObject *spyp_type_is_signed(spyp_reflection *r) {
-    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_DTYPE_INT8 | 1u << SPY_DTYPE_INT16 | 1u << SPY_DTYPE_INT32 | 1u << SPY_DTYPE_INT64));
+    return PyBool_FromLong(spyp_type_within(r, 1u << SPY_DTYPE_INT8 | 1u << SPY_DTYPE_INT16 |
+                                                   1u << SPY_DTYPE_INT32 | 1u << SPY_DTYPE_INT64));
 }
 
 static PyObject *spyp_type_is_integer(spyp_reflection *r) {
@@ -196,23 +238,28 @@ static PyObject *spyp_type_unwrap(PyObject *self, PyObject *ignored) {
     spyp_reflection *r = (spyp_reflection *)self;
     SPYP_UNUSED(ignored);
     if (spyp_reflection_open(r, "unwrap_array") < 0) return NULL;
-    return spyp_reflect_type(spyp_reflection_is(self, SPYP_TYPE) ? SPYP_TYPE : SPYP_TYPE_LAYOUT, r->module, spyp_unwrapped(r->type));
+    return spyp_reflect_type(spyp_reflection_is(self, SPYP_TYPE) ? SPYP_TYPE : SPYP_TYPE_LAYOUT, r->module,
+                             spyp_unwrapped(r->type));
 }
 
 static PyObject *spyp_type_implements(PyObject *self, PyObject *super) {
     spyp_reflection *r = (spyp_reflection *)self;
-    const spy_type_info *b = spyp_reflection_open(r, "implements") == 0 ? spyp_reflected_type(r->module, super, "implements: argument 'interface'") : NULL;
+    const spy_type_info *b = spyp_reflection_open(r, "implements") == 0
+                                 ? spyp_reflected_type(r->module, super, "implements: argument 'interface'")
+                                 : NULL;
     if (!b || spyp_enter(r->module->device, "implements") < 0) return NULL;
     bool yes = spy_type_implements(r->module->module, r->type->name, b->name);
     spy_error error = { SPY_OK, "" };
     if (!yes) error = spy_take_error(r->module->device->device);
     spyp_leave(r->module->device);
-    return error.code == SPY_OK ? PyBool_FromLong(yes) : spyp_raise_status(error.code, error.message, "implements");
+    return error.code == SPY_OK ? PyBool_FromLong(yes)
+                                : spyp_raise_status(error.code, error.message, "implements");
 }
 
 static const spy_decl *spyp_field_of(const spy_type_info *info, const char *name, size_t size) {
     for (uint32_t i = 0; i < info->field_count; i++)
-        if (strlen(info->fields[i].name) == size && strncmp(info->fields[i].name, name, size) == 0) return &info->fields[i];
+        if (strlen(info->fields[i].name) == size && strncmp(info->fields[i].name, name, size) == 0)
+            return &info->fields[i];
     return NULL;
 }
 
@@ -221,34 +268,50 @@ static PyObject *spyp_type_find_field(PyObject *self, PyObject *name) {
     spyp_reflection *r = (spyp_reflection *)self;
     const char *text = PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
     if (spyp_reflection_open(r, "find_field") < 0) return NULL;
-    if (!text) return PyErr_Format(PyExc_TypeError, "find_field: argument 'name': expected a str, got %R", (PyObject *)Py_TYPE(name));
-    return spyp_reflect_decl(spyp_reflection_is(self, SPYP_TYPE) ? SPYP_VARIABLE : SPYP_VARIABLE_LAYOUT, r->module,
-                             spyp_field_of(r->type, text, strlen(text)));
+    if (!text)
+        return PyErr_Format(PyExc_TypeError, "find_field: argument 'name': expected a str, got %R",
+                            (PyObject *)Py_TYPE(name));
+    return spyp_reflect_decl(spyp_reflection_is(self, SPYP_TYPE) ? SPYP_VARIABLE : SPYP_VARIABLE_LAYOUT,
+                             r->module, spyp_field_of(r->type, text, strlen(text)));
 }
 
 static PyMethodDef spyp_type_methods[] = {
-    { "unwrap_array", spyp_type_unwrap, METH_NOARGS, "unwrap_array(): the type of an array's innermost elements; others: itself." },
-    { "find_field", spyp_type_find_field, METH_O, "find_field(name): the VariableReflection of a field, or None." },
-    { "implements", spyp_type_implements, METH_O, "implements(interface): whether it implements an interface, a type or its name." },
+    { "get_user_attribute_count", spyp_attribute_total, METH_NOARGS, "get_user_attribute_count(): the number of user attributes of its declaration." },
+    { "get_user_attribute_by_index", spyp_attribute_at, METH_O, "get_user_attribute_by_index(index): an Attribute." },
+    { "find_user_attribute_by_name", spyp_find_attribute, METH_O, "find_user_attribute_by_name(name): the Attribute of that name, or None." },
+    { "unwrap_array", spyp_type_unwrap, METH_NOARGS,
+      "unwrap_array(): the type of an array's innermost elements; others: itself." },
+    { "find_field", spyp_type_find_field, METH_O,
+      "find_field(name): the VariableReflection of a field, or None." },
+    { "implements", spyp_type_implements, METH_O,
+      "implements(interface): whether it implements an interface, a type or its name." },
     { NULL, NULL, 0, NULL },
 };
 
 static const spyp_property spyp_type_properties[] = {
     SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
     SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'float3', 'Grid'."),
-    SPYP_OF_TYPE("full_name", SPYP_TYPE_TEXT, name, "The name in full: 'geometry.Grid<float, 4>'; arrays in C's order."),
-    SPYP_GET("scalar_type", spyp_type_scalar, "A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."),
+    SPYP_GET("full_name", spyp_type_full_name, "The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."),
+    SPYP_GET("scalar_type", spyp_type_scalar,
+             "A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."),
     SPYP_GET("row_count", spyp_type_rows, "Rows of a matrix; 1 for vectors and scalars; 0 for others."),
-    SPYP_GET("col_count", spyp_type_columns, "Columns of a matrix, components of a vector; 1 for scalars; 0 for others."),
-    SPYP_GET("element_type", spyp_type_element, "Of an array, vector, matrix, pointer, buffer or texture; an enum's integer; else None."),
+    SPYP_GET("col_count", spyp_type_columns,
+             "Columns of a matrix, components of a vector; 1 for scalars; 0 for others."),
+    SPYP_GET("element_type", spyp_type_element,
+             "Of an array, vector, matrix, pointer, buffer or texture; an enum's integer; else None."),
     SPYP_GET("element_count", spyp_type_element_count, "Of an array (0: unsized) or vector; 0 for others."),
-    SPYP_GET("total_array_element_count", spyp_type_total_count, "Elements of an array of arrays altogether; 0 for others."),
+    SPYP_GET("total_array_element_count", spyp_type_total_count,
+             "Elements of an array of arrays altogether; 0 for others."),
     SPYP_GET("fields", spyp_type_fields, "A struct's fields, as VariableReflections."),
     SPYP_GET("field_count", spyp_type_field_count, "How many fields it has."),
-    SPYP_GET("resource_shape", spyp_type_resource_shape, "A TypeReflection.ResourceShape; none when it is no resource."),
-    SPYP_GET("resource_access", spyp_type_resource_access, "A TypeReflection.ResourceAccess; none when it is no resource."),
-    SPYP_GET("resource_result_type", spyp_type_resource_result, "What a buffer or texture holds; None when it is no resource."),
-    SPYP_GET("shape", spyp_type_shape, "Sizes of arrays, matrices and vectors, outermost first; () for others."),
+    SPYP_GET("resource_shape", spyp_type_resource_shape,
+             "A TypeReflection.ResourceShape; none when it is no resource."),
+    SPYP_GET("resource_access", spyp_type_resource_access,
+             "A TypeReflection.ResourceAccess; none when it is no resource."),
+    SPYP_GET("resource_result_type", spyp_type_resource_result,
+             "What a buffer or texture holds; None when it is no resource."),
+    SPYP_GET("shape", spyp_type_shape,
+             "Sizes of arrays, matrices and vectors, outermost first; () for others."),
     SPYP_IF("is_array", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_ARRAY), "Whether it is an array."),
     SPYP_IF("is_scalar", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_SCALAR), "Whether it is a scalar."),
     SPYP_IF("is_vector", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_VECTOR), "Whether it is a vector."),
@@ -258,12 +321,18 @@ static const spyp_property spyp_type_properties[] = {
     SPYP_GET("is_integer", spyp_type_is_integer, "Whether its numbers are integers, signed or not."),
     SPYP_GET("is_signed", spyp_type_is_signed, "Whether its numbers are signed integers."),
     SPYP_GET("is_bool", spyp_type_is_bool, "Whether it is of bools."),
-    SPYP_GET("user_attributes", spyp_type_attributes, "Attributes of the declaration of a struct, enum or interface of this module."),
-    SPYP_GET("decl", spyp_type_decl, "The DeclReflection of a struct, enum or interface of this module; else None."),
+    SPYP_GET("user_attributes", spyp_type_attributes,
+             "Attributes of the declaration of a struct, enum or interface of this module."),
+    SPYP_GET("decl", spyp_type_decl,
+             "The DeclReflection of a struct, enum or interface of this module; else None."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_type_class = {
-    "TypeReflection", "A Slang type. It can be given as the dtype of tensors and in map().", spyp_type_properties, spyp_type_methods, NULL,
+    "TypeReflection",
+    "A Slang type. It can be given as the dtype of tensors and in map().",
+    spyp_type_properties,
+    spyp_type_methods,
+    NULL,
 };
 
 // >>layouts
@@ -281,8 +350,10 @@ static PyObject *spyp_layout_element(spyp_reflection *r) {
 }
 
 static PyMethodDef spyp_type_layout_methods[] = {
-    { "unwrap_array", spyp_type_unwrap, METH_NOARGS, "unwrap_array(): the layout of an array's innermost elements; others: itself." },
-    { "find_field", spyp_type_find_field, METH_O, "find_field(name): the VariableLayoutReflection of a field, or None." },
+    { "unwrap_array", spyp_type_unwrap, METH_NOARGS,
+      "unwrap_array(): the layout of an array's innermost elements; others: itself." },
+    { "find_field", spyp_type_find_field, METH_O,
+      "find_field(name): the VariableLayoutReflection of a field, or None." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -290,9 +361,11 @@ static const spyp_property spyp_type_layout_properties[] = {
     SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
     SPYP_GET("name", spyp_type_name, "The type's name."),
     SPYP_GET("type", spyp_layout_type, "The TypeReflection."),
-    SPYP_OF_TYPE("size", SPYP_TYPE_SIZE, device_size_bytes, "Bytes on the device, as in a tensor; 0 for resources and what is open."),
+    SPYP_OF_TYPE("size", SPYP_TYPE_SIZE, device_size_bytes,
+                 "Bytes on the device, as in a tensor; 0 for resources and what is open."),
     SPYP_OF_TYPE("alignment", SPYP_TYPE_SIZE, device_align_bytes, "Its alignment in bytes on the device."),
-    SPYP_OF_TYPE("stride", SPYP_TYPE_SIZE, device_stride_bytes, "Bytes from one element of an array to the next on the device."),
+    SPYP_OF_TYPE("stride", SPYP_TYPE_SIZE, device_stride_bytes,
+                 "Bytes from one element of an array to the next on the device."),
     SPYP_OF_TYPE("host_size", SPYP_TYPE_SIZE, size_bytes, "Bytes in C's layout, which host data has."),
     SPYP_OF_TYPE("host_alignment", SPYP_TYPE_SIZE, align_bytes, "Its alignment in C's layout."),
     SPYP_GET("fields", spyp_layout_fields, "A struct's fields, as VariableLayoutReflections."),
@@ -300,17 +373,36 @@ static const spyp_property spyp_type_layout_properties[] = {
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_type_layout_class = {
-    "TypeLayoutReflection", "How a type lies in memory.", spyp_type_layout_properties, spyp_type_layout_methods, NULL,
+    "TypeLayoutReflection",
+    "How a type lies in memory.",
+    spyp_type_layout_properties,
+    spyp_type_layout_methods,
+    NULL,
 };
 
 // >>the cursor
 
-static PyObject *spyp_reflection_cursor_make(spyp_reflection *from, const spy_type_info *type, size_t offset, size_t host_offset) {
+static PyObject *spyp_reflection_cursor_make(spyp_reflection *from, const spy_type_info *type, size_t offset,
+                                             size_t host_offset) {
     spyp_reflection *c = spyp_reflection_make(SPYP_CURSOR, from->module);
     if (!c) return NULL;
     c->type = type;
     c->offset = from->offset + offset;
     c->host_offset = from->host_offset + host_offset;
+    return (PyObject *)c;
+}
+
+// Makes the cursor of a ShaderProgram, which goes to its globals and its entry points by their names, or of an
+// entry point, which goes to its parameters. _reflected_parts() of a program returns (a module, dict of parts).
+static PyObject *spyp_cursor_of_program(PyObject *program) {
+    PyObject *made = PyObject_CallMethod(program, "_reflected_parts", NULL), *module, *parts;
+    spyp_reflection *c = NULL;
+    if (made &&
+        PyArg_ParseTuple(made, "O!O!:ReflectionCursor", spyp.module_type, &module, &PyDict_Type, &parts)) {
+        c = spyp_reflection_make(SPYP_CURSOR, (spyp_module *)module);
+        if (c) c->parts = Py_NewRef(parts);
+    }
+    Py_XDECREF(made);
     return (PyObject *)c;
 }
 
@@ -321,6 +413,7 @@ static PyObject *spyp_cursor_new(PyTypeObject *class, PyObject *args, PyObject *
     SPYP_UNUSED(class);
     memset(&from, 0, sizeof from);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:ReflectionCursor", names, &layout)) return NULL;
+    if (PyObject_HasAttrString(layout, "_reflected_parts")) return spyp_cursor_of_program(layout);
     const spy_type_info *info = spyp_reflection_type(layout, &from.module);
     if (spyp_reflection_is(layout, SPYP_VARIABLE_LAYOUT)) {
         spyp_reflection *r = (spyp_reflection *)layout;
@@ -329,7 +422,10 @@ static PyObject *spyp_cursor_new(PyTypeObject *class, PyObject *args, PyObject *
     }
     if (info) return spyp_reflection_cursor_make(&from, info, 0, 0);
     if (!PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "ReflectionCursor: argument 'layout': expected a type or layout, got %R", (PyObject *)Py_TYPE(layout));
+        PyErr_Format(
+            PyExc_TypeError,
+            "ReflectionCursor: argument 'layout': expected a type or layout or ShaderProgram, got %R",
+            (PyObject *)Py_TYPE(layout));
     return NULL;
 }
 
@@ -339,18 +435,49 @@ static const spy_type_info *spyp_cursor_inside(const spy_type_info *info) {
     return buffer && info->element ? info->element : info;
 }
 
+// Returns the cursor at a part of a program: at a global shader parameter, or at an entry point.
+static PyObject *spyp_cursor_part(spyp_reflection *c, PyObject *part) {
+    spyp_reflection *of = (spyp_reflection *)part, *made = NULL;
+    SPYP_UNUSED(c);
+    if (spyp_reflection_is(part, SPYP_VARIABLE_LAYOUT) && spyp_reflection_open(of, "ReflectionCursor") == 0 &&
+        of->decl->type)
+        return spyp_reflection_cursor_make(of, of->decl->type, of->decl->device_offset_bytes,
+                                           of->decl->offset_bytes);
+    if (!PyErr_Occurred() && (made = spyp_reflection_make(SPYP_CURSOR, of->module))) made->decl = of->decl;
+    return (PyObject *)made;
+}
+
 static PyObject *spyp_cursor_field(spyp_reflection *c, const char *name, size_t size) {
-    const spy_decl *field = spyp_field_of(spyp_cursor_inside(c->type), name, size);
-    return field && field->type ? spyp_reflection_cursor_make(c, field->type, field->device_offset_bytes, field->offset_bytes) : NULL;
+    const spy_decl *field = NULL;
+    if (c->parts) {
+        PyObject *key = PyUnicode_FromStringAndSize(name, (Py_ssize_t)size);
+        PyObject *part = key ? Py_XNewRef(PyDict_GetItemWithError(c->parts, key)) : NULL;
+        PyObject *found = part ? spyp_cursor_part(c, part) : NULL;
+        Py_XDECREF(key);
+        Py_XDECREF(part);
+        return found;
+    }
+    for (uint32_t i = 0; c->decl && !field && i < c->decl->child_count; i++) {
+        const spy_decl *p = &c->decl->children[i];
+        if (p->kind == SPY_DECL_KIND_PARAMETER && strlen(p->name) == size &&
+            strncmp(p->name, name, size) == 0)
+            field = p;
+    }
+    if (c->type) field = spyp_field_of(spyp_cursor_inside(c->type), name, size);
+    return field && field->type
+               ? spyp_reflection_cursor_make(c, field->type, field->device_offset_bytes, field->offset_bytes)
+               : NULL;
 }
 
 static PyObject *spyp_cursor_element(spyp_reflection *c, long long index) {
     const spy_type_info *t = c->type;
-    long long count = t->kind == SPY_TYPE_KIND_ARRAY ? (t->count ? (long long)t->count : INT64_MAX)
+    if (!t) return NULL;
+    long long count = t->kind == SPY_TYPE_KIND_ARRAY    ? (t->count ? (long long)t->count : INT64_MAX)
                       : t->kind == SPY_TYPE_KIND_VECTOR ? (long long)t->columns
-                                                   : 0;
+                                                        : 0;
     if (!t->element || index < 0 || index >= count) return NULL;
-    return spyp_reflection_cursor_make(c, t->element, t->element->device_stride_bytes * (size_t)index, t->element->size_bytes * (size_t)index);
+    return spyp_reflection_cursor_make(c, t->element, t->element->device_stride_bytes * (size_t)index,
+                                       t->element->size_bytes * (size_t)index);
 }
 
 // Follows one step of a path, "name" or "[3]", and moves *path behind it. NULL without an exception: there is
@@ -391,17 +518,25 @@ static PyObject *spyp_cursor_look(PyObject *self, PyObject *key) {
         long long index = PyLong_AsLongLongAndOverflow(key, &overflow);
         return spyp_cursor_element(c, overflow ? -1 : index);
     }
-    return PyErr_Format(PyExc_TypeError, "ReflectionCursor: expected a name, a path or an index, got %R", (PyObject *)Py_TYPE(key));
+    return PyErr_Format(PyExc_TypeError, "ReflectionCursor: expected a name, a path or an index, got %R",
+                        (PyObject *)Py_TYPE(key));
+}
+
+static const char *spyp_cursor_text(const spyp_reflection *c) {
+    return c->type ? c->type->name : c->decl ? c->decl->name : c->parts ? "the program" : "an invalid cursor";
 }
 
 static PyObject *spyp_cursor_missing(PyObject *self, PyObject *key, PyObject *exception) {
-    if (!PyErr_Occurred()) PyErr_Format(exception, "ReflectionCursor: '%s' has no field or element %R", ((spyp_reflection *)self)->type->name, key);
+    if (!PyErr_Occurred())
+        PyErr_Format(exception, "ReflectionCursor: '%s' has no field or element %R",
+                     spyp_cursor_text((spyp_reflection *)self), key);
     return NULL;
 }
 
 static PyObject *spyp_cursor_item(PyObject *self, PyObject *key) {
     PyObject *found = spyp_cursor_look(self, key);
-    return found ? found : spyp_cursor_missing(self, key, PyUnicode_Check(key) ? PyExc_KeyError : PyExc_IndexError);
+    return found ? found
+                 : spyp_cursor_missing(self, key, PyUnicode_Check(key) ? PyExc_KeyError : PyExc_IndexError);
 }
 
 static PyObject *spyp_cursor_getattr(PyObject *self, PyObject *name) {
@@ -414,9 +549,22 @@ static PyObject *spyp_cursor_getattr(PyObject *self, PyObject *name) {
     return value ? value : spyp_cursor_missing(self, name, PyExc_AttributeError);
 }
 
+// Returns an invalid cursor, which is false, if there is no such part.
 static PyObject *spyp_cursor_find(PyObject *self, PyObject *key) {
     PyObject *found = spyp_cursor_look(self, key);
-    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+    return found || PyErr_Occurred()
+               ? found
+               : (PyObject *)spyp_reflection_make(SPYP_CURSOR, ((spyp_reflection *)self)->module);
+}
+
+static int spyp_cursor_bool(PyObject *self) {
+    spyp_reflection *c = (spyp_reflection *)self;
+    return (c->type || c->decl || c->parts) && c->module->device->device;
+}
+
+static PyObject *spyp_cursor_valid(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(ignored);
+    return PyBool_FromLong(spyp_cursor_bool(self));
 }
 
 static PyObject *spyp_cursor_has(PyObject *self, PyObject *key) {
@@ -440,10 +588,16 @@ static PyObject *spyp_cursor_layout(spyp_reflection *c) {
 }
 
 static PyMethodDef spyp_cursor_methods[] = {
-    { "find_field", spyp_cursor_find, METH_O, "find_field(name): a cursor at a field, also by a path such as 'lights[2].color'; None: none." },
-    { "find_element", spyp_cursor_find, METH_O, "find_element(index): a cursor at an element of an array or vector; None: none." },
+    { "find_field", spyp_cursor_find, METH_O,
+      "find_field(name): a cursor at a field, also by a path such as 'lights[2].color'; an invalid cursor: "
+      "there is none." },
+    { "find_element", spyp_cursor_find, METH_O,
+      "find_element(index): a cursor at an element of an array or vector; an invalid cursor: there is "
+      "none." },
     { "has_field", spyp_cursor_has, METH_O, "has_field(name): whether find_field() would find it." },
     { "has_element", spyp_cursor_has, METH_O, "has_element(index): whether find_element() would find it." },
+    { "is_valid", spyp_cursor_valid, METH_NOARGS,
+      "is_valid(): whether it is at something, and its device is open; so is bool(cursor)." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -451,6 +605,7 @@ static const PyType_Slot spyp_cursor_slots[] = {
     { Py_tp_new, (void *)spyp_cursor_new },
     { Py_tp_getattro, (void *)spyp_cursor_getattr },
     { Py_mp_subscript, (void *)spyp_cursor_item },
+    { Py_nb_bool, (void *)spyp_cursor_bool },
     { 0, NULL },
 };
 
@@ -463,6 +618,10 @@ static const spyp_property spyp_cursor_properties[] = {
 };
 const spyp_reflection_class spyp_cursor_class = {
     "ReflectionCursor",
-    "ReflectionCursor(layout): walks through a type or layout: cursor.light.color, cursor['lights[2].color'], cursor[2].",
-    spyp_cursor_properties, spyp_cursor_methods, spyp_cursor_slots,
+    "ReflectionCursor(layout): walks through a type or layout, or through a ShaderProgram's globals, entry "
+    "points and their parameters: "
+    "cursor.light.color, cursor['lights[2].color'], cursor[2]; cursor.main.scale.",
+    spyp_cursor_properties,
+    spyp_cursor_methods,
+    spyp_cursor_slots,
 };

@@ -6,7 +6,7 @@
 
 // >>enums of slangpy/reflection.py, which is imported when the first one is needed
 
-static PyObject *spyp_enum_class(const char *name) {
+PyObject *spyp_enum_class(const char *name) {
     PyObject *module = PyImport_ImportModule("slangpy.reflection");
     PyObject *found = module ? PyObject_GetAttrString(module, name) : NULL;
     Py_XDECREF(module);
@@ -21,8 +21,7 @@ PyObject *spyp_enum(const char *name, long value) {
 
 // A class attribute that is an enum of slangpy.reflection, such as TypeReflection.Kind.
 typedef struct spyp_enum_link {
-    PyObject_HEAD
-    const char *name;
+    PyObject_HEAD const char *name;
 } spyp_enum_link;
 
 static PyObject *spyp_enum_link_get(PyObject *self, PyObject *object, PyObject *type) {
@@ -37,7 +36,10 @@ static PyType_Slot spyp_enum_link_slots[] = {
     { 0, NULL },
 };
 static PyType_Spec spyp_enum_link_spec = {
-    "slangpy._slangpy._EnumLink", sizeof(spyp_enum_link), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    "slangpy._slangpy._EnumLink",
+    sizeof(spyp_enum_link),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     spyp_enum_link_slots,
 };
 
@@ -51,13 +53,16 @@ static int spyp_enums_link(void) {
         { SPYP_TYPE, "ScalarType", "ScalarType" },
         { SPYP_TYPE, "ResourceShape", "ResourceShape" },
         { SPYP_TYPE, "ResourceAccess", "ResourceAccess" },
+        { SPYP_TYPE, "ParameterCategory", "ParameterCategory" },
     };
     PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spyp_enum_link_spec);
     int status = type ? 0 : -1;
     for (size_t i = 0; status == 0 && i < sizeof links / sizeof *links; i++) {
         spyp_enum_link *link = (spyp_enum_link *)spyp_alloc(type);
         if (link) link->name = links[i].enumeration;
-        status = link ? PyObject_SetAttrString((PyObject *)spyp.reflections[links[i].of], links[i].name, (PyObject *)link) : -1;
+        status = link ? PyObject_SetAttrString((PyObject *)spyp.reflections[links[i].of], links[i].name,
+                                               (PyObject *)link)
+                      : -1;
         SPYP_DECREF(link);
     }
     SPYP_DECREF(type);
@@ -72,17 +77,50 @@ spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module) 
     return r;
 }
 
+// The same declaration or type is the same object as long as somebody holds it: module->reflected has the
+// addresses of these objects without references. Types go by their names.
+static PyObject *spyp_reflection_key(spyp_reflected kind, const void *at, const char *name) {
+    return name ? spyp_format("%d %s", (int)kind, name) : spyp_format("%d %p", (int)kind, at);
+}
+
+// Returns the object of that key, a new one if there is none. Takes over the reference `key`.
+static spyp_reflection *spyp_reflection_get(spyp_reflected kind, spyp_module *module, PyObject *key) {
+    if (key && !module->reflected) module->reflected = PyDict_New();
+    PyObject *known = key && module->reflected ? PyDict_GetItemWithError(module->reflected, key) : NULL;
+    spyp_reflection *r = known ? (spyp_reflection *)PyLong_AsVoidPtr(known) : NULL;
+    if (r) {
+        Py_DECREF(key);
+        return (spyp_reflection *)Py_NewRef((PyObject *)r);
+    }
+    r = key && !PyErr_Occurred() ? spyp_reflection_make(kind, module) : NULL;
+    PyObject *address = r ? PyLong_FromVoidPtr(r) : NULL;
+    if (address && PyDict_SetItem(module->reflected, key, address) == 0) r->key = Py_NewRef(key);
+    else if (r) {
+        SPYP_DECREF(r);
+        r = NULL;
+    }
+    Py_XDECREF(address);
+    Py_XDECREF(key);
+    return r;
+}
+
 PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl) {
     if (!decl) Py_RETURN_NONE;
-    spyp_reflection *r = spyp_reflection_make(kind, module);
+    spyp_reflection *r = spyp_reflection_get(kind, module, spyp_reflection_key(kind, decl, NULL));
     if (r) r->decl = decl;
     return (PyObject *)r;
 }
 
 PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type) {
     if (!type) Py_RETURN_NONE;
-    spyp_reflection *r = spyp_reflection_make(kind, module);
-    if (r) r->type = type;
+    spyp_reflection *r = spyp_reflection_get(kind, module, spyp_reflection_key(kind, type, type->name));
+    if (r) r->type = type; // after a reload the type of that name is another one
+    return (PyObject *)r;
+}
+
+PyObject *spyp_reflect_attribute(spyp_module *module, const spy_attribute *attribute) {
+    spyp_reflection *r = spyp_reflection_get(SPYP_ATTRIBUTE, module, spyp_reflection_key(SPYP_ATTRIBUTE, attribute, NULL));
+    if (r) r->attribute = attribute;
     return (PyObject *)r;
 }
 
@@ -92,7 +130,8 @@ int spyp_reflection_open(spyp_reflection *r, const char *what) {
     return -1;
 }
 
-PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds) {
+PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count,
+                         uint32_t kinds) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && i < count; i++) {
         if (!(kinds >> decls[i].kind & 1)) continue;
@@ -106,10 +145,9 @@ PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_dec
 PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && decl && i < decl->attribute_count; i++) {
-        spyp_reflection *item = spyp_reflection_make(SPYP_ATTRIBUTE, r->module);
-        if (item) item->attribute = &decl->attributes[i];
-        if (!item || PyList_Append(list, (PyObject *)item) < 0) Py_CLEAR(list);
-        SPYP_DECREF(item);
+        PyObject *item = spyp_reflect_attribute(r->module, &decl->attributes[i]);
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
     }
     return list;
 }
@@ -117,11 +155,21 @@ PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl) {
 static int spyp_reflection_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT((PyObject *)((spyp_reflection *)self)->module);
+    Py_VISIT(((spyp_reflection *)self)->parts);
     return 0;
 }
 
 static void spyp_reflection_dealloc(PyObject *self) {
+    spyp_reflection *r = (spyp_reflection *)self;
     PyObject_GC_UnTrack(self);
+    if (r->key && r->module && r->module->reflected) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        if (PyDict_DelItem(r->module->reflected, r->key) < 0) PyErr_Clear();
+        PyErr_Restore(type, value, trace);
+    }
+    Py_CLEAR(r->key);
+    Py_CLEAR(((spyp_reflection *)self)->parts);
     Py_CLEAR(((spyp_reflection *)self)->module);
     spyp_free(self);
 }
@@ -133,11 +181,13 @@ static const char *spyp_reflection_text(const spyp_reflection *r) {
 
 static PyObject *spyp_reflection_repr(PyObject *self) {
     spyp_reflection *r = (spyp_reflection *)self;
-    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__name__");
-    PyObject *text = !name                       ? NULL
-                     : !r->module->device->device ? spyp_format("<slangpy.%U, of a closed device>", name)
-                                                  : spyp_format("<slangpy.%U %s>", name, spyp_reflection_text(r));
-    Py_XDECREF(name);
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__name__"), *text;
+    if (!name) return NULL;
+    if (!r->module->device->device) text = spyp_format("<slangpy.%U, of a closed device>", name);
+    else if (spyp_reflection_is(self, SPYP_TYPE)) text = spyp_type_repr(r);
+    else if (spyp_reflection_is(self, SPYP_VARIABLE)) text = spyp_variable_repr(r);
+    else text = spyp_format("<slangpy.%U %s>", name, spyp_reflection_text(r));
+    Py_DECREF(name);
     return text;
 }
 
@@ -146,9 +196,11 @@ static PyObject *spyp_reflection_repr(PyObject *self) {
 static PyObject *spyp_reflection_compare(PyObject *a, PyObject *b, int op) {
     if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
     spyp_reflection *x = (spyp_reflection *)a, *y = (spyp_reflection *)b;
-    bool same = x->module == y->module && x->decl == y->decl && x->attribute == y->attribute && x->offset == y->offset;
+    bool same = x->module == y->module && x->decl == y->decl && x->attribute == y->attribute &&
+                x->offset == y->offset && x->parts == y->parts;
     if (same && x->type != y->type)
-        same = spyp_reflection_open(x, "comparison") == 0 && strcmp(x->type->name, y->type->name) == 0;
+        same = x->type && y->type && spyp_reflection_open(x, "comparison") == 0 &&
+               strcmp(x->type->name, y->type->name) == 0;
     if (PyErr_Occurred()) return NULL;
     return PyBool_FromLong(same == (op == Py_EQ));
 }
@@ -198,7 +250,8 @@ static PyGetSetDef spyp_reflection_getset[] = {
 };
 
 static PyType_Slot spyp_reflection_slots[] = {
-    { Py_tp_doc, (void *)"What all reflection objects have. They stay as they are when their module is reloaded." },
+    { Py_tp_doc,
+      (void *)"What all reflection objects have. They stay as they are when their module is reloaded." },
     { Py_tp_dealloc, (void *)spyp_reflection_dealloc },
     { Py_tp_traverse, (void *)spyp_reflection_traverse },
     { Py_tp_repr, (void *)spyp_reflection_repr },
@@ -208,13 +261,17 @@ static PyType_Slot spyp_reflection_slots[] = {
     { 0, NULL },
 };
 static PyType_Spec spyp_reflection_spec = {
-    "slangpy._slangpy.BaseReflectionObject", sizeof(spyp_reflection), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_reflection_slots,
+    "slangpy._slangpy.BaseReflectionObject",
+    sizeof(spyp_reflection),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    spyp_reflection_slots,
 };
 
-#define SPYP_PROPERTY_COUNT 160 // of all classes, with an end mark for each class
+#define SPYP_PROPERTY_COUNT 200 // of all classes, with an end mark for each class
 
-static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_reflection_class *c, PyTypeObject *base) {
+static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_reflection_class *c,
+                                               PyTypeObject *base) {
     // Properties of all classes; their descriptors point at them.
     static PyGetSetDef getset[SPYP_PROPERTY_COUNT];
     static size_t used;
@@ -257,7 +314,9 @@ const spy_type_info *spyp_reflected_type(spyp_module *m, PyObject *object, const
     if (info || PyErr_Occurred()) return info;
     const char *name = PyUnicode_Check(object) ? spyp_utf8(object) : NULL;
     if (name) return spyp_find_type(m, name, true);
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: expected a type or its name, got %R", what, (PyObject *)Py_TYPE(object));
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s: expected a type or its name, got %R", what,
+                     (PyObject *)Py_TYPE(object));
     return NULL;
 }
 
@@ -271,7 +330,8 @@ static const spy_decl *spyp_find_declaration(spyp_module *m, const char *path, u
     spy_error error = { SPY_OK, "" };
     if (!decl) error = spy_take_error(d->device);
     d->quiet = false;
-    if (!decl && error.code != SPY_ERROR_NOT_FOUND) spyp_raise_status(error.code, error.message, "reflection");
+    if (!decl && error.code != SPY_ERROR_NOT_FOUND)
+        spyp_raise_status(error.code, error.message, "reflection");
     spyp_leave(d);
     return decl && kinds >> decl->kind & 1 ? decl : NULL;
 }
@@ -280,14 +340,17 @@ static PyObject *spyp_find_function(spyp_module *m, PyObject *path, bool require
     const char *text = path ? spyp_utf8(path) : NULL;
     const spy_decl *decl = text ? spyp_find_declaration(m, text, SPYP_FUNCTION_KINDS) : NULL;
     if (!decl && PyErr_Occurred()) return NULL;
-    if (!decl && required) return PyErr_Format(PyExc_ValueError, "Module '%U' has no function named '%U'", m->name, path);
+    if (!decl && required)
+        return PyErr_Format(PyExc_ValueError, "Module '%U' has no function named '%U'", m->name, path);
     return spyp_reflect_decl(SPYP_FUNCTION, m, decl);
 }
 
 static int spyp_check_name(PyObject *name, const char *what) {
     if (PyUnicode_Check(name) && spyp_utf8(name)) return 0;
     if (PyErr_Occurred()) spyp_error_behind("%s: argument 'name': ", what);
-    else PyErr_Format(PyExc_TypeError, "%s: argument 'name': expected a str, got %R", what, (PyObject *)Py_TYPE(name));
+    else
+        PyErr_Format(PyExc_TypeError, "%s: argument 'name': expected a str, got %R", what,
+                     (PyObject *)Py_TYPE(name));
     return -1;
 }
 
@@ -331,10 +394,13 @@ static PyObject *spyp_layout_find_method(PyObject *self, PyObject *args) {
     spyp_module *m = ((spyp_reflection *)self)->module;
     PyObject *type, *name;
     if (!PyArg_ParseTuple(args, "OU:find_function_by_name_in_type", &type, &name)) return NULL;
-    const spy_type_info *info = spyp_reflected_type(m, type, "find_function_by_name_in_type: argument 'type'");
+    const spy_type_info *info =
+        spyp_reflected_type(m, type, "find_function_by_name_in_type: argument 'type'");
     if (!info) return NULL;
     PyObject *bare = spyp_without_arguments(info->name);
-    PyObject *path = bare ? spyp_format("%U::%U", bare, name) : NULL, *found = path ? spyp_find_function(m, path, false) : NULL;
+    bool constructor = PyUnicode_CompareWithASCIIString(name, "$init") == 0; // Slang's own name for it
+    PyObject *path = !bare ? NULL : constructor ? spyp_format("%U::__init", bare) : spyp_format("%U::%U", bare, name),
+             *found = path ? spyp_find_function(m, path, false) : NULL;
     Py_XDECREF(bare);
     Py_XDECREF(path);
     return found;
@@ -357,11 +423,13 @@ static PyObject *spyp_layout_is_sub_type(PyObject *self, PyObject *args) {
     spy_error error = { SPY_OK, "" };
     if (!yes) error = spy_take_error(m->device->device);
     spyp_leave(m->device);
-    return error.code == SPY_OK ? PyBool_FromLong(yes) : spyp_raise_status(error.code, error.message, "is_sub_type");
+    return error.code == SPY_OK ? PyBool_FromLong(yes)
+                                : spyp_raise_status(error.code, error.message, "is_sub_type");
 }
 
 static PyObject *spyp_program_parameters(spyp_reflection *r) {
-    return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_KIND_SHADER_PARAMETER);
+    return spyp_decl_list(SPYP_VARIABLE_LAYOUT, r->module, r->decl->children, r->decl->child_count,
+                          1u << SPY_DECL_KIND_SHADER_PARAMETER);
 }
 
 // Collects entry points from all declarations.
@@ -391,16 +459,18 @@ static PyObject *spyp_program_module_decl(spyp_reflection *r) {
 
 static PyMethodDef spyp_program_methods[] = {
     { "find_type_by_name", spyp_layout_find_type, METH_O,
-      "find_type_by_name(name): a TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when there is none." },
+      "find_type_by_name(name): a TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when "
+      "there is none." },
     { "require_type_by_name", spyp_layout_require_type, METH_O,
       "require_type_by_name(name): as find_type_by_name, but a LookupError with the nearest names." },
     { "find_function_by_name", spyp_layout_find_function, METH_O,
-      "find_function_by_name(name): a FunctionReflection, the first of the overloads: 'f', 'ns::f', 'Circle::area', without "
+      "find_function_by_name(name): a FunctionReflection, the first of the overloads: 'f', 'ns::f', "
+      "'Circle::area', without "
       "generic arguments; None when there is none." },
     { "require_function_by_name", spyp_layout_require_function, METH_O,
       "require_function_by_name(name): as find_function_by_name, but a ValueError." },
     { "find_function_by_name_in_type", spyp_layout_find_method, METH_VARARGS,
-      "find_function_by_name_in_type(type, name): a method of a type; None when there is none." },
+      "find_function_by_name_in_type(type, name): a method of a type, or a constructor by '$init'; None when there is none." },
     { "get_type_layout", spyp_layout_type_layout, METH_O,
       "get_type_layout(type): the TypeLayoutReflection of a type or its name: sizes and offsets." },
     { "is_sub_type", spyp_layout_is_sub_type, METH_VARARGS,
@@ -409,16 +479,20 @@ static PyMethodDef spyp_program_methods[] = {
 };
 
 static const spyp_property spyp_program_properties[] = {
-    SPYP_GET("parameters", spyp_program_parameters, "The global shader parameters, as VariableLayoutReflections."),
+    SPYP_GET("parameters", spyp_program_parameters,
+             "The global shader parameters, as VariableLayoutReflections."),
     SPYP_GET("entry_points", spyp_program_entry_points, "The entry points, as EntryPointLayouts."),
     SPYP_GET("module_decl", spyp_program_module_decl, "The root of the declarations, a DeclReflection."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_program_class = {
     "ProgramLayout",
-    "Module.layout: types, functions and shader parameters by name. Lists are those of the moment when it was asked for; a "
+    "Module.layout: types, functions and shader parameters by name. Lists are those of the moment when it "
+    "was asked for; a "
     "module that was reloaded has another one.",
-    spyp_program_properties, spyp_program_methods, NULL,
+    spyp_program_properties,
+    spyp_program_methods,
+    NULL,
 };
 
 // >>properties that other classes get
@@ -457,23 +531,28 @@ static PyObject *spyp_function_reflection(PyObject *self, void *ignored) {
 }
 
 static int spyp_reflection_extend(void) {
-    static PyGetSetDef layout = { "layout", spyp_module_layout, NULL, "Reflection of the module: a ProgramLayout.", NULL };
-    static PyGetSetDef decl = { "module_decl", spyp_module_module_decl, NULL, "The root of the module's declarations.", NULL };
-    static PyGetSetDef type = { "struct", spyp_struct_struct, NULL, "Reflection of the type: a TypeReflection.", NULL };
+    static PyGetSetDef layout = { "layout", spyp_module_layout, NULL,
+                                  "Reflection of the module: a ProgramLayout.", NULL };
+    static PyGetSetDef decl = { "module_decl", spyp_module_module_decl, NULL,
+                                "The root of the module's declarations.", NULL };
+    static PyGetSetDef type = { "struct", spyp_struct_struct, NULL,
+                                "Reflection of the type: a TypeReflection.", NULL };
     static PyGetSetDef function = { "reflection", spyp_function_reflection, NULL,
                                     "Reflection of the function's declaration, the first of its overloads: a "
                                     "FunctionReflection; None for what Slang itself declares.",
                                     NULL };
     return spyp_getset_add(spyp.module_type, &layout) < 0 || spyp_getset_add(spyp.module_type, &decl) < 0 ||
-                   spyp_getset_add(spyp.struct_type, &type) < 0 || spyp_getset_add(spyp.function, &function) < 0
+                   spyp_getset_add(spyp.struct_type, &type) < 0 ||
+                   spyp_getset_add(spyp.function, &function) < 0
                ? -1
                : 0;
 }
 
 int spyp_reflection_ready(PyObject *module) {
     static const spyp_reflection_class *const classes[SPYP_REFLECTED_COUNT] = {
-        &spyp_program_class,     &spyp_decl_class,      &spyp_function_class, &spyp_variable_class,    &spyp_variable_layout_class,
-        &spyp_entry_point_class, &spyp_attribute_class, &spyp_type_class,     &spyp_type_layout_class, &spyp_cursor_class,
+        &spyp_program_class,         &spyp_decl_class,        &spyp_function_class,  &spyp_variable_class,
+        &spyp_variable_layout_class, &spyp_entry_point_class, &spyp_attribute_class, &spyp_type_class,
+        &spyp_type_layout_class,     &spyp_cursor_class,
     };
     PyTypeObject *base = spyp_type_add(module, &spyp_reflection_spec, NULL);
     if (!base) return -1;

@@ -46,9 +46,17 @@ spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module);
 PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl);
 // Makes the object of a type. `type` may be NULL, which gives None.
 PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type);
+PyObject *spyp_attribute_total(PyObject *self, PyObject *ignored);
+PyObject *spyp_attribute_at(PyObject *self, PyObject *index);
+PyObject *spyp_find_attribute(PyObject *self, PyObject *name);
+PyObject *spyp_reflect_attribute(spyp_module *module, const spy_attribute *attribute);
+PyObject *spyp_full_name(const spy_type_info *type); // "vector<float,3>[4]"
+PyObject *spyp_type_repr(spyp_reflection *type);
+PyObject *spyp_variable_repr(spyp_reflection *variable);
 // Returns -1 with an exception set if the device was closed, because the declarations are gone then.
 int spyp_reflection_open(spyp_reflection *r, const char *what);
-// Returns a member of an enum in slangpy/reflection.py as a new reference.
+PyObject *spyp_enum_class(const char *name); // a class of slangpy.reflection, a new reference
+// Returns a member of an enum in slangpy.reflection as a new reference.
 PyObject *spyp_enum(const char *name, long value);
 // Returns a list of objects for the declarations whose kinds are among `kinds` (bits of 1 << kind).
 PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds);

@@ -114,6 +114,7 @@ typedef struct spyp_module {
     PyObject *name;
     PyObject *found; // dict: name -> Function or Struct
     PyObject *link;  // tuple of Modules, kept alive
+    PyObject *reflected; // dict: key of a reflection object -> its address, while it lives; or NULL
     PyObject *weakrefs;
 } spyp_module;
 

@@ -32,8 +32,15 @@ PyObject *spyp_extension_value(PyObject *object) {
     if (spyp_is_plain(object)) return NULL;
     PyObject *function = spyp_registered(spyp.cursor_types, object);
     if (function) return spyp_registered_call(function, object);
-    if (PyErr_Occurred() || PyType_Check(object) || !PyObject_HasAttr(object, spyp.s_to_cursor)) return NULL;
-    return spyp_call_method(object, spyp.s_to_cursor);
+    if (PyErr_Occurred() || PyType_Check(object)) return NULL;
+    if (PyObject_HasAttr(object, spyp.s_to_cursor)) return spyp_call_method(object, spyp.s_to_cursor);
+    if (!PyObject_HasAttr(object, spyp.s_get_this)) return NULL;
+    PyObject *value = spyp_call_method(object, spyp.s_get_this);
+    if (value == object) {
+        PyErr_Format(spyp.error, "get_this() of %R gave the object itself; expected a value of a known type", (PyObject *)Py_TYPE(object));
+        Py_CLEAR(value);
+    }
+    return value;
 }
 
 // >>registering

@@ -144,6 +144,8 @@ typedef struct spyp_reflection {
     const spy_attribute *attribute;
     // Bytes to the value that a cursor points at, on the device and in C's layout.
     size_t offset, host_offset;
+    PyObject *key;   // key in module->reflected, or NULL
+    PyObject *parts; // dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
 } spyp_reflection;
 
 typedef enum spyp_reflected {

@@ -1,13 +1,18 @@
-"""The enums of reflection. Their numbers are those of Slang's API. The classes of reflection are in slangpy itself."""
-from enum import IntEnum
+"""Reflection under SlangPy's names: its enums, whose numbers are those of Slang's API, and its classes of types, functions and layouts.
 
-from ._slangpy import (
+The objects are those of slangpy itself. SlangPy has two layers of classes, TypeReflection and SlangType and so on; here one object is
+both. VectorType, StructType and their like are for isinstance(); submodules: lookup, reflectiontypes."""
+from __future__ import annotations
+
+from enum import EnumMeta, IntEnum
+
+from .._slangpy import (
     Attribute, DeclReflection, EntryPointLayout, FunctionReflection, ProgramLayout, ReflectionCursor, TypeLayoutReflection,
     TypeReflection, VariableLayoutReflection, VariableReflection,
 )
 
 __all__ = [
-    "Attribute", "DeclKind", "DeclReflection", "EntryPointLayout", "FunctionReflection", "ModifierID", "ProgramLayout",
+    "Attribute", "DeclKind", "DeclReflection", "EntryPointLayout", "FunctionReflection", "ModifierID", "ParameterCategory", "ProgramLayout",
     "ReflectionCursor", "ResourceAccess", "ResourceShape", "ScalarType", "ShaderStage", "TypeKind", "TypeLayoutReflection",
     "TypeReflection", "VariableLayoutReflection", "VariableReflection",
 ]
@@ -33,6 +38,38 @@ class DeclKind(IntEnum):
     subscript = 13
     generic_parameter = 14
     constraint = 15
+
+
+class FieldList(list):  # type: ignore[type-arg]
+    """TypeReflection.fields: a list of the fields in their order. A name in place of the index finds a field, too, and keys(), values(),
+    items() and get() are those of a dict by name."""
+
+    def __getitem__(self, key):  # type: ignore[no-untyped-def]
+        if not isinstance(key, str):
+            return list.__getitem__(self, key)
+        for field in self:
+            if field.name == key:
+                return field
+        raise KeyError(key)
+
+    def __contains__(self, key):
+        return any(field.name == key for field in self) if isinstance(key, str) else list.__contains__(self, key)
+
+    def get(self, name, default=None):
+        """get(name, default=None): returns the field of that name."""
+        return self[name] if name in self else default
+
+    def keys(self):
+        """keys(): returns the names of the fields as a list."""
+        return [field.name for field in self]
+
+    def values(self):
+        """values(): returns the fields as a list."""
+        return list(self)
+
+    def items(self):
+        """items(): returns pairs of a name and a field as a list."""
+        return [(field.name, field) for field in self]
 
 
 class TypeKind(IntEnum):
@@ -61,7 +98,14 @@ class TypeKind(IntEnum):
     enum = 20
 
 
-class ScalarType(IntEnum):
+class _ScalarMeta(EnumMeta):
+    """isinstance(x, ScalarType) also holds for a TypeReflection that is a scalar type, as SlangPy's class of that name."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return type.__instancecheck__(cls, instance) or (isinstance(instance, TypeReflection) and instance.kind == 5)
+
+
+class ScalarType(IntEnum, metaclass=_ScalarMeta):
     """TypeReflection.ScalarType: the type of a scalar, or of a vector's or matrix's components."""
 
     none = 0
@@ -102,6 +146,9 @@ class ResourceShape(IntEnum):
     texture_2d_multisample = 0x82
     texture_subpass_multisample = 0x8A
     texture_2d_multisample_array = 0xC2
+    texture_feedback_flag = 0x10
+    texture_array_flag = 0x40
+    texture_multisample_flag = 0x80
 
 
 class ResourceAccess(IntEnum):
@@ -115,6 +162,34 @@ class ResourceAccess(IntEnum):
     consume = 5
     write = 6
     feedback = 7
+    access_append = 4
+    access_consume = 5
+    access_write = 6
+
+
+class ParameterCategory(IntEnum):
+    """TypeReflection.ParameterCategory: what a shader parameter takes of the target's resources."""
+
+    none = 0
+    mixed = 1
+    constant_buffer = 2
+    shader_resource = 3
+    unordered_access = 4
+    varying_input = 5
+    varying_output = 6
+    sampler_state = 7
+    uniform = 8
+    descriptor_table_slot = 9
+    specialization_constant = 10
+    push_constant_buffer = 11
+    register_space = 12
+    generic = 13
+    ray_payload = 14
+    hit_attributes = 15
+    callable_payload = 16
+    shader_record = 17
+    existential_type_param = 18
+    existential_object_param = 19
 
 
 class ModifierID(IntEnum):
@@ -157,7 +232,15 @@ class ShaderStage(IntEnum):
 for _name, _owner, _enum in [
     ("Kind", "DeclReflection", DeclKind), ("Kind", "TypeReflection", TypeKind), ("ScalarType", "TypeReflection", ScalarType),
     ("ResourceShape", "TypeReflection", ResourceShape), ("ResourceAccess", "TypeReflection", ResourceAccess),
+    ("ParameterCategory", "TypeReflection", ParameterCategory),
 ]:
     _enum.__qualname__ = _owner + "." + _name
     _enum.__name__ = _name
 del _name, _owner, _enum
+
+from .reflectiontypes import *  # noqa: E402,F403
+from .reflectiontypes import __all__ as _more  # noqa: E402
+from .lookup import *  # noqa: E402,F403
+from .lookup import __all__ as _found  # noqa: E402
+
+__all__ += _more + _found

@@ -1,0 +1,955 @@
+"""Enums and descriptions of textures, samplers, raster and ray tracing pipelines: plain data under SlangPy's names.
+
+Scripts can import and fill them. This version makes no such objects: the methods of a device that would take them raise an error."""
+from __future__ import annotations
+
+from . import _slangpy
+from ._slangpy import float3x4, float4, uint3
+from .enums import _Desc, _IntEnum, _IntFlag, DataType, Format, MemoryType, QueryType, ResourceState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+    from typing_extensions import Self
+
+    from .buffers import Buffer
+    from .programs import ShaderProgram
+
+__all__ = [
+    "ALL_LAYERS", "ALL_MIPS", "AccelerationStructure", "AccelerationStructureBuildDesc", "AccelerationStructureBuildFlags",
+    "AccelerationStructureBuildInputInstances", "AccelerationStructureBuildInputLinearSweptSpheres",
+    "AccelerationStructureBuildInputMotionOptions", "AccelerationStructureBuildInputProceduralPrimitives",
+    "AccelerationStructureBuildInputSpheres", "AccelerationStructureBuildInputTriangles", "AccelerationStructureBuildMode",
+    "AccelerationStructureCopyMode", "AccelerationStructureDesc", "AccelerationStructureGeometryFlags",
+    "AccelerationStructureHandle", "AccelerationStructureInstanceDesc", "AccelerationStructureInstanceFlags",
+    "AccelerationStructureInstanceList", "AccelerationStructureKind", "AccelerationStructureQueryDesc",
+    "AccelerationStructureSizes", "AspectBlendDesc", "BlendFactor", "BlendOp", "BufferOffsetPair", "ColorTargetDesc",
+    "ComparisonFunc", "ComputeKernelDesc", "ComputePipelineDesc", "CoopVecMatrixDesc", "CoopVecMatrixLayout", "CullMode",
+    "DepthStencilDesc", "DepthStencilOpDesc", "DescriptorHandle", "DescriptorHandleType", "DeviceChild", "DrawArguments",
+    "FillMode", "FilterBoundaryCondition", "FrontFaceMode", "HitGroupDesc", "IndexFormat", "InputElementDesc", "InputLayout",
+    "InputLayoutDesc", "InputSlotClass", "Kernel", "LinearSweptSpheresEndCapsMode", "LinearSweptSpheresIndexingMode", "LoadOp",
+    "LogicOp", "MultisampleDesc", "Object", "PassEncoder", "Pipeline", "PrimitiveTopology", "RasterizerDesc",
+    "RayTracingPassEncoder", "RayTracingPipeline", "RayTracingPipelineDesc", "RayTracingPipelineFlags",
+    "RenderPassColorAttachment", "RenderPassDepthStencilAttachment", "RenderPassDesc", "RenderPassEncoder", "RenderPipeline",
+    "RenderPipelineDesc", "RenderState", "RenderTargetWriteMask", "Resource", "Sampler", "SamplerDesc", "ScissorRect",
+    "ShaderTable", "ShaderTableDesc", "StencilOp", "StoreOp", "SubresourceLayout", "SubresourceRange", "Texture",
+    "TextureAddressingMode", "TextureAspect", "TextureDesc", "TextureFilteringMode", "TextureLoader", "TextureReductionOp",
+    "TextureType", "TextureUsage", "TextureView", "TextureViewDesc", "VertexStreamDesc", "Viewport", "YAHandling",
+]
+
+ALL_LAYERS = 0xFFFFFFFF
+ALL_MIPS = 0xFFFFFFFF
+
+
+class DescriptorHandleType(_IntEnum):
+    """What a DescriptorHandle refers to."""
+
+    undefined = 0
+    buffer = 1
+    rw_buffer = 2
+    texture = 3
+    rw_texture = 4
+    sampler = 5
+    combined_texture_sampler = 6
+    acceleration_structure = 7
+
+
+class ComparisonFunc(_IntEnum):
+    """How a sampler or a depth test compares."""
+
+    never = 0
+    less = 1
+    equal = 2
+    less_equal = 3
+    greater = 4
+    not_equal = 5
+    greater_equal = 6
+    always = 7
+
+
+class TextureFilteringMode(_IntEnum):
+    """How a sampler filters."""
+
+    point = 0
+    linear = 1
+
+
+class TextureAddressingMode(_IntEnum):
+    """What a sampler gives outside a texture."""
+
+    wrap = 0
+    clamp_to_edge = 1
+    clamp_to_border = 2
+    mirror_repeat = 3
+    mirror_once = 4
+
+
+class TextureReductionOp(_IntEnum):
+    """How a sampler joins texels."""
+
+    average = 0
+    comparison = 1
+    minimum = 2
+    maximum = 3
+
+
+class IndexFormat(_IntEnum):
+    """The type of indices of vertices."""
+
+    uint16 = 0
+    uint32 = 1
+
+
+class PrimitiveTopology(_IntEnum):
+    """What vertices form."""
+
+    point_list = 0
+    line_list = 1
+    line_strip = 2
+    triangle_list = 3
+    triangle_strip = 4
+    patch_list = 5
+
+
+class LoadOp(_IntEnum):
+    """What a render pass does with an attachment at its beginning."""
+
+    load = 0
+    clear = 1
+    dont_care = 2
+
+
+class StoreOp(_IntEnum):
+    """What a render pass does with an attachment at its end."""
+
+    store = 0
+    dont_care = 1
+
+
+class StencilOp(_IntEnum):
+    """What a stencil test does. All members have the number 0, as in SlangPy."""
+
+    keep = 0
+    zero = 0
+    replace = 0
+    increment_saturate = 0
+    decrement_saturate = 0
+    invert = 0
+    increment_wrap = 0
+    decrement_wrap = 0
+
+
+class FillMode(_IntEnum):
+    """How triangles are filled."""
+
+    solid = 0
+    wireframe = 1
+
+
+class CullMode(_IntEnum):
+    """Which triangles are left out."""
+
+    none = 0
+    front = 1
+    back = 2
+
+
+class FrontFaceMode(_IntEnum):
+    """Which side of a triangle is its front."""
+
+    counter_clockwise = 0
+    clockwise = 1
+
+
+class LogicOp(_IntEnum):
+    """A logical operation on colors."""
+
+    no_op = 0
+
+
+class BlendOp(_IntEnum):
+    """How blending joins two colors."""
+
+    add = 0
+    subtract = 1
+    reverse_subtract = 2
+    min = 3
+    max = 4
+
+
+class BlendFactor(_IntEnum):
+    """What blending multiplies a color by."""
+
+    zero = 0
+    one = 1
+    src_color = 2
+    inv_src_color = 3
+    src_alpha = 4
+    inv_src_alpha = 5
+    dest_alpha = 6
+    inv_dest_alpha = 7
+    dest_color = 8
+    inv_dest_color = 9
+    src_alpha_saturate = 10
+    blend_color = 11
+    inv_blend_color = 12
+    secondary_src_color = 13
+    inv_secondary_src_color = 14
+    secondary_src_alpha = 15
+    inv_secondary_src_alpha = 16
+
+
+class RenderTargetWriteMask(_IntFlag):
+    """The channels of a target that are written."""
+
+    none = 0
+    red = 1
+    green = 2
+    blue = 4
+    alpha = 8
+    all = 15
+
+
+class RayTracingPipelineFlags(_IntFlag):
+    """Options of a ray tracing pipeline."""
+
+    none = 0
+    skip_triangles = 1
+    skip_procedurals = 2
+    enable_spheres = 4
+    enable_linear_swept_spheres = 8
+
+
+class CoopVecMatrixLayout(_IntEnum):
+    """The layout of a matrix for cooperative vectors."""
+
+    row_major = 0
+    column_major = 1
+    inferencing_optimal = 2
+    training_optimal = 3
+
+
+class TextureUsage(_IntFlag):
+    """The uses of a texture."""
+
+    none = 0
+    shader_resource = 1
+    unordered_access = 2
+    render_target = 4
+    depth_stencil = 8
+    present = 16
+    copy_source = 32
+    copy_destination = 64
+    resolve_source = 128
+    resolve_destination = 256
+    typeless = 512
+    shared = 1024
+
+
+class TextureType(_IntEnum):
+    """The form of a texture."""
+
+    texture_1d = 0
+    texture_1d_array = 1
+    texture_2d = 2
+    texture_2d_array = 3
+    texture_2d_ms = 4
+    texture_2d_ms_array = 5
+    texture_3d = 6
+    texture_cube = 7
+    texture_cube_array = 8
+
+
+class TextureAspect(_IntEnum):
+    """The part of a texture that a view shows."""
+
+    all = 0
+    depth_only = 1
+    stencil_only = 2
+
+
+class InputSlotClass(_IntEnum):
+    """Whether a vertex stream goes by vertex or by instance."""
+
+    per_vertex = 0
+    per_instance = 1
+
+
+class AccelerationStructureGeometryFlags(_IntFlag):
+    """Options of a geometry."""
+
+    none = 0
+    opaque = 1
+    no_duplicate_any_hit_invocation = 2
+
+
+class AccelerationStructureInstanceFlags(_IntFlag):
+    """Options of an instance."""
+
+    none = 0
+    triangle_facing_cull_disable = 1
+    triangle_front_counter_clockwise = 2
+    force_opaque = 4
+    no_opaque = 8
+
+
+class LinearSweptSpheresIndexingMode(_IntEnum):
+    """How indices form linear swept spheres."""
+
+    list = 0
+    successive = 1
+
+
+class LinearSweptSpheresEndCapsMode(_IntEnum):
+    """Which ends of linear swept spheres are closed."""
+
+    none = 0
+    chained = 1
+
+
+class AccelerationStructureBuildMode(_IntEnum):
+    """Whether an acceleration structure is built or updated."""
+
+    build = 0
+    update = 1
+
+
+class AccelerationStructureBuildFlags(_IntFlag):
+    """Options of a build."""
+
+    none = 0
+    allow_update = 1
+    allow_compaction = 2
+    prefer_fast_trace = 4
+    prefer_fast_build = 8
+    minimize_memory = 16
+
+
+class AccelerationStructureCopyMode(_IntEnum):
+    """How an acceleration structure is copied."""
+
+    clone = 0
+    compact = 1
+
+
+class AccelerationStructureKind(_IntEnum):
+    """The level of an acceleration structure."""
+
+    unknown = 0
+    bottom_level = 1
+    top_level = 2
+
+
+class YAHandling(_IntEnum):
+    """What becomes of images with one channel and alpha."""
+
+    expand_to_rgba = 0
+    preserve_as_rg = 1
+
+
+class FilterBoundaryCondition(_IntEnum):
+    """What an image filter takes beyond the border."""
+
+    clamp = 0
+    repeat = 1
+    mirror = 2
+    zero = 3
+    one = 4
+
+
+class _Data(_Desc):
+    """Base of the descriptions here. A field that is a description may be given as a dict; each object has its own ones. Fields may also
+    be given in their order."""
+
+    if not TYPE_CHECKING:
+
+        def __init_subclass__(cls):
+            cls._fields = {name: getattr(cls, name) for name in cls.__annotations__}
+
+        def __init__(self, *args, **kwargs):
+            if len(args) == 1 and isinstance(args[0], (dict, type(self))):
+                kwargs = {**(args[0] if isinstance(args[0], dict) else vars(args[0])), **kwargs}
+            elif len(args) > len(self._fields):
+                raise TypeError("{}: expected at most {} arguments, got {}".format(type(self).__name__, len(self._fields), len(args)))
+            else:
+                kwargs = {**dict(zip(self._fields, args)), **kwargs}
+            super().__init__(None, **kwargs)
+            for name, default in self._fields.items():
+                value = getattr(self, name)
+                if isinstance(default, _Data) and (value is default or isinstance(value, dict)):
+                    setattr(self, name, type(default)(value))
+                elif value is default and isinstance(value, (uint3, float4, float3x4)):
+                    setattr(self, name, type(value)(value))
+
+
+class SubresourceRange(_Data):
+    """Layers and mip levels of a texture."""
+
+    layer: int = 0
+    layer_count: int = ALL_LAYERS
+    mip: int = 0
+    mip_count: int = ALL_MIPS
+
+
+class TextureDesc(_Data):
+    """All arguments of Device.create_texture() as one value."""
+
+    type: TextureType = TextureType.texture_2d
+    format: Format = Format.undefined
+    width: int = 1
+    height: int = 1
+    depth: int = 1
+    array_length: int = 1
+    mip_count: int = 1
+    sample_count: int = 1
+    sample_quality: int = 0
+    memory_type: MemoryType = MemoryType.device_local
+    usage: TextureUsage = TextureUsage.none
+    default_state: ResourceState = ResourceState.undefined
+    label: str = ""
+
+
+class TextureViewDesc(_Data):
+    """All arguments of Texture.create_view() as one value."""
+
+    format: Format = Format.undefined
+    aspect: TextureAspect = TextureAspect.all
+    subresource_range: SubresourceRange = SubresourceRange()
+    label: str = ""
+
+
+class SubresourceLayout(_Data):
+    """How a mip level of a texture lies in memory."""
+
+    size: uint3 = uint3(0)
+    col_pitch: int = 0
+    row_pitch: int = 0
+    slice_pitch: int = 0
+    size_in_bytes: int = 0
+    block_width: int = 0
+    block_height: int = 0
+    row_count: int = 0
+
+
+class SamplerDesc(_Data):
+    """All arguments of Device.create_sampler() as one value."""
+
+    min_filter: TextureFilteringMode = TextureFilteringMode.linear
+    mag_filter: TextureFilteringMode = TextureFilteringMode.linear
+    mip_filter: TextureFilteringMode = TextureFilteringMode.linear
+    reduction_op: TextureReductionOp = TextureReductionOp.average
+    address_u: TextureAddressingMode = TextureAddressingMode.wrap
+    address_v: TextureAddressingMode = TextureAddressingMode.wrap
+    address_w: TextureAddressingMode = TextureAddressingMode.wrap
+    mip_lod_bias: float = 0.0
+    max_anisotropy: int = 1
+    comparison_func: ComparisonFunc = ComparisonFunc.never
+    border_color: float4 = float4(1, 1, 1, 1)
+    min_lod: float = -1000.0
+    max_lod: float = 1000.0
+    label: str = ""
+
+
+class DrawArguments(_Data):
+    """What a draw call draws."""
+
+    vertex_count: int = 0
+    instance_count: int = 1
+    start_vertex_location: int = 0
+    start_instance_location: int = 0
+    start_index_location: int = 0
+
+
+class Viewport(_Data):
+    """Where a render pass draws, in pixels, and its range of depths."""
+
+    x: float = 0.0
+    y: float = 0.0
+    width: float = 0.0
+    height: float = 0.0
+    min_depth: float = 0.0
+    max_depth: float = 1.0
+
+    @classmethod
+    def from_size(cls, width: float, height: float) -> Self:
+        """from_size(width, height): returns the one from (0, 0) on with that size."""
+        return cls(width=width, height=height)
+
+
+class ScissorRect(_Data):
+    """A rectangle of pixels outside of which nothing is drawn."""
+
+    min_x: int = 0
+    min_y: int = 0
+    max_x: int = 0
+    max_y: int = 0
+
+    @classmethod
+    def from_size(cls, width: int, height: int) -> Self:
+        """from_size(width, height): returns the one from (0, 0) on with that size."""
+        return cls(max_x=width, max_y=height)
+
+
+class AspectBlendDesc(_Data):
+    """How one aspect of a color, its rgb or its alpha, is blended."""
+
+    src_factor: BlendFactor = BlendFactor.one
+    dst_factor: BlendFactor = BlendFactor.zero
+    op: BlendOp = BlendOp.add
+
+
+class ColorTargetDesc(_Data):
+    """One color target of a render pipeline."""
+
+    format: Format = Format.undefined
+    color: AspectBlendDesc = AspectBlendDesc()
+    alpha: AspectBlendDesc = AspectBlendDesc()
+    write_mask: RenderTargetWriteMask = RenderTargetWriteMask.all
+    enable_blend: bool = False
+    logic_op: LogicOp = LogicOp.no_op
+
+
+class MultisampleDesc(_Data):
+    """The samples of a render pipeline."""
+
+    sample_count: int = 1
+    sample_mask: int = 0xFFFFFFFF
+    alpha_to_coverage_enable: bool = False
+    alpha_to_one_enable: bool = False
+
+
+class DepthStencilOpDesc(_Data):
+    """The stencil test of one side of triangles."""
+
+    stencil_fail_op: StencilOp = StencilOp.keep
+    stencil_depth_fail_op: StencilOp = StencilOp.keep
+    stencil_pass_op: StencilOp = StencilOp.keep
+    stencil_func: ComparisonFunc = ComparisonFunc.always
+
+
+class DepthStencilDesc(_Data):
+    """The depth and stencil tests of a render pipeline."""
+
+    format: Format = Format.undefined
+    depth_test_enable: bool = False
+    depth_write_enable: bool = True
+    depth_func: ComparisonFunc = ComparisonFunc.less
+    stencil_enable: bool = False
+    stencil_read_mask: int = 0xFFFFFFFF
+    stencil_write_mask: int = 0xFFFFFFFF
+    front_face: DepthStencilOpDesc = DepthStencilOpDesc()
+    back_face: DepthStencilOpDesc = DepthStencilOpDesc()
+
+
+class RasterizerDesc(_Data):
+    """How a render pipeline turns triangles into pixels."""
+
+    fill_mode: FillMode = FillMode.solid
+    cull_mode: CullMode = CullMode.none
+    front_face: FrontFaceMode = FrontFaceMode.counter_clockwise
+    depth_bias: int = 0
+    depth_bias_clamp: float = 0.0
+    slope_scaled_depth_bias: float = 0.0
+    depth_clip_enable: bool = True
+    scissor_enable: bool = False
+    multisample_enable: bool = False
+    antialiased_line_enable: bool = False
+    enable_conservative_rasterization: bool = False
+    forced_sample_count: int = 0
+
+
+class InputElementDesc(_Data):
+    """One attribute of vertices."""
+
+    semantic_name: str = ""
+    semantic_index: int = 0
+    format: Format = Format.undefined
+    offset: int = 0
+    buffer_slot_index: int = 0
+
+
+class VertexStreamDesc(_Data):
+    """One buffer of vertices."""
+
+    stride: int = 0
+    slot_class: InputSlotClass = InputSlotClass.per_vertex
+    instance_data_step_rate: int = 0
+
+
+class InputLayoutDesc(_Data):
+    """All arguments of Device.create_input_layout() as one value."""
+
+    input_elements: list[InputElementDesc] = []
+    vertex_streams: list[VertexStreamDesc] = []
+
+
+class ComputePipelineDesc(_Data):
+    """All arguments of Device.create_compute_pipeline() as one value."""
+
+    program: ShaderProgram | None = None
+    label: str = ""
+
+
+class ComputeKernelDesc(_Data):
+    """The argument of Device.create_compute_kernel() as a value."""
+
+    program: ShaderProgram | None = None
+
+
+class RenderPipelineDesc(_Data):
+    """All arguments of Device.create_render_pipeline() as one value."""
+
+    program: ShaderProgram | None = None
+    input_layout: Any = None
+    primitive_topology: PrimitiveTopology = PrimitiveTopology.triangle_list
+    targets: list[ColorTargetDesc] = []
+    depth_stencil: DepthStencilDesc = DepthStencilDesc()
+    rasterizer: RasterizerDesc = RasterizerDesc()
+    multisample: MultisampleDesc = MultisampleDesc()
+    label: str = ""
+
+
+class HitGroupDesc(_Data):
+    """The entry points of a hit group."""
+
+    hit_group_name: str = ""
+    closest_hit_entry_point: str = ""
+    any_hit_entry_point: str = ""
+    intersection_entry_point: str = ""
+
+
+class RayTracingPipelineDesc(_Data):
+    """All arguments of Device.create_ray_tracing_pipeline() as one value."""
+
+    program: ShaderProgram | None = None
+    hit_groups: list[HitGroupDesc] = []
+    max_recursion: int = 0
+    max_ray_payload_size: int = 0
+    max_attribute_size: int = 8
+    flags: RayTracingPipelineFlags = RayTracingPipelineFlags.none
+    label: str = ""
+
+
+class ShaderTableDesc(_Data):
+    """All arguments of Device.create_shader_table() as one value."""
+
+    program: ShaderProgram | None = None
+    ray_gen_entry_points: list[str] = []
+    miss_entry_points: list[str] = []
+    hit_group_names: list[str] = []
+    callable_entry_points: list[str] = []
+
+
+class CoopVecMatrixDesc(_Data):
+    """A matrix for cooperative vectors."""
+
+    rows: int = 0
+    cols: int = 0
+    element_type: DataType = DataType.void
+    layout: CoopVecMatrixLayout = CoopVecMatrixLayout.row_major
+    size: int = 0
+    offset: int = 0
+    row_col_stride: int = 0
+
+
+class BufferOffsetPair(_Data):
+    """A place in a buffer."""
+
+    buffer: Buffer | None = None
+    offset: int = 0
+
+
+class RenderState(_Data):
+    """What a render pass draws with."""
+
+    stencil_ref: int = 0
+    viewports: list[Viewport] = []
+    scissor_rects: list[ScissorRect] = []
+    vertex_buffers: list[BufferOffsetPair] = []
+    index_buffer: BufferOffsetPair = BufferOffsetPair()
+    index_format: IndexFormat = IndexFormat.uint32
+
+
+class RenderPassColorAttachment(_Data):
+    """A color target of a render pass."""
+
+    view: Any = None
+    resolve_target: Any = None
+    load_op: LoadOp = LoadOp.dont_care
+    store_op: StoreOp = StoreOp.store
+    clear_value: float4 = float4(0)
+
+
+class RenderPassDepthStencilAttachment(_Data):
+    """The depth and stencil target of a render pass."""
+
+    view: Any = None
+    depth_load_op: LoadOp = LoadOp.dont_care
+    depth_store_op: StoreOp = StoreOp.store
+    depth_clear_value: float = 1.0
+    depth_read_only: bool = False
+    stencil_load_op: LoadOp = LoadOp.dont_care
+    stencil_store_op: StoreOp = StoreOp.dont_care
+    stencil_clear_value: int = 0
+    stencil_read_only: bool = False
+
+
+class RenderPassDesc(_Data):
+    """The argument of CommandEncoder.begin_render_pass() as a value."""
+
+    color_attachments: list[RenderPassColorAttachment] = []
+    depth_stencil_attachment: RenderPassDepthStencilAttachment | None = None
+
+
+class AccelerationStructureHandle(_Data):
+    """The handle of an acceleration structure in an instance."""
+
+    value: int = 0
+
+
+class AccelerationStructureInstanceDesc(_Data):
+    """One instance in an acceleration structure."""
+
+    transform: float3x4 = float3x4()
+    instance_id: int = 0
+    instance_mask: int = 0
+    instance_contribution_to_hit_group_index: int = 0
+    flags: AccelerationStructureInstanceFlags = AccelerationStructureInstanceFlags.none
+    acceleration_structure: AccelerationStructureHandle = AccelerationStructureHandle()
+
+    def to_numpy(self) -> Any:
+        """to_numpy(): returns the 64 bytes of the instance as Vulkan and Direct3D take them, as an array of uint8."""
+        import numpy as np
+
+        words = np.zeros(16, np.uint32)
+        words[:12] = np.asarray(self.transform.to_numpy(), np.float32).reshape(12).view(np.uint32)
+        words[12] = (self.instance_id & 0xFFFFFF) | (self.instance_mask & 0xFF) << 24
+        words[13] = (self.instance_contribution_to_hit_group_index & 0xFFFFFF) | (int(self.flags) & 0xFF) << 24
+        words[14:].view(np.uint64)[0] = self.acceleration_structure.value
+        data = words.view(np.uint8)
+        data.flags.writeable = False
+        return data
+
+
+class AccelerationStructureBuildInputInstances(_Data):
+    """Instances to build an acceleration structure of."""
+
+    instance_buffer: BufferOffsetPair = BufferOffsetPair()
+    instance_stride: int = 0
+    instance_count: int = 0
+
+
+class AccelerationStructureBuildInputTriangles(_Data):
+    """Triangles to build an acceleration structure of."""
+
+    vertex_buffers: list[BufferOffsetPair] = []
+    vertex_format: Format = Format.undefined
+    vertex_count: int = 0
+    vertex_stride: int = 0
+    index_buffer: BufferOffsetPair = BufferOffsetPair()
+    index_format: IndexFormat = IndexFormat.uint32
+    index_count: int = 0
+    pre_transform_buffer: BufferOffsetPair = BufferOffsetPair()
+    flags: AccelerationStructureGeometryFlags = AccelerationStructureGeometryFlags.none
+
+
+class AccelerationStructureBuildInputProceduralPrimitives(_Data):
+    """Boxes to build an acceleration structure of."""
+
+    aabb_buffers: list[BufferOffsetPair] = []
+    aabb_stride: int = 0
+    primitive_count: int = 0
+    flags: AccelerationStructureGeometryFlags = AccelerationStructureGeometryFlags.none
+
+
+class AccelerationStructureBuildInputSpheres(_Data):
+    """Spheres to build an acceleration structure of."""
+
+    vertex_count: int = 0
+    vertex_position_buffers: list[BufferOffsetPair] = []
+    vertex_position_format: Format = Format.undefined
+    vertex_position_stride: int = 0
+    vertex_radius_buffers: list[BufferOffsetPair] = []
+    vertex_radius_format: Format = Format.undefined
+    vertex_radius_stride: int = 0
+    index_buffer: BufferOffsetPair = BufferOffsetPair()
+    index_format: IndexFormat = IndexFormat.uint32
+    index_count: int = 0
+    flags: AccelerationStructureGeometryFlags = AccelerationStructureGeometryFlags.none
+
+
+class AccelerationStructureBuildInputLinearSweptSpheres(_Data):
+    """Linear swept spheres to build an acceleration structure of."""
+
+    vertex_count: int = 0
+    primitive_count: int = 0
+    vertex_position_buffers: list[BufferOffsetPair] = []
+    vertex_position_format: Format = Format.undefined
+    vertex_position_stride: int = 0
+    vertex_radius_buffers: list[BufferOffsetPair] = []
+    vertex_radius_format: Format = Format.undefined
+    vertex_radius_stride: int = 0
+    index_buffer: BufferOffsetPair = BufferOffsetPair()
+    index_format: IndexFormat = IndexFormat.uint32
+    index_count: int = 0
+    indexing_mode: LinearSweptSpheresIndexingMode = LinearSweptSpheresIndexingMode.list
+    end_caps_mode: LinearSweptSpheresEndCapsMode = LinearSweptSpheresEndCapsMode.none
+    flags: AccelerationStructureGeometryFlags = AccelerationStructureGeometryFlags.none
+
+
+class AccelerationStructureBuildInputMotionOptions(_Data):
+    """The motion of an acceleration structure."""
+
+    key_count: int = 1
+    time_start: float = 0.0
+    time_end: float = 1.0
+
+
+class AccelerationStructureBuildDesc(_Data):
+    """What an acceleration structure is built of."""
+
+    inputs: list[Any] = []
+    motion_options: AccelerationStructureBuildInputMotionOptions = AccelerationStructureBuildInputMotionOptions()
+    mode: AccelerationStructureBuildMode = AccelerationStructureBuildMode.build
+    flags: AccelerationStructureBuildFlags = AccelerationStructureBuildFlags.none
+
+
+class AccelerationStructureSizes(_Data):
+    """The memory that an acceleration structure needs."""
+
+    acceleration_structure_size: int = 0
+    scratch_size: int = 0
+    update_scratch_size: int = 0
+
+
+class AccelerationStructureQueryDesc(_Data):
+    """A query about an acceleration structure."""
+
+    query_type: QueryType = QueryType.timestamp
+    query_pool: Any = None
+    first_query_index: int = 0
+
+
+class AccelerationStructureDesc(_Data):
+    """All arguments of Device.create_acceleration_structure() as one value."""
+
+    kind: AccelerationStructureKind = AccelerationStructureKind.unknown
+    size: int = 0
+    label: str = ""
+
+
+class DescriptorHandle:
+    """A number by which kernels find a resource without a binding."""
+
+    def __init__(self, type: DescriptorHandleType = DescriptorHandleType.undefined, value: int = 0) -> None:
+        self.type, self.value = type, value
+
+    def __repr__(self) -> str:
+        return "DescriptorHandle(type={}, value={})".format(self.type.name, self.value)
+
+
+# >>classes of objects that this version does not make; isinstance() says no
+
+
+class _Absent:
+    def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError("slangpy.{} is not in this version: {}".format(type(self).__name__, type(self).__doc__))
+
+
+class Texture(_Absent):
+    """Textures belong to a later version."""
+
+
+class TextureView(_Absent):
+    """Textures belong to a later version."""
+
+
+class Sampler(_Absent):
+    """Samplers belong to a later version."""
+
+
+class InputLayout(_Absent):
+    """Raster pipelines belong to a later version."""
+
+
+class RenderPipeline(_Absent):
+    """Raster pipelines belong to a later version."""
+
+
+class RenderPassEncoder(_Absent):
+    """Raster pipelines belong to a later version."""
+
+
+class RayTracingPipeline(_Absent):
+    """Ray tracing pipelines belong to a later version."""
+
+
+class RayTracingPassEncoder(_Absent):
+    """Ray tracing pipelines belong to a later version."""
+
+
+class ShaderTable(_Absent):
+    """Ray tracing pipelines belong to a later version."""
+
+
+class AccelerationStructure(_Absent):
+    """Ray tracing belongs to a later version."""
+
+
+class AccelerationStructureInstanceList(_Absent):
+    """Ray tracing belongs to a later version."""
+
+
+class TextureLoader(_Absent):
+    """Textures belong to a later version."""
+
+
+# >>base classes, for isinstance()
+
+
+class _BaseMeta(type):
+    _names: tuple[str, ...] = ()
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        import slangpy
+
+        return any(isinstance(instance, getattr(slangpy, name)) for name in cls._names)
+
+
+class Object(metaclass=_BaseMeta):
+    """What Device, Buffer, Tensor, Module and their like are, for isinstance()."""
+
+    _names = ("Device", "Tensor", "Module", "SlangSession", "SlangEntryPoint", "ShaderProgram", "ShaderObject", "ComputeKernel",
+              "ComputePipeline", "CommandEncoder", "CommandBuffer", "Fence", "QueryPool", "BufferCursor", "Logger", "LoggerOutput")
+
+
+class DeviceChild(metaclass=_BaseMeta):
+    """What belongs to a device, for isinstance()."""
+
+    _names = ("Buffer", "ShaderProgram", "ComputeKernel", "ComputePipeline", "CommandEncoder", "CommandBuffer", "Fence", "QueryPool")
+
+
+class Resource(metaclass=_BaseMeta):
+    """Memory of a device, for isinstance()."""
+
+    _names = ("Buffer",)
+
+
+class Pipeline(metaclass=_BaseMeta):
+    """A pipeline of any kind, for isinstance()."""
+
+    _names = ("ComputePipeline",)
+
+
+class Kernel(metaclass=_BaseMeta):
+    """A kernel, for isinstance()."""
+
+    _names = ("ComputeKernel",)
+
+
+class PassEncoder(metaclass=_BaseMeta):
+    """An encoder of a pass, for isinstance()."""
+
+    _names = ("ComputePassEncoder",)

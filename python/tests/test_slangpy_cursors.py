@@ -1,0 +1,230 @@
+"""SlangPy's facts about BufferCursor and ShaderCursor, one a test (../shared/slangpy-interface/behaviour.md, "Cursors and layouts")."""
+import gc
+
+import numpy as np
+import pytest
+
+import slangpy as spy
+
+SOURCE = """
+import slangpy;
+struct Inner { float x; int2 y; };
+struct Item { bool flag; float3 a; float2x3 m; int n[3]; Inner inner[2]; half h; };
+RWStructuredBuffer<Item> items;
+float value(Item i) { return i.a.x; }
+"""
+
+
+@pytest.fixture(scope="module")
+def module(device):
+    return device.load_module_from_source("slangpy_cursors", SOURCE)
+
+
+@pytest.fixture(scope="module")
+def layout(module):
+    """The layout of an element of `items`."""
+    return module.layout.get_type_layout(module.layout.find_type_by_name("RWStructuredBuffer<Item>")).element_type_layout
+
+
+@pytest.fixture
+def buffer(device, module):
+    return device.create_buffer(element_count=4, resource_type_layout=module.layout.get_type_layout("RWStructuredBuffer<Item>"))
+
+
+@pytest.fixture
+def own(device, layout):
+    return spy.BufferCursor(device.info.type, layout, 3)
+
+
+def test_a_cursor_knows_the_type_and_the_layout_of_its_elements(own, layout):
+    """element_type_layout and element_type have kind, row_count, col_count, element_type; sizes are those on the device."""
+    kind = spy.TypeReflection.Kind
+    assert own.element_type_layout.kind == own.element_type.kind == kind.struct and own.element_type.name == "Item"
+    assert own.element_type_layout == layout and own.element_type_layout.type == own.element_type
+    fields = {f.name: f for f in own.element_type_layout.fields}
+    m = fields["m"].type_layout
+    assert m.kind == kind.matrix and (m.type.row_count, m.type.col_count) == (2, 3) and m.type.element_type.name == "float"
+    assert fields["n"].type_layout.kind == kind.array and fields["n"].type_layout.element_type_layout.type.scalar_type.name == "int32"
+    assert own.element_count == len(own) == 3 and own.size == 3 * own.element_stride and own.element_size == layout.size
+
+
+def test_a_cursor_has_memory_of_its_own(own):
+    """BufferCursor(device_type, layout, count)."""
+    own[1].a = [1, 2, 3]
+    own[1].inner[1].y.x = 4
+    assert own[1].a.read() == spy.float3(1, 2, 3) and own[1]["inner"][1].read() == {"x": 0, "y": spy.int2(4, 0)}
+    assert own[0].a.read() == spy.float3(0) and own[1].flag.read() is False
+
+
+@pytest.mark.parametrize("load", [(), (True,), (False,)])
+def test_a_cursor_over_a_buffer_loads_and_applies(layout, buffer, load):
+    """BufferCursor(layout, buffer, load_before_write=True); apply() uploads, load() reads again."""
+    cursor = spy.BufferCursor(layout, buffer, *load)
+    assert len(cursor) == 4 and cursor.resource is buffer
+    for i in range(4):
+        cursor[i].write({"flag": True, "a": [i, 1, 2], "h": 0.5})
+    cursor.apply()
+    other = spy.BufferCursor(element_layout=layout, buffer_resource=buffer)
+    assert [e.a.x.read() for e in other] == [0, 1, 2, 3] and other[3].h.read() == 0.5
+    cursor[0].a.x = 9
+    cursor.apply()
+    assert other[0].a.x.read() == 0
+    other.load()
+    assert other[0].a.x.read() == 9
+
+
+def test_a_part_of_a_buffer_by_size_and_offset(layout, buffer):
+    """BufferCursor(layout, buffer, size, offset)."""
+    cursor = spy.BufferCursor(layout, buffer)
+    cursor[2].h = 7
+    cursor.apply()
+    part = spy.BufferCursor(layout, buffer, 2 * layout.stride, layout.stride)
+    assert len(part) == 2 and part[1].h.read() == 7
+
+
+def test_a_buffer_is_read_at_the_first_access(layout, buffer):
+    """is_loaded is False before, True after."""
+    cursor = spy.BufferCursor(layout, buffer)
+    place = cursor[1].h
+    assert not cursor.is_loaded
+    place.read()
+    assert cursor.is_loaded
+
+
+def test_elements_keep_the_cursor_and_the_buffer_alive(device, module, layout):
+    buffer = device.create_buffer(element_count=2, resource_type_layout=module.layout.get_type_layout("RWStructuredBuffer<Item>"))
+    cursor = spy.BufferCursor(layout, buffer)
+    cursor[1].h = 3
+    place = cursor[1].h
+    del buffer, cursor
+    gc.collect()
+    assert place.read() == 3
+
+
+def test_negative_indices_count_from_the_end(own):
+    """cursor[i]: negatives; IndexError outside."""
+    own[-1].h = 4
+    assert own[2].h.read() == 4 and own.find_element(-1).h.read() == 4
+    for index in (3, -4, 2**70):
+        with pytest.raises(IndexError):
+            own[index]
+
+
+def test_a_missing_field_is_an_invalid_cursor(own):
+    """No exception; is_valid() is False. has_field() and has_element() tell."""
+    for part in (own[0].nope, own[0]["nope"], own[0].find_field("nope"), own[0].a.w, own[0].nope.deeper, own[0].n.find_element(3)):
+        assert not part.is_valid() and not part
+        with pytest.raises(RuntimeError):
+            part.read()
+        with pytest.raises(RuntimeError):
+            part.write(1)
+    assert own[0].has_field("a") and not own[0].has_field("nope") and own[0].n.has_element(2) and not own[0].n.has_element(3)
+    with pytest.raises(Exception):
+        own[0].nope = 1
+
+
+def test_assignment_by_attribute_name_and_index_writes(own):
+    own[0].h = 1
+    own[0]["flag"] = True
+    own[0].n[1] = 5
+    own[1] = {"h": 2}
+    assert own[0].h.read() == 1 and own[0].flag.read() is True and own[0].n.read() == [0, 5, 0] and own[1].h.read() == 2
+
+
+def test_repr_is_the_value_and_the_type(own):
+    own[0].h = 1.5
+    assert repr(own[0].h) == "1.5 [half]" and "[float3]" in repr(own[0].a)
+
+
+def test_reinterpret_views_the_bytes_as_another_type(own, module):
+    own[1].n = [0x3F800000, 0x40000000, 0x40400000]
+    other = own[1].n.reinterpret(module.layout.get_type_layout(module.layout.find_type_by_name("float3")))
+    assert other.read() == spy.float3(1, 2, 3)
+    other.y = -2
+    assert own[1].n[1].read() == -0x40000000
+    with pytest.raises(ValueError):
+        own[2].h.reinterpret(own.element_type_layout)
+
+
+def test_offsets_are_bytes_and_a_bool_takes_four(own, layout):
+    """_offset, against the offsets of the layout."""
+    fields = {f.name: f.offset for f in layout.fields}
+    assert own[0].a._offset == fields["a"] == 4 and own[1].m._offset == layout.stride + fields["m"]
+    assert own[0].inner[1].y._offset == fields["inner"] + 12 + 4
+
+
+def test_read_gives_numbers_vectors_matrices_lists_and_dicts(own):
+    own[0].write({"flag": True, "a": (1, 2, 3), "m": np.arange(6).reshape(2, 3), "n": [1, 2, 3], "h": 2,
+                  "inner": [{"x": 1, "y": [4, 5]}, {"x": 0, "y": [2, 3]}]})
+    value = own[0].read()
+    assert value["flag"] is True and value["a"] == spy.float3(1, 2, 3) and isinstance(value["m"], spy.float2x3) and value["n"] == [1, 2, 3]
+    assert value["m"] == spy.float2x3([0, 1, 2, 3, 4, 5]) and value["inner"][1] == {"x": 0.0, "y": spy.int2(2, 3)} and value["h"] == 2.0
+
+
+def test_structs_are_written_from_dicts_with_any_of_the_fields(own):
+    """Unknown keys and _type are ignored; what is not named stays."""
+    own[0].write({"a": [1, 2, 3], "h": 4})
+    own[0].write({"_type": "Item", "h": 5, "unknown": object()})
+    assert own[0].a.read() == spy.float3(1, 2, 3) and own[0].h.read() == 5
+
+
+@pytest.mark.parametrize("value", [[1, 2, 3], (1, 2, 3), spy.float3(1, 2, 3), np.array([1, 2, 3], np.float32)])
+def test_vectors_are_written_from_vector_list_tuple_and_array(own, value):
+    own[0].a = value
+    assert own[0].a.read() == spy.float3(1, 2, 3)
+
+
+@pytest.mark.parametrize("value", [spy.float2x3([1, 2, 3, 4, 5, 6]), np.array([[1, 2, 3], [4, 5, 6]], np.float32)])
+def test_matrices_are_written_from_matrix_and_array(own, value):
+    own[0].m = value
+    assert own[0].m.read() == spy.float2x3([1, 2, 3, 4, 5, 6])
+
+
+def test_arrays_are_written_from_exactly_their_length(own):
+    own[0].n = [1, 2, 3]
+    for wrong in ([1, 2], [1, 2, 3, 4]):
+        with pytest.raises(Exception):
+            own[0].n = wrong
+    assert own[0].n.read() == [1, 2, 3]
+
+
+class This:
+    def __init__(self, value):
+        self.value = value
+
+    def get_this(self):
+        return self if self.value is None else self.value
+
+
+def test_objects_with_get_this_are_unpacked_in_lists_too(own):
+    own[0].a = This([1, 2, 3])
+    own[0].inner = [This({"x": 1, "y": This([2, 3])}), This({"x": 4, "y": [5, 6]})]
+    own[1] = This({"h": 3})
+    assert own[0].a.read() == spy.float3(1, 2, 3) and own[0].inner[1].y.read() == spy.int2(5, 6) and own[1].h.read() == 3
+
+
+def test_get_this_that_gives_the_object_itself_is_a_runtime_error(own):
+    with pytest.raises(RuntimeError):
+        own[0].a = This(None)
+
+
+def test_write_from_numpy_takes_a_dict_of_arrays(own):
+    """The first dimension is the element count."""
+    a, n = np.arange(9, dtype=np.float32).reshape(3, 3), np.arange(9, dtype=np.int32).reshape(3, 3)
+    own[1].h = 2
+    own.write_from_numpy({"a": a, "n": n, "flag": np.array([True, False, True])}, unchecked_copy=True)
+    assert [list(e.a.read()) for e in own] == a.tolist() and [e.n.read() for e in own] == n.tolist() and own[1].h.read() == 2
+    assert [e.flag.read() for e in own] == [True, False, True]
+    with pytest.raises(ValueError):
+        own.write_from_numpy({"a": a[:2]})
+
+
+def test_to_numpy_and_copy_from_numpy_move_bytes(own, layout):
+    own[1].h = 2
+    data = own.to_numpy()
+    assert data.dtype == np.uint8 and data.shape == (own.size,)
+    data = data.copy()
+    at = {f.name: f.offset for f in layout.fields}["a"]
+    data[at:at + 12] = np.array([1, 2, 3], np.float32).view(np.uint8)
+    own.copy_from_numpy(data)
+    assert own[0].a.read() == spy.float3(1, 2, 3) and own[1].h.read() == 2

@@ -1,0 +1,289 @@
+"""SlangPy's facts about reflection, buffers and encoders, one a test (../shared/slangpy-interface/behaviour.md)."""
+import numpy as np
+import pytest
+
+import slangpy as spy
+
+SOURCE = """
+import slangpy;
+[__AttributeUsage(_AttributeTargets.Struct)] struct TagAttribute { int n; float f; string s; };
+interface IShape { float area(); }
+[Tag(3, 2.5, "hi")]
+struct Circle : IShape { float r; float area() { return r; } __init(float r) { this.r = r; } };
+float scale(float3 v, float s) { return v.x * s; }
+float over(float x) { return x; }
+int over(int x) { return x; }
+struct P { float3 a; int b; float2x2 m; float c[4]; };
+struct Q { P p; uint2 u; };
+RWStructuredBuffer<P> items;
+uniform float gain;
+ConstantBuffer<Q> block;
+[shader("compute")] [numthreads(8, 4, 1)]
+void main(uint3 id : SV_DispatchThreadID, RWStructuredBuffer<float3> result, uniform float k)
+{
+    if (id.x < 4 && id.y == 0) result[id.x] = items[id.x].a * k * gain;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(device):
+    module = device.load_module_from_source("slangpy_reflect", SOURCE)
+    return device.link_program([module], [module.entry_point("main")])
+
+
+@pytest.fixture(scope="module")
+def layout(program):
+    return program.layout
+
+
+# >>the cursor of a program
+
+
+def test_program_and_kernel_reflection_are_cursors_to_globals_and_entry_points(device, program):
+    """Globals, entry points and their parameters are found by attribute, [name] and find_field."""
+    kernel = device.create_compute_kernel(program)
+    for c in (program.reflection, kernel.reflection, spy.ReflectionCursor(program)):
+        assert isinstance(c, spy.ReflectionCursor) and c.is_valid() and c.has_field("items") and not c.has_field("nope")
+        assert c.items.type.kind == spy.TypeReflection.Kind.resource and c["gain"].type.full_name == "float"
+        assert c.find_field("main").is_valid() and c.main.k.type.full_name == "float"
+        assert c["main"]["result"].type_layout.element_type_layout.stride == 12
+        assert c.block.p.m.type.row_count == 2 and c.items.type_layout.element_type_layout.name == "P"
+        assert not c.find_field("nope").is_valid() and not c.main.find_field("nope").is_valid()
+
+
+def test_a_cursor_or_its_layout_serves_as_resource_type_layout(device, program):
+    """create_buffer takes them for the size of an element; the kernel reads and writes such buffers."""
+    kernel = device.create_compute_kernel(program)
+    items = device.create_buffer(element_count=4, resource_type_layout=kernel.reflection.items)
+    result = device.create_buffer(element_count=4, resource_type_layout=kernel.reflection.main.result.type_layout)
+    assert items.struct_size == items.size // 4 >= 48 and result.struct_size == 12
+    cursor = spy.BufferCursor(kernel.reflection.items.type_layout.element_type_layout, items)
+    for i in range(4):
+        cursor[i].a = [i, 2 * i, 3 * i]
+    cursor.apply()
+    kernel.dispatch([8, 4, 1], vars={"items": items, "gain": 2.0}, result=result, k=0.5)
+    assert result.to_numpy().view(np.float32).reshape(4, 3).tolist() == [[i, 2 * i, 3 * i] for i in range(4)]
+
+
+def test_a_plain_layout_or_a_type_is_no_resource_type_layout(device, layout):
+    """Only a StructuredBuffer's layout is one; else a TypeError."""
+    for wrong in (layout.get_type_layout(layout.find_type_by_name("P")), layout.find_type_by_name("StructuredBuffer<P>")):
+        with pytest.raises(TypeError):
+            device.create_buffer(element_count=4, resource_type_layout=wrong)
+
+
+def test_sizes_are_uint3(device, program, layout):
+    """They have x, y, z and compare equal to lists and tuples."""
+    pipeline = device.create_compute_pipeline(program)
+    for size in (layout.entry_points[0].compute_thread_group_size, program.entry_points[0].layout.compute_thread_group_size,
+                 pipeline.thread_group_size):
+        assert isinstance(size, spy.uint3) and (size.x, size.y, size.z) == (8, 4, 1)
+    limits = device.info.limits
+    assert limits.max_compute_dispatch_thread_groups.x >= 65535 and limits.max_compute_thread_group_size.z >= 1
+
+
+# >>reflection
+
+
+def test_the_same_thing_is_the_same_object(device, program, layout):
+    """Layouts, types, functions, fields, attributes."""
+    p = layout.find_type_by_name("P")
+    assert layout is program.layout and p is layout.find_type_by_name("P") and layout.get_type_layout(p) is layout.get_type_layout(p)
+    assert p.fields[0] is p.fields[0] and p.fields[0].type is layout.find_type_by_name("float3")
+    assert layout.find_function_by_name("scale") is layout.find_function_by_name("scale") is program.modules[0].scale.reflection
+    assert layout.find_type_by_name("Circle").user_attributes[0] is layout.find_type_by_name("Circle").get_user_attribute_by_index(0)
+    assert program.modules[0].P.struct is p and layout.entry_points[0] is layout.entry_points[0]
+
+
+def test_lists_iterate_index_and_have_len(layout):
+    for items in (layout.parameters, layout.entry_points, layout.find_type_by_name("P").fields, layout.find_function_by_name("scale").parameters,
+                  layout.find_function_by_name("over").overloads, layout.get_type_layout(layout.find_type_by_name("P")).fields):
+        assert len(items) > 0 and [x for x in items][0] is items[0] and items[len(items) - 1] is items[-1]
+        with pytest.raises(IndexError):
+            items[len(items)]
+
+
+def test_find_gives_none(layout):
+    assert layout.find_type_by_name("Nope") is None and layout.find_function_by_name("nope") is None
+    assert layout.find_function_by_name_in_type(layout.find_type_by_name("Circle"), "nope") is None
+    assert layout.find_type_by_name("Circle").find_user_attribute_by_name("Nope") is None
+
+
+def test_dollar_init_finds_constructors(layout):
+    f = layout.find_function_by_name_in_type(layout.find_type_by_name("Circle"), "$init")
+    assert [p.name for p in f.parameters][-1:] == ["r"]
+
+
+def test_specialize_with_arg_types(layout):
+    """None if the arguments do not fit; a scalar fits a vector."""
+    f, over = layout.find_function_by_name("scale"), layout.find_function_by_name("over")
+    scalar, vector, p = (layout.find_type_by_name(n) for n in ("float", "float3", "P"))
+    assert f.specialize_with_arg_types([vector, scalar]) is f and f.specialize_with_arg_types([scalar, scalar]) is f
+    assert f.specialize_with_arg_types([p, scalar]) is None and f.specialize_with_arg_types([vector]) is None
+    assert over.is_overloaded and len(over.overloads) == 2 and not f.is_overloaded
+    assert over.specialize_with_arg_types([layout.find_type_by_name("int")]).return_type.full_name == "int"
+
+
+def test_user_attributes(layout):
+    circle = layout.find_type_by_name("Circle")
+    a = circle.find_user_attribute_by_name("Tag")
+    assert circle.get_user_attribute_count() == 1 and a.name == "Tag" and a.argument_count == 3
+    assert (a.argument_value_int(0), a.argument_value_float(1), a.argument_value_string(2)) == (3, 2.5, "hi")
+    assert a.argument_type(0).full_name == "int" and a.argument_type(1).full_name == "float"
+
+
+def test_reprs(program, layout):
+    assert repr(layout.find_type_by_name("P")) == 'refl::Type(full_name="P", kind=struct, shape=[])'
+    assert repr(layout.find_type_by_name("float3")) == 'refl::Type(full_name="vector<float,3>", kind=vector, shape=[3])'
+    assert repr(layout.find_type_by_name("P").fields[0]) == 'refl::Variable(name="a", type="vector<float,3>")'
+
+
+@pytest.mark.parametrize("name, full", [("int32_t", "int"), ("float16_t", "half"), ("float3", "vector<float,3>"), ("float2[4]", "vector<float,2>[4]"),
+                                        ("float2x3", "matrix<float,2,3>"), ("P", "P")])
+def test_full_names(layout, name, full):
+    """As Slang prints them; they find the type again."""
+    t = layout.find_type_by_name(name)
+    assert t.full_name == full and layout.find_type_by_name(full) is t
+
+
+# >>slangpy.reflection
+
+
+def test_classes_of_types_serve_isinstance(layout):
+    """slangpy.reflection has the classes of types, functions, fields and layouts; a type is an instance of that of its kind."""
+    from slangpy import reflection as r
+
+    t = layout.find_type_by_name
+    for name, cls in [("float", r.ScalarType), ("float3", r.VectorType), ("float2x2", r.MatrixType), ("float[4]", r.ArrayType), ("P", r.StructType),
+                      ("IShape", r.InterfaceType), ("RWStructuredBuffer<P>", r.StructuredBufferType), ("ByteAddressBuffer", r.ByteAddressBufferType),
+                      ("Texture2D<float4>", r.TextureType), ("Tensor<float, 2>", r.ITensorType), ("void", r.VoidType)]:
+        assert isinstance(t(name), cls) and isinstance(t(name), r.SlangType), name
+        assert isinstance(t(name), r.StructType) == (name in ("P", "Tensor<float, 2>"))
+    assert isinstance(layout, r.SlangProgramLayout) and isinstance(layout.find_function_by_name("scale"), r.SlangFunction)
+    assert isinstance(t("P").fields["a"], r.SlangField) and isinstance(t("P").buffer_layout, r.SlangLayout)
+
+
+def test_types_by_what_they_are_made_of(layout):
+    """One object per type."""
+    s = spy.TypeReflection.ScalarType
+    assert layout.scalar_type(s.float32) is layout.find_type_by_name("float") and layout.vector_type(s.int32, 2) is layout.find_type_by_name("int2")
+    assert layout.matrix_type(s.float16, 2, 3).full_name == "matrix<half,2,3>" and layout.array_type(layout.find_type_by_name("P"), 3).element_count == 3
+
+
+def test_fields_of_a_type_go_by_index_and_name(layout):
+    fields = layout.find_type_by_name("P").fields
+    assert fields[0] is fields["a"] and list(fields.keys()) == ["a", "b", "m", "c"] and "m" in fields and "z" not in fields
+    assert {name: f.type.full_name for name, f in fields.items()}["c"] == "float[4]"
+
+
+def test_a_struct_has_every_property_of_its_type(device, program):
+    """Struct's program, layout, element_type, differentiable and so on."""
+    m = program.modules[0]
+    for struct in (m.P, m.float3, m["float2[4]"]):
+        t = struct.struct
+        assert struct.type_reflection is t and struct.element_type is t.element_type and list(struct.shape) == list(t.shape)
+        assert struct.num_dims == t.num_dims == len(t.shape) and struct.differentiable == t.differentiable and not struct.is_generic
+        assert struct.buffer_layout is t.buffer_layout and struct.buffer_layout.type is t and struct.uniform_layout.size > 0
+        assert struct.layout is struct.program is m.layout and struct.device is device
+    assert m.float3.differentiable and m.float3.derivative is m.float3.struct and not m.P.differentiable and m.P.derivative is None
+    assert m.P.fields["a"].type is m.float3.struct and m.Circle.try_get_child("area").name and m.Circle.try_get_child("nope") is None
+
+
+def test_generic_arguments_are_types_or_ints(layout):
+    """A bool is 1 or 0."""
+    t = layout.find_type_by_name("Tensor<float, 2>")
+    assert t.generic_args == (layout.find_type_by_name("float"), 2) and layout.find_type_by_name("P").generic_args is None
+
+
+def test_lookup_between_numpy_and_slang(device, layout):
+    from slangpy.reflection.lookup import innermost_type, numpy_to_slang, resolve_element_type, resolve_program_layout, slang_to_numpy
+
+    t = layout.find_type_by_name
+    assert innermost_type(t("float3[4]")) is t("float") and slang_to_numpy(t("int2")) == np.int32 and slang_to_numpy(t("P")) is None
+    for dtype, name in [(np.float32, "float"), (np.float16, "half"), (np.int64, "int64_t"), (np.uint8, "uint8_t"), (np.bool_, "bool")]:
+        assert numpy_to_slang(np.dtype(dtype), device, layout) is t(name) and slang_to_numpy(t(name)) == dtype
+    assert numpy_to_slang(np.dtype(np.complex64), device, layout) is None
+    assert resolve_program_layout(device, None, layout) is layout and resolve_program_layout(device, t("P"), None) is layout
+    for what in ("float3", spy.float3, t("float3"), layout.module.float3, layout.get_type_layout("float3")):
+        assert resolve_element_type(layout, what) is t("float3")
+    assert resolve_element_type(layout, float) is t("float") and resolve_element_type(layout, bool) is t("bool")
+    with pytest.raises(ValueError):
+        resolve_element_type(layout, "NoSuchType")
+
+
+def test_tables_of_scalar_types():
+    from slangpy.reflection.reflectiontypes import (FLOAT_TYPES, INT_TYPES, NUMPY_TYPE_TO_SCALAR_TYPE, SCALAR_TYPE_TO_NUMPY_TYPE, scalar_names,
+                                                    vectorize_type)
+
+    s = spy.TypeReflection.ScalarType
+    assert s.float32 in FLOAT_TYPES and s.uint8 in INT_TYPES and scalar_names[s.float32] == "float" and callable(vectorize_type)
+    assert SCALAR_TYPE_TO_NUMPY_TYPE[s.int32] == np.int32 and NUMPY_TYPE_TO_SCALAR_TYPE[np.dtype("f4")] == s.float32
+
+
+# >>formats, and descriptions of pictures and pipelines
+
+
+@pytest.mark.parametrize("name, size, channels, kind, bits, dxgi, vk", [
+    ("r8_unorm", 1, 1, "unorm", [8, 0, 0, 0], 61, 9), ("rgba8_unorm", 4, 4, "unorm", [8, 8, 8, 8], 28, 37),
+    ("rgba8_unorm_srgb", 4, 4, "unorm_srgb", [8, 8, 8, 8], 29, 43), ("bgra8_unorm", 4, 4, "unorm", [8, 8, 8, 8], 87, 44),
+    ("rg16_snorm", 4, 2, "snorm", [16, 16, 0, 0], 37, 78), ("rgba16_float", 8, 4, "float", [16, 16, 16, 16], 10, 97),
+    ("r32_uint", 4, 1, "uint", [32, 0, 0, 0], 42, 98), ("rgb32_float", 12, 3, "float", [32, 32, 32, 0], 6, 106),
+    ("rgba32_sint", 16, 4, "sint", [32, 32, 32, 32], 4, 108), ("rgb10a2_unorm", 4, 4, "unorm", [10, 10, 10, 2], 24, 64),
+    ("r11g11b10_float", 4, 3, "float", [11, 11, 10, 0], 26, 122), ("d32_float", 4, 1, "float", [32, 0, 0, 0], 40, 126),
+])
+def test_format_info(name, size, channels, kind, bits, dxgi, vk):
+    """get_format_info() tells channels, their bits and the numbers of DXGI and Vulkan."""
+    i = spy.get_format_info(spy.Format[name])
+    assert (i.name, i.format, i.bytes_per_block, i.channel_count, i.type) == (name, spy.Format[name], size, channels, spy.FormatType[kind])
+    assert i.channel_bit_count == bits and (i.dxgi_format, i.vk_format) == (dxgi, vk) and "FormatInfo" in repr(i)
+    assert i.get_channel_bits(spy.FormatChannels.rgba) == sum(bits) and i.get_channel_bits(spy.FormatChannels.r) == bits[0]
+    assert i.is_float_format() == (kind == "float") and i.is_integer_format() == (kind in ("uint", "sint"))
+    assert i.is_normalized_format() == ("norm" in kind) and i.is_srgb_format() == ("srgb" in kind) and i.is_depth == name.startswith("d")
+    assert i.has_equal_channel_bits() == (len(set(b for b in bits if b)) == 1) and i.get_channels() == (1 << channels) - 1
+
+
+def test_compressed_formats_have_blocks():
+    i = spy.get_format_info(spy.Format.bc7_unorm_srgb)
+    assert i.is_compressed and (i.block_width, i.block_height, i.bytes_per_block, i.vk_format, i.dxgi_format) == (4, 4, 16, 146, 99)
+    assert spy.get_format_info(spy.Format.astc6x6_unorm).block_width == 6 and spy.get_format_info(spy.Format.bc1_unorm).bytes_per_block == 8
+    assert spy.get_format_info(spy.Format.d32_float_s8_uint).is_depth_stencil() and len(spy.Format) == 77
+
+
+def test_a_buffer_with_a_format_reads_as_its_channels(device):
+    """to_numpy() is flat uint8 unless the buffer has a format."""
+    data = np.arange(8, dtype=np.uint8)
+    assert device.create_buffer(data=data).to_numpy().tolist() == data.tolist()
+    assert device.create_buffer(data=data, format=spy.Format.rg8_unorm).to_numpy().shape == (4, 2)
+    assert device.create_buffer(data=data, format=spy.Format.r32_uint).to_numpy().dtype == np.uint32
+
+
+def test_enums_and_descriptions_of_pictures_are_plain_data():
+    """They can be imported and filled; a description in a description is each object's own, and may be a dict."""
+    assert spy.TextureUsage.shader_resource | spy.TextureUsage.unordered_access == 3 and spy.TextureType.texture_cube.value == 7
+    desc = spy.TextureDesc({"width": 4, "format": spy.Format.rgba8_unorm})
+    desc.height = 8
+    assert (desc.width, desc.height, desc.depth, desc.mip_count, desc.type) == (4, 8, 1, 1, spy.TextureType.texture_2d)
+    assert spy.SamplerDesc().address_u == spy.TextureAddressingMode.wrap and spy.SamplerDesc().max_anisotropy == 1
+    target = spy.ColorTargetDesc({"color": {"op": spy.BlendOp.max}})
+    target.alpha.src_factor = spy.BlendFactor.zero
+    assert target.color.op == spy.BlendOp.max and spy.ColorTargetDesc().alpha.src_factor == spy.BlendFactor.one
+    assert spy.Viewport.from_size(3, 4).height == 4 and spy.HitGroupDesc("a", "b").closest_hit_entry_point == "b"
+    assert spy.DepthStencilDesc().depth_func == spy.ComparisonFunc.less and spy.StencilOp.keep.value == 0
+    with pytest.raises(TypeError):
+        spy.TextureDesc(nothing=1)
+
+
+def test_objects_that_a_later_version_makes_raise_a_clear_error(device):
+    for make in (spy.Texture, spy.Sampler, spy.RenderPipeline, spy.RayTracingPipeline, spy.AccelerationStructure):
+        with pytest.raises(NotImplementedError, match="is not in this version"):
+            make()
+    with pytest.raises(AttributeError, match="is not in this version"):
+        device.create_texture(width=4)
+
+
+def test_base_classes_serve_isinstance(device, program):
+    buffer = device.create_buffer(size=16)
+    assert isinstance(buffer, spy.Resource) and isinstance(buffer, spy.DeviceChild) and isinstance(device, spy.Object)
+    assert isinstance(device.create_compute_pipeline(program), spy.Pipeline) and isinstance(device.create_compute_kernel(program), spy.Kernel)
+    assert not isinstance(3, spy.Object) and not isinstance(buffer, spy.Texture)
