@@ -17100,6 +17100,10 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 
 // >>entry.c
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
+// Links an entry point of the unit's module with the modules that the unit links, because constants of its
+// [numthreads] may be declared extern. The caller releases the result. NULL: the unit links none, or they do not
+// link.
+SPYI_FN spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry);
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
@@ -21157,6 +21161,27 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
+spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
+    if (!live->link_count) return NULL;
+    spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
+        live->link_count + live->conformance_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    uint32_t count = 0;
+    if (!parts) return NULL;
+    parts[count++] = (spyi_sl_component *)live->module;
+    parts[count++] = (spyi_sl_component *)entry;
+    for (uint32_t i = 0; i < live->link_count; i++) parts[count++] = live->links[i];
+    for (uint32_t i = 0; i < live->conformance_count; i++) parts[count++] = live->conformances[i];
+    live->session->v->createCompositeComponentType(live->session, parts, count, &composite, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->link(composite, &linked, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->release(composite);
+    free(parts);
+    return linked;
+}
+
 static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -21173,7 +21198,10 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
     // parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
-    spyi_sl_layout *layout = entry && !open ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+    spyi_sl_component *linked = entry && !open ? spyi_sl_link_entry(live, entry) : NULL;
+    spyi_sl_layout *layout = linked           ? linked->v->getLayout(linked, 0, &diagnostics)
+                             : entry && !open ? entry->v->getLayout(entry, 0, &diagnostics)
+                                              : NULL;
     spyi_sl_blob_free(&diagnostics);
     if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
         spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
@@ -21189,6 +21217,7 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
             out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
         }
     }
+    if (linked) linked->v->release(linked);
     if (entry) entry->v->release(entry);
 }
 
@@ -21993,9 +22022,11 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
         spyi_sl_entry_point *entry = NULL;
         spyi_sl_blob *diagnostics = NULL;
         if (module->v->getDefinedEntryPoint(module, i, &entry) < 0 || !entry) continue;
-        spyi_sl_layout *layout = entry->v->getFunctionReflection(entry) == function
-                                     ? entry->v->getLayout(entry, 0, &diagnostics)
-                                     : NULL;
+        bool found = entry->v->getFunctionReflection(entry) == function;
+        spyi_sl_component *linked = found ? spyi_sl_link_entry(b->live, entry) : NULL;
+        spyi_sl_layout *layout = linked  ? linked->v->getLayout(linked, 0, &diagnostics)
+                                 : found ? entry->v->getLayout(entry, 0, &diagnostics)
+                                         : NULL;
         spyi_sl_blob_free(&diagnostics);
         if (layout && b->lib->spReflection_getEntryPointCount(layout) > 0) {
             spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
@@ -22008,6 +22039,7 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
                 b->lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
             for (int k = 0; k < 3; ++k) node->group_size[k] = (uint32_t)size[k];
         }
+        if (linked) linked->v->release(linked);
         entry->v->release(entry);
     }
 }
@@ -35871,8 +35903,10 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     uint32_t failed = spyi_failed_allocations();
     spyi_entry own = function->entry; // a copy, which gets the parameters' places of this compilation
     memset(&code, 0, sizeof code);
-    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 }, plain = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
+    // A generic shader's arguments are not in the name that its code has: "fill" of "fill<float>".
+    spyi_text_add_n(&plain, entry, strcspn(entry, "<"));
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
@@ -35906,7 +35940,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = entry;
+        desc.entry = spyi_text_str(&plain);
         desc.prelude_size = code.prelude_size;
         profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
@@ -35925,6 +35959,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);
+    spyi_text_free(&plain);
     if (status != SPY_OK) {
         if (variant) spyi_variant_free(device, variant);
         return status;

@@ -7,7 +7,7 @@ _NAMES = {
         "create_texture_from_resource upload_texture_data copy_texture copy_texture_to_buffer copy_buffer_to_texture "
         "clear_texture_float clear_texture_uint clear_texture_sint clear_texture_depth_stencil blit generate_mips "
         "set_texture_state get_format_support",
-    "descriptor handles": "DescriptorHandle DescriptorHandleType BindlessDesc descriptor_handle_ro descriptor_handle_rw",
+    "descriptor handles": "DescriptorHandle DescriptorHandleType descriptor_handle_ro descriptor_handle_rw",
     "rasterization": "RenderPipeline RenderPipelineDesc RenderPassEncoder RenderPassDesc RenderPassColorAttachment RenderState "
         "RenderPassDepthStencilAttachment InputLayout InputLayoutDesc InputElementDesc VertexStreamDesc InputSlotClass "
         "PrimitiveTopology LoadOp StoreOp StencilOp FillMode CullMode FrontFaceMode LogicOp BlendOp BlendFactor "
@@ -30,7 +30,6 @@ _NAMES = {
     "fusion": "fuse vmap vcast vdim vmapping declare",
     "images": "Bitmap DataStruct DataStructConverter",
     "reading queries on the GPU": "resolve_query",
-    "heap reports": "HeapReport report_heaps",
     "shader objects other than a program's root": "create_shader_object create_mutable_shader_object",
 }
 _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDesc ui tev renderdoc Surface SurfaceConfig SurfaceInfo "

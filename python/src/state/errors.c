@@ -30,7 +30,11 @@ int spyp_errors_ready(PyObject *module) {
                                             "Slang code that does not compile: the compiler's text, with file and line.",
                                             spyp.error, NULL);
     spyp.attribute_error = PyExc_AttributeError;
-    if (!spyp.compile_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
+    if (!spyp.compile_error) return -1;
+    spyp.kernel_error = spyp_exception_add(module, "slangpy.KernelCompileError",
+                                           "A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError.",
+                                           spyp.compile_error, PyExc_ValueError);
+    if (!spyp.kernel_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
     // KeyError.__str__() is the repr of the text.
     PyObject *plain = PyObject_GetAttrString(PyExc_BaseException, "__str__");
     int set = plain ? PyObject_SetAttrString(spyp.lookup_error, "__str__", plain) : -1;
@@ -46,7 +50,7 @@ static PyObject *spyp_exception_of(spy_status status) {
     case SPY_ERROR_SHAPE_MISMATCH:
     case SPY_ERROR_OUT_OF_RANGE: return spyp.value_error;
     case SPY_ERROR_NOT_FOUND: return spyp.lookup_error;
-    case SPY_ERROR_COMPILE: return spyp.compile_error;
+    case SPY_ERROR_COMPILE: return spyp.kernel_error;
     case SPY_ERROR_OUT_OF_MEMORY: return PyExc_MemoryError;
     default: return spyp.error;
     }
@@ -143,6 +147,13 @@ PyObject *spyp_raise(spyp_device *d) {
     if (spyp_raise_heard(d)) return NULL;
     if (error.code == SPY_OK && d) error = spy_take_error(NULL);
     return spyp_raise_status(error.code == SPY_OK ? SPY_ERROR_INTERNAL : error.code, error.message, d ? d->what : NULL);
+}
+
+PyObject *spyp_raise_source(spyp_device *d) {
+    spy_error error = spy_take_error(d->device);
+    if (spyp_raise_heard(d)) return NULL;
+    bool text = error.code == SPY_ERROR_COMPILE || error.code == SPY_ERROR_IO;
+    return spyp_raise_as(text ? spyp.compile_error : spyp_exception_of(error.code), error.code, error.message, d->what);
 }
 
 PyObject *spyp_raise_index(spyp_device *d) {

@@ -144,6 +144,7 @@ typedef struct spyp_reflection {
     const spy_attribute *attribute;
     // Bytes to the value that a cursor points at, on the device and in C's layout.
     size_t offset, host_offset;
+    PyObject *entries; // of a program: a list of EntryPointLayouts instead of all of the module's, or NULL
 } spyp_reflection;
 
 typedef enum spyp_reflected {
