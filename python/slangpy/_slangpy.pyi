@@ -20,6 +20,7 @@ from .device import Device
 from .encoders import CommandEncoder
 from .enums import DeviceType, SlangCompilerOptions, SlangDebugInfoLevel, SlangFloatingPointMode, SlangOptimizationLevel
 from .interop import _StreamLike
+from .logger import Logger
 from .math import (
     bool1 as bool1, bool2 as bool2, bool3 as bool3, bool4 as bool4, float1 as float1, float2 as float2, float2x2 as float2x2,
     float2x3 as float2x3, float2x4 as float2x4, float3 as float3, float3x2 as float3x2, float3x3 as float3x3,
@@ -133,6 +134,7 @@ class Module(_ByName):
     @property
     def link(self) -> list[SlangModule]:
         """The modules that are linked to this one, as a list of SlangModules."""
+    logger: Logger | None
     _extra: dict[str, Any]
     _made: Any
     _number: int

@@ -34,7 +34,7 @@ _NAMES = {
 }
 _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDesc ui tev renderdoc Surface SurfaceConfig SurfaceInfo "
             "create_surface KeyboardEvent KeyboardEventType KeyCode KeyModifier KeyModifierFlags MouseEvent MouseEventType "
-            "MouseButton GamepadEvent GamepadState CursorMode Timer SHA1 crashpad platform thread DebugConsoleLoggerOutput")
+            "MouseButton GamepadEvent GamepadState CursorMode crashpad platform thread")
 
 
 _INSTEAD = {

@@ -8,6 +8,7 @@ from . import _slangpy
 from .device import _check_options, current_device
 from .enums import CommandQueueType, SlangCompilerOptions, SlangLinkOptions, SlangSessionDesc, _Desc, _IntEnum
 from .interop import _StreamScope
+from .reports import _apply_dumps, _report_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .encoders import CommandEncoder, QueryPool
     from .interop import _StreamLike
+    from .reports import CompilationReport
     from .reflection import ShaderStage
 
     _Conformance: TypeAlias = "TypeConformance | tuple[str, str] | tuple[str, str, int] | str"
@@ -416,11 +418,29 @@ def _link(self):
     return [m if isinstance(m, SlangModule) else _plain(m) for m in (made[4] if made else ())]
 
 
+def _get_logger(self):
+    """The Logger that is told how the module's functions are built, or None."""
+    return self._extra.get("logger")
+
+
+def _set_logger(self, logger):
+    if logger is not None and not callable(getattr(logger, "log", None)):
+        raise TypeError("Module.logger: expected a Logger or None, got {!r}".format(type(logger)))
+    self._extra["logger"] = logger
+    loggers = self.device._steps.loggers
+    if logger is None:
+        loggers.pop(self.name, None)
+    else:
+        loggers[self.name] = logger
+    _apply_dumps([self.device])
+
+
 # The stub of the C module declares these attributes for type checkers.
 _slangpy.Module.entry_point = _entry_point  # type: ignore[method-assign]
 _slangpy.Module.entry_points = property(_entry_points)  # type: ignore[method-assign, assignment]
 _slangpy.Module.session = property(_session)  # type: ignore[method-assign, assignment]
 _slangpy.Module.device_module = property(_device_module)  # type: ignore[method-assign, assignment]
+_slangpy.Module.logger = property(_get_logger, _set_logger)  # type: ignore[method-assign, assignment]
 _slangpy.Module.link = property(_link)  # type: ignore[method-assign, assignment]
 
 
@@ -493,6 +513,11 @@ class ShaderProgram:
         whole = self.entry_points[0].module if self.entry_points else self.modules[0]
         layouts = [e.layout for e in self.entry_points]
         return whole.layout._of_entry_points([layout for layout in layouts if layout is not None])
+
+    def get_compilation_report(self) -> CompilationReport:
+        """get_compilation_report(): returns the CompilationReport of the program's entry points, a dict. Its times and lists are those of the
+        kernels that were built while Device.enable_compilation_reports was True."""
+        return _report_of(self.device._steps.get(None), [e.function.name.split("<")[0] for e in self.entry_points])
 
     def _only(self, where):
         if not isinstance(self, ShaderProgram):

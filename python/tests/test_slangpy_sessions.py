@@ -369,3 +369,122 @@ def test_compiler_options_may_be_a_dict_of_some_fields(d):
     session = d.create_slang_session(compiler_options={"defines": {"K": "4"}, "debug_info": spy.SlangDebugInfoLevel.standard})
     assert session.desc.compiler_options.matrix_layout == spy.SlangMatrixLayout.row_major
     assert session.load_module_from_source("with_options", "int f() { return K; }").f() == 4
+
+
+def test_module_logger_hears_how_functions_are_built(d):
+    """Module.logger is None at first and can be set."""
+    lines = []
+
+    class Output(spy.LoggerOutput):
+        def write(self, level, name, msg):
+            lines.append((level, name, msg))
+
+    m = spy.Module.load_from_source(d, "logging_module", "float f(float x) { return x + 1; } float g(float x) { return x; }")
+    assert m.logger is None
+    m.logger = spy.Logger(level=spy.LogLevel.debug, name="builds", use_default_outputs=False)
+    m.logger.add_output(Output())
+    assert m.f(1.0) == 2 and any("logging_module::f" in msg for _, _, msg in lines) and {n for _, n, _ in lines} == {"builds"}
+    m.logger = None
+    count = len(lines)
+    assert m.g(1.0) == 1 and len(lines) == count and m.logger is None
+
+
+# >>printing shaders, logs, small things
+
+def test_generated_shaders_are_printed_when_they_are_built(d, capsys):
+    """By Python's stdout: 80 =, the name, mode, bindings and code; not when they are cached."""
+    m = spy.Module.load_from_source(d, "printing_module", "float f(float x) { return x + 1; }")
+    spy.set_print_generated_shaders(True)
+    try:
+        assert m.f(1.0) == 2 and m.f(2.0) == 3
+    finally:
+        spy.set_print_generated_shaders(False)
+    out = capsys.readouterr().out
+    assert out.startswith("=" * 80 + "\nGENERATED SHADER: printing_module::f\n") and "END SHADER" in out
+    assert out.count("GENERATED SHADER") == 1 and "numthreads" in out and "prim" in out
+
+
+def test_log_levels_and_lines(tmp_path, capsys):
+    """none < debug < info < warn < error < fatal; none always passes as the bare text; lines are [LEVEL] (name) text."""
+    levels = [spy.LogLevel[n] for n in ("none", "debug", "info", "warn", "error", "fatal")]
+    assert [int(x) for x in levels] == list(range(6))
+    logger = spy.Logger(level=spy.LogLevel.fatal, name="mine", use_default_outputs=False)
+    file = logger.add_file_output(tmp_path / "log.txt")
+    logger.log(spy.LogLevel.none, "bare")
+    logger.error("not this")
+    logger.fatal("this")
+    logger.name, logger.level = "", spy.LogLevel.info
+    logger.info("nameless")
+    for _ in range(3):
+        logger.log(spy.LogLevel.info, "once", spy.LogFrequency.once)
+    assert (tmp_path / "log.txt").read_text() == "bare\n[FATAL] (mine) this\n[INFO] nameless\n[INFO] once\n"
+    assert isinstance(file, spy.LoggerOutput) and logger.add_debug_console_output() is not None
+    console = spy.Logger(level=spy.LogLevel.debug)
+    for level in levels[1:]:
+        console.log(level, "to " + level.name)
+    captured = capsys.readouterr()
+    assert captured.out.count("\n") == 3 and captured.err.count("\n") == 2 and "to error" in captured.err and "to fatal" in captured.err
+
+
+def test_sha1_and_timer():
+    """digest is bytes, hex_digest str; Timer.now() is ns."""
+    assert spy.SHA1("abc").hex_digest() == spy.SHA1(b"abc").hex_digest() == "a9993e364706816aba3e25717850c26c9cd0d89d"
+    assert spy.SHA1().update("a").update(b"bc").digest() == spy.SHA1("abc").digest() and len(spy.SHA1().digest()) == 20
+    start, timer = spy.Timer.now(), spy.Timer()
+    assert type(start) is int and timer.elapsed_ns() >= 0 and timer.elapsed_s() < 60 and spy.Timer.delta_ms(0, 1_500_000) == 1.5
+    timer.reset()
+    assert spy.Timer.delta_s(start, spy.Timer.now()) < 60
+
+
+def test_flush_print_to_string_is_a_str(folder):
+    """With and without output."""
+    device = spy.create_device(enable_print=True)
+    assert device.flush_print_to_string() == ""
+    spy.Module.load_from_source(device, "printing", "void f(int x) { printf(\"x is %d\\n\", x); }").f(4)
+    text = device.flush_print_to_string()
+    device.close()
+    assert isinstance(text, str)
+
+
+# >>reports, caches, reload
+
+def test_compilation_reports_are_dicts(folder):
+    """program.get_compilation_report(), device.get_compilation_reports()."""
+    device = spy.create_device(enable_compilation_reports=True, include_paths=[folder])
+    program = device.load_program("session_values", ["one"], "export static const int N = 3;")
+    assert program.get_compilation_report()["entry_point_reports"] == []
+    run(device, program, 1)
+    report = program.get_compilation_report()
+    assert isinstance(report, dict) and report["alive"] is True and isinstance(report["label"], str) and report["create_time"] > 0
+    entry, pipeline = report["entry_point_reports"][0], report["pipeline_reports"][0]
+    assert entry["name"] == "one" and entry["create_time"] > 0 and entry["is_cached"] is False and entry["cache_size"] == 0
+    assert pipeline["type"] == "compute" and pipeline["create_time"] > 0 and pipeline["is_cached"] is False and "cache_size" in pipeline
+    assert all(isinstance(r, dict) and r["create_time"] >= 0 for r in device.get_compilation_reports())
+    device.close()
+
+
+def test_shader_cache_stats_count_from_zero():
+    """In a new Device."""
+    device = spy.create_device()
+    stats = device.shader_cache_stats
+    assert (stats.entry_count, stats.hit_count, stats.miss_count) == (0, 0, 0)
+    device.close()
+
+
+def test_reload_callbacks_have_numbers_and_reload_all_programs_calls_each_once(tmp_path):
+    """register_shader_hot_reload_callback returns an int."""
+    device = spy.create_device()
+    (tmp_path / "again.slang").write_text("int f() { return 1; }")
+    m = spy.Module.load_from_file(device, tmp_path / "again.slang")
+    seen = []
+    ids = [device.register_shader_hot_reload_callback(seen.append), device.register_shader_hot_reload_callback(lambda e: seen.append("no"))]
+    assert all(type(i) is int for i in ids) and ids[0] != ids[1]
+    device.unregister_shader_hot_reload_callback(ids[1])
+    device.reload_all_programs()
+    assert len(seen) == 1 and isinstance(seen[0], spy.ShaderHotReloadEvent)
+    (tmp_path / "again.slang").write_text("int f() { return 2; }")
+    os.utime(tmp_path / "again.slang", (1, 1))
+    device.reload_all_programs()
+    assert len(seen) == 2 and m.f() == 2
+    device.hot_reload_check()
+    device.close()
