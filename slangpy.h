@@ -2027,8 +2027,10 @@ typedef enum spy_direction {
     SPY_DIRECTION_INOUT,
     SPY_DIRECTION_ANY, // host arrays only: the parameter's direction; the memory is written when that is out
                        // or inout
-    SPY_DIRECTION_IN   // tensors only: a call that would write the tensor is an error; by default tensors may
+    SPY_DIRECTION_IN,  // tensors only: a call that would write the tensor is an error; by default tensors may
                        // be read and written
+    SPY_DIRECTION_DROP // numbers, host arrays and bytes only: an input, also of an out or inout parameter, and
+                       // what the parameter becomes is dropped
 } spy_direction;
 
 // One argument: plain data that must live only during the call. The functions below fill all members. Members
@@ -2263,8 +2265,8 @@ typedef enum spy_call_mode {
 // call is made as by spy_call().
 typedef struct spy_call_options {
     const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
-    spy_args constants;              // numbers for the module's `extern static const`, by name; they are
-                                     // compiled into the kernel
+    spy_args constants;              // numbers, or host arrays for vectors, for the module's `extern static
+                                     // const`, by name; they are compiled into the kernel
     spy_args globals;                // values for the module's global shader parameters, by name or path
                                      // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
                                      // fields, tensors for buffers
@@ -2310,7 +2312,7 @@ typedef struct spy_uint3 {
 // RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in complete groups, so it
 // must check the bounds itself; a plain function runs in exactly these threads. Parameters with
 // SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled by the library and are not
-// among `args`. `options` may be NULL. Errors and threads as spy_call().
+// among `args`; so is a plain function's first parameter if its name is dispatchThreadID. `options` may be NULL. Errors and threads as spy_call().
 // The CUDA backend also runs a function marked [CudaKernel]. Its groups have options->thread_group_size
 // threads (64 if 0), which the kernel reads as cudaBlockDim(). It runs in complete groups: for a grid of (gx,
 // gy, gz) blocks of (x, y, z) threads, pass (gx * x, gy * y, gz * z) as `threads`. TensorView<T> and
@@ -2400,7 +2402,7 @@ SPY_API spy_arg spy_arg_call_id(const char *name);
 
 // The number of the element in the call, row-major, in .x or [0]; the other components are 0. It is the
 // thread's id when each element has a thread of its own; a kernel whose threads compute several elements each
-// still numbers the elements.
+// still numbers the elements. With options.call_group_shape the elements are numbered group by group.
 SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.
@@ -9160,6 +9162,8 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
+// Returns whether the type is a pointer T*.
+SPYI_FN bool spyi_type_is_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
 // An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose
@@ -10141,6 +10145,10 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
         fields[i].type = element;
     }
     return spyi_type_opaque(types, name, fields, count);
+}
+
+SPYI_FN bool spyi_type_is_pointer(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "Ptr<", 4) == 0;
 }
 
 bool spyi_type_is_pair(const spyi_type *type) {
@@ -17133,6 +17141,10 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 
 // >>entry.c
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
+// Links an entry point of the unit's module with the modules that the unit links, because constants of its
+// [numthreads] may be declared extern. The caller releases the result. NULL: the unit links none, or they do not
+// link.
+SPYI_FN spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry);
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
@@ -21210,6 +21222,27 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
+spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
+    if (!live->link_count) return NULL;
+    spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
+        live->link_count + live->conformance_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    uint32_t count = 0;
+    if (!parts) return NULL;
+    parts[count++] = (spyi_sl_component *)live->module;
+    parts[count++] = (spyi_sl_component *)entry;
+    for (uint32_t i = 0; i < live->link_count; i++) parts[count++] = live->links[i];
+    for (uint32_t i = 0; i < live->conformance_count; i++) parts[count++] = live->conformances[i];
+    live->session->v->createCompositeComponentType(live->session, parts, count, &composite, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->link(composite, &linked, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->release(composite);
+    free(parts);
+    return linked;
+}
+
 static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -21226,7 +21259,10 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
     // parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
-    spyi_sl_layout *layout = entry && !open ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+    spyi_sl_component *linked = entry && !open ? spyi_sl_link_entry(live, entry) : NULL;
+    spyi_sl_layout *layout = linked           ? linked->v->getLayout(linked, 0, &diagnostics)
+                             : entry && !open ? entry->v->getLayout(entry, 0, &diagnostics)
+                                              : NULL;
     spyi_sl_blob_free(&diagnostics);
     if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
         spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
@@ -21242,6 +21278,7 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
             out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
         }
     }
+    if (linked) linked->v->release(linked);
     if (entry) entry->v->release(entry);
 }
 
@@ -22046,9 +22083,11 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
         spyi_sl_entry_point *entry = NULL;
         spyi_sl_blob *diagnostics = NULL;
         if (module->v->getDefinedEntryPoint(module, i, &entry) < 0 || !entry) continue;
-        spyi_sl_layout *layout = entry->v->getFunctionReflection(entry) == function
-                                     ? entry->v->getLayout(entry, 0, &diagnostics)
-                                     : NULL;
+        bool found = entry->v->getFunctionReflection(entry) == function;
+        spyi_sl_component *linked = found ? spyi_sl_link_entry(b->live, entry) : NULL;
+        spyi_sl_layout *layout = linked  ? linked->v->getLayout(linked, 0, &diagnostics)
+                                 : found ? entry->v->getLayout(entry, 0, &diagnostics)
+                                         : NULL;
         spyi_sl_blob_free(&diagnostics);
         if (layout && b->lib->spReflection_getEntryPointCount(layout) > 0) {
             spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
@@ -22061,6 +22100,7 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
                 b->lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
             for (int k = 0; k < 3; ++k) node->group_size[k] = (uint32_t)size[k];
         }
+        if (linked) linked->v->release(linked);
         entry->v->release(entry);
     }
 }
@@ -27226,6 +27266,7 @@ typedef struct spyi_fitting {
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
     const char *element; // number of the call's element, an int
+    const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
     uint32_t rank;       // dimensions of the call
 } spyi_place_text;
@@ -28053,7 +28094,7 @@ static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, 
 
 static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_INT32, false, out, "spyi_thread_id<%u>(%s)",
-                   spyi_kind_components(leaf->type), at->element);
+                   spyi_kind_components(leaf->type), at->thread);
 }
 
 static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
@@ -28303,12 +28344,12 @@ static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
 
 static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_UINT32, false, out, "spyi_hash<%u>(%s, %s)",
-                   spyi_kind_components(leaf->type), at->element, at->field);
+                   spyi_kind_components(leaf->type), at->thread, at->field);
 }
 
 static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_FLOAT32, false, out, "spyi_random<%u>(%s, %s)",
-                   spyi_kind_components(leaf->type), at->element, at->field);
+                   spyi_kind_components(leaf->type), at->thread, at->field);
 }
 
 static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
@@ -29101,7 +29142,8 @@ static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, co
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
     const char *takes;
-    bool number = value->kind == SPY_ARG_KIND_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    bool number = value->kind == SPY_ARG_KIND_UINT &&
+                  (value->direction == SPY_DIRECTION_DEFAULT || value->direction == SPY_DIRECTION_DROP);
     if (value->kind != SPY_ARG_KIND_TENSOR && !number) return NULL;
     const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
     if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
@@ -29564,13 +29606,19 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
     return status;
 }
 
+static bool spyi_is_host_input(spy_arg_kind kind) {
+    return (kind >= SPY_ARG_KIND_BOOL && kind <= SPY_ARG_KIND_FLOAT) || kind == SPY_ARG_KIND_ARRAY ||
+           kind == SPY_ARG_KIND_DATA;
+}
+
 // Checks one argument's own data and fills the members of its value that depend on the argument's kind.
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
         (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_KIND_ARRAY) &&
-        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR))
+        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR) &&
+        (arg->direction != SPY_DIRECTION_DROP || !spyi_is_host_input(arg->kind)))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -29956,6 +30004,12 @@ SPYI_FN bool spyi_options_are_plain(const spy_call_options *options) {
     return !options || memcmp(options, &none, sizeof none) == 0;
 }
 
+// Returns whether a constant is a host array of 1 to 4 numbers, which feeds a vector.
+static bool spyi_is_vector_constant(const spy_arg *c) {
+    return c->kind == SPY_ARG_KIND_ARRAY && c->count == 1 && c->dims[0] >= 1 && c->dims[0] <= 4 &&
+           c->value.data && spy_dtype_size_bytes(c->dtype) > 0;
+}
+
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
     const char *problem = spyi_check_options(o);
     if (problem) {
@@ -29967,10 +30021,11 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
         const spy_arg *c = &o->constants.items[i];
-        if (!c->name || c->kind < SPY_ARG_KIND_BOOL || c->kind > SPY_ARG_KIND_FLOAT ||
-            c->direction != SPY_DIRECTION_DEFAULT) {
-            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
-                          c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
+        bool vector = spyi_is_vector_constant(c),
+             number = c->kind >= SPY_ARG_KIND_BOOL && c->kind <= SPY_ARG_KIND_FLOAT;
+        if (!c->name || (!number && !vector) || c->direction != SPY_DIRECTION_DEFAULT) {
+            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number or a vector with a name",
+                          i + 1, c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
             return SPY_ERROR_INVALID_ARGUMENT;
         }
         for (size_t k = 0; k < i; k++) {
@@ -29980,7 +30035,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         }
         good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
                spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
-               spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
+               (vector ? spyi_key_bytes(values, c->value.data,
+                                        (size_t)c->dims[0] * spy_dtype_size_bytes(c->dtype))
+                       : spyi_key_bytes(values, &c->value.u, sizeof c->value.u));
     }
     good = good && spyi_key_bytes(values, "", 1);
     for (size_t i = 0; i < o->conformance_count && good; i++)
@@ -29995,33 +30052,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Writes the Slang declaration of a constant, in the type that the module has declared for it and with all
-// bits of the number.
-static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
-                                     spyi_text *error) {
-    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
-    if (!type || type->kind != SPYI_TYPE_SCALAR) {
-        spyi_text_add(error,
-                      type ? "its options: constant '%s' is no number, bool or half in the module"
-                           : "its options: the module has no extern static const '%s'",
-                      c->name);
-        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
-    }
-    // The union `value` holds a double, an int64_t or a uint64_t.
-    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
-                     : c->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
-                                                   : SPY_DTYPE_UINT64;
-    const spyi_type *given = spyi_type_scalar(function->object.device->types, c->dtype);
-    uint64_t bits = 0;
+// Writes one number of a constant, with all of its bits, in the scalar type `type`.
+static void spyi_constant_number(const spyi_type *type, uint64_t bits, spyi_text *out) {
     int64_t i = 0;
-    spyi_fit fit;
-    if (!spyi_fit_host(given, type, false, &fit) ||
-        !spyi_convert_scalars(&bits, type->scalar, &c->value, from, 1)) {
-        spyi_text_add(error, "its options: constant '%s': expected %s, got %s that does not fit", c->name,
-                      type->display, given->display);
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
-    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
     switch (type->scalar) {
     case SPY_DTYPE_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
     case SPY_DTYPE_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
@@ -30032,7 +30065,51 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
         (void)spyi_convert_scalars(&i, SPY_DTYPE_INT64, &bits, type->scalar, 1);
         spyi_text_add(out, "%s(%lldLL)", type->name, (long long)i);
     }
-    spyi_text_add(out, ";\n");
+}
+
+// Writes the Slang declaration of a constant, in the type that the module has declared for it.
+static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
+                                     spyi_text *error) {
+    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
+    bool vector = type && type->kind == SPYI_TYPE_VECTOR;
+    if (!type || (type->kind != SPYI_TYPE_SCALAR && !vector)) {
+        spyi_text_add(error,
+                      type ? "its options: constant '%s' is no number, bool, half or vector in the module"
+                           : "its options: the module has no extern static const '%s'",
+                      c->name);
+        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
+    }
+    // The union `value` holds a double, an int64_t or a uint64_t.
+    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT   ? SPY_DTYPE_FLOAT64
+                     : c->kind == SPY_ARG_KIND_INT   ? SPY_DTYPE_INT64
+                     : c->kind == SPY_ARG_KIND_ARRAY ? c->dtype
+                                                     : SPY_DTYPE_UINT64;
+    spyi_types *types = function->object.device->types;
+    const spyi_type *given = spyi_type_scalar(types, c->dtype),
+                    *scalar = spyi_type_scalar(types, type->scalar);
+    // A number given for a vector is that of each component.
+    uint32_t components = vector ? type->columns : 1,
+             count = c->kind == SPY_ARG_KIND_ARRAY ? (uint32_t)c->dims[0] : 1;
+    const char *data = c->kind == SPY_ARG_KIND_ARRAY ? (const char *)c->value.data : (const char *)&c->value;
+    uint64_t bits[4] = { 0, 0, 0, 0 };
+    spyi_fit fit;
+    bool good = spyi_fit_host(given, scalar, false, &fit) &&
+                (c->kind != SPY_ARG_KIND_ARRAY || (vector && count == components));
+    for (uint32_t i = 0; i < components && good; i++)
+        good = spyi_convert_scalars(&bits[i], type->scalar,
+                                    data + (count == 1 ? 0 : i * spy_dtype_size_bytes(from)), from, 1);
+    if (!good) {
+        spyi_text_add(error, "its options: constant '%s': expected %s, got %u %s that does not fit", c->name,
+                      type->display, count, given->display);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
+    if (vector) spyi_text_add(out, "%s(", type->name);
+    for (uint32_t i = 0; i < components; i++) {
+        if (i) spyi_text_add(out, ", ");
+        spyi_constant_number(scalar, bits[i], out);
+    }
+    spyi_text_add(out, vector ? ");\n" : ";\n");
     return SPY_OK;
 }
 
@@ -30240,7 +30317,8 @@ SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path) {
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_KIND_NEW;
     if (v->direction == SPY_DIRECTION_IN && out) return spyi_no_writing(a, path);
-    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT || v->direction == SPY_DIRECTION_ANY)
+    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT ||
+        v->direction == SPY_DIRECTION_ANY || v->direction == SPY_DIRECTION_DROP)
         return true;
     if (v->kind == SPY_ARG_KIND_RESULT && v->direction == SPY_DIRECTION_INOUT)
         return true; // such a result can also be given to an in parameter, which only reads it
@@ -30625,6 +30703,19 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
 // which dimensions of the call each leaf runs. leaf.c and fields.c bind one value; candidates.c chooses the
 // overload.
 
+// Returns whether a value gives a pointer as a number for each element: addresses in memory, or a result.
+static bool spyi_is_addresses(const spyi_attempt *a, const spyi_value *v, const spyi_type *pointer) {
+    if (a->result) return !a->bound.mode;
+    spyi_type_parts parts;
+    spyi_split_type(pointer->name, &parts);
+    bool wide = parts.arguments[0] &&
+                (strcmp(parts.arguments[0], "uint64_t") == 0 || strcmp(parts.arguments[0], "void") == 0);
+    spyi_free_parts(&parts);
+    bool memory = v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
+    return memory && !wide && !a->bound.dispatch && v->type && v->type->kind == SPYI_TYPE_SCALAR &&
+           v->type->scalar == SPY_DTYPE_UINT64;
+}
+
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
@@ -30658,6 +30749,9 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
+    const spyi_type *declared = type;
+    if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
+        type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer
     const spyi_value_kind *kind = spyi_kind_of(type, v);
     bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // not a value of the parameter's type
     // A host array without elements, such as Python's [], can be given for an unsized array without elements.
@@ -30689,7 +30783,11 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
                            type->display, cast->display);
     }
-    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (v->direction == SPY_DIRECTION_DROP) {
+        in = true;
+        out = false;
+    }
+    int32_t node = spyi_add_node(a, name, declared, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
     if (v->kind == SPY_ARG_KIND_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
@@ -32636,6 +32734,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
     s->prologue->number(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
+    at.thread =
+        s->key->grouped && s->prologue == spyi_compute_prologue() ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
     leaf->kind->build->load(leaf, &at, out);
@@ -33394,6 +33494,19 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 
 // >>arguments of the calls
 
+// Returns whether a leaf holds the address, a number, that a pointer of type `type` is made from.
+static bool spyi_is_address(const spyi_leaf *leaf, const spyi_type *type) {
+    return spyi_type_is_pointer(type) && leaf->type->kind == SPYI_TYPE_SCALAR;
+}
+
+// Writes a pointer's type as Slang's compiler takes it. Its reflection says "Ptr<T, ...>".
+static void spyi_spell_pointer(const spyi_type *type, spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    spyi_text_add(out, "%s*", parts.arguments[0] ? parts.arguments[0] : "");
+    spyi_free_parts(&parts);
+}
+
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out);
 
@@ -33434,8 +33547,15 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
     const spyi_node *node = &s->bound->nodes[node_index];
     if (node->leaf >= 0) {
         const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
-        if (before && spyi_goes_in(s->bound, leaf))
-            spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
+        if (before && spyi_goes_in(s->bound, leaf)) {
+            spyi_text_add(out, "    %s = ", to);
+            if (spyi_is_address(leaf, node->type)) {
+                spyi_text_add(out, "(");
+                spyi_spell_pointer(node->type, out);
+                spyi_text_add(out, ")");
+            }
+            spyi_text_add(out, "v_%s;\n", s->names[node->leaf]);
+        }
         if (!before && spyi_comes_back(s->bound, leaf))
             spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
         return;
@@ -33469,7 +33589,7 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
     if (node->leaf < 0) return true;
     const spyi_leaf *leaf = &b->leaves[node->leaf];
-    return b->mode && leaf->param_out && !spyi_comes_back(b, leaf);
+    return spyi_is_address(leaf, node->type) || (b->mode && leaf->param_out && !spyi_comes_back(b, leaf));
 }
 
 static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out) {
@@ -33553,6 +33673,8 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     } else if (spyi_is_used(graph, c)) {
         spyi_text_add(out, "%s r_%u = ", spyi_spell(call->result), c);
     }
+    bool address = returned && spyi_gives_result(s, graph, c) && spyi_type_is_pointer(call->result);
+    if (address) spyi_text_add(out, "%s(", spyi_spell(returned->type));
     if (call->callee == SPYI_CALLEE_METHOD) {
         spyi_spell_operand(s, graph, &call->operands[first++], out);
         spyi_text_add(out, ".");
@@ -33563,7 +33685,7 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
         if (o > first) spyi_text_add(out, ", ");
         spyi_spell_operand(s, graph, &call->operands[o], out);
     }
-    spyi_text_add(out, ");\n");
+    spyi_text_add(out, address ? "));\n" : ");\n");
 }
 
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
@@ -33585,7 +33707,10 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
         if (spyi_type_is_pair(node->type) && node->in) {
             spyi_argument_pair(s, node, spyi_text_str(&name), true, out);
         } else {
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            spyi_text_add(out, "    ");
+            if (spyi_type_is_pointer(node->type)) spyi_spell_pointer(node->type, out);
+            else spyi_text_add(out, "%s", spyi_spell(node->type));
+            spyi_text_add(out, " %s;\n", spyi_text_str(&name));
             if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
         }
         spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);
@@ -35921,8 +36046,10 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     uint32_t failed = spyi_failed_allocations();
     spyi_entry own = function->entry; // a copy, which gets the parameters' places of this compilation
     memset(&code, 0, sizeof code);
-    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 }, plain = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
+    // A generic shader's arguments are not in the name that its code has: "fill" of "fill<float>".
+    spyi_text_add_n(&plain, entry, strcspn(entry, "<"));
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
@@ -35956,7 +36083,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = entry;
+        desc.entry = spyi_text_str(&plain);
         desc.prelude_size = code.prelude_size;
         profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
@@ -35975,6 +36102,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);
+    spyi_text_free(&plain);
     if (status != SPY_OK) {
         if (variant) spyi_variant_free(device, variant);
         return status;
@@ -40205,6 +40333,11 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);
+    // A plain function's first parameter of this name gets the thread, as if it had SV_DispatchThreadID.
+    const spyi_signature *signature = &function->overloads.items[0];
+    if (!entry.threads[0] && !entry.cuda_kernel && signature->param_count && !entry.systems[0] &&
+        strcmp(signature->params[0].name, "dispatchThreadID") == 0)
+        entry.systems[0] = SPYI_SYSTEM_THREAD;
     if (!function->entry_known) function->entry = entry;
     function->entry_known = true;
     return &function->entry;
@@ -40258,6 +40391,14 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
+    bool takes_result = false; // then the message is that of the argument
+    for (size_t i = 0; i < args.count; i++)
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
+    if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&
+        signature->result->kind != SPYI_TYPE_VOID)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: %s: it returns %s, which a dispatch cannot give", name, function->name,
+                         signature->result->display);
     for (size_t i = 0; i < args.count; i++)
         for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
             if (entry->systems[p] && args.items[i].name &&

@@ -20,6 +20,7 @@ from .device import Device
 from .encoders import CommandEncoder
 from .enums import DeviceType, SlangCompilerOptions, SlangDebugInfoLevel, SlangFloatingPointMode, SlangOptimizationLevel
 from .interop import _StreamLike
+from .logger import Logger
 from .math import (
     bool1 as bool1, bool2 as bool2, bool3 as bool3, bool4 as bool4, float1 as float1, float2 as float2, float2x2 as float2x2,
     float2x3 as float2x3, float2x4 as float2x4, float3 as float3, float3x2 as float3x2, float3x3 as float3x3,
@@ -28,7 +29,7 @@ from .math import (
     float16_t4 as float16_t4, int1 as int1, int2 as int2, int3 as int3, int4 as int4, quatf as quatf, uint1 as uint1,
     uint2 as uint2, uint3 as uint3, uint4 as uint4,
 )
-from .programs import ShaderProgram, SlangEntryPoint, SlangSession
+from .programs import ShaderProgram, SlangEntryPoint, SlangModule, SlangSession, TypeConformance
 from .reflection import (
     DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
     TypeKind as _TypeKind,
@@ -39,6 +40,8 @@ SPY_VERSION: int
 # >>what arguments may be
 
 _Path: TypeAlias = str | PathLike[str]
+_Conformance: TypeAlias = TypeConformance | tuple[str, str] | tuple[str, str, int] | str
+_M = TypeVar("_M", bound=Module)
 _T = TypeVar("_T", bound=Tensor)
 _T_co = TypeVar("_T_co", bound=Tensor, covariant=True)
 
@@ -74,7 +77,7 @@ class _ModuleOptions(TypedDict, total=False):
     floating_point_mode: SlangFloatingPointMode | Literal["default", "precise", "fast"]
     warnings_as_errors: bool
     enable_experimental_features: bool
-    type_conformances: Sequence[str]
+    type_conformances: Sequence[_Conformance]
 
 _Options: TypeAlias = _ModuleOptions | SlangCompilerOptions | None
 
@@ -92,12 +95,14 @@ class ArgumentValueError(Error, ValueError):
     """A value, shape or number of arguments that does not fit. Also a ValueError."""
 class SlangCompileError(Error):
     """Slang code that does not compile: the compiler's text, with file and line."""
+class KernelCompileError(SlangCompileError, ValueError):
+    """A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError."""
 class NameNotFoundError(Error, KeyError):
     """A name, file or object that was not found. Also a KeyError and an AttributeError."""
 
 # >>modules, types, functions
 
-@final
+@disjoint_base
 class Module(_ByName):
     """Slang code by name: attributes are its functions and types; module['f<float, 4>'] names a specialisation."""
 
@@ -116,7 +121,7 @@ class Module(_ByName):
     def load_from_module(
         device: Device, module: Module, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
-        """The module itself."""
+        """A Module of a SlangModule, with these modules linked to it."""
     @property
     def name(self) -> str:
         """The module's name or path."""
@@ -124,14 +129,25 @@ class Module(_ByName):
     def device(self) -> Device:
         """The device that it was loaded on."""
     @property
-    def device_module(self) -> Module:
-        """SlangPy's lower-level module: here the module itself."""
+    def device_module(self) -> SlangModule:
+        """The SlangModule of this module and of those that are linked to it."""
+    @property
+    def link(self) -> list[SlangModule]:
+        """The modules that are linked to this one, as a list of SlangModules."""
+    logger: Logger | None
+    _extra: dict[str, Any]
+    _made: Any
+    _number: int
+    def _load_again(self, options: Any, link: Any, type_conformances: Any, /) -> Module:
+        """The same code as another module, linked to further ones."""
+    def _view(self, type: type[_M], /) -> _M:
+        """An object of Module or of a subclass for the same module."""
     @property
     def layout(self) -> ProgramLayout:
         """Reflection of the module: a ProgramLayout."""
     @property
     def session(self) -> SlangSession:
-        """The device's SlangSession."""
+        """The SlangSession that loaded the module; the device's own one for Module.load_from_file() and load_from_source()."""
     @property
     def entry_points(self) -> list[SlangEntryPoint]:
         """The module's functions that have a stage, such as [shader("compute")], as a list of SlangEntryPoint."""
@@ -152,7 +168,7 @@ class Module(_ByName):
         """Load the code again, from its file or from new text. When that fails, all stays as it was."""
     def save(self, path: _Path, /) -> None:
         """Write the module in compiled form as a .slang-module file."""
-    def entry_point(self, name: str, type_conformances: Sequence[str] = ()) -> SlangEntryPoint:
+    def entry_point(self, name: str, type_conformances: Sequence[_Conformance] = ()) -> SlangEntryPoint:
         """Returns a function of the module as a SlangEntryPoint; raises an error if the module has none of that name."""
     def __getitem__(self, name: str, /) -> Any: ...  # a Function or a Struct
 
@@ -355,7 +371,7 @@ class Function:
         """Elements that run next to each other."""
     def prelude(self, text: str, /) -> Function:
         """Slang text, added to an earlier one, at the head of the generated kernel."""
-    def type_conformances(self, conformances: Sequence[str], /) -> Function:
+    def type_conformances(self, conformances: Sequence[_Conformance], /) -> Function:
         """Types that interface values may have at run time: a list of 'Circle : IShape = 0' or ('IShape', 'Circle', 0)."""
     def deterministic(self, enable: bool = True) -> Function:
         """.bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many elements share.
@@ -911,6 +927,9 @@ class ProgramLayout(BaseReflectionObject):
     module that was reloaded has another one.
     """
 
+    def _of_entry_points(self, layouts: Sequence[EntryPointLayout], /) -> ProgramLayout:
+        """The same layout with these entry points."""
+
     @property
     def parameters(self) -> list[VariableLayoutReflection]:
         """The global shader parameters, as VariableLayoutReflections."""
@@ -1388,6 +1407,12 @@ _ReflectedType: TypeAlias = Struct | TypeReflection | TypeLayoutReflection | str
 @disjoint_base
 class _Device:  # the base of slangpy.Device
     """A GPU with its memory pool, compiler sessions and cache of compiled calls. See create_device()."""
+
+    _extra: dict[str, Any]
+    def _info(self) -> dict[str, Any]:
+        """What the device is, as a dict."""
+    def _on_reload(self, function: Callable[[bool, str], object], /) -> None:
+        """Call function(succeeded, message) after each reload of a module."""
     _follow: Any
     log: Callable[[int, str], object] | None
     progress: Callable[[str, bool], object] | None
@@ -1408,10 +1433,10 @@ class _Device:  # the base of slangpy.Device
         """Counts since the device was made: calls, dispatches, barriers, submits, bytes."""
     def trim(self) -> None:
         """Give unused pooled memory back to the driver."""
-    def register_device_close_callback(self, function: Callable[[Device], object], /) -> None:
-        """Call function(device) before the device is released."""
-    def register_shader_hot_reload_callback(self, function: Callable[..., object], /) -> None:
-        """Call function(succeeded, message) after each reload of a module."""
+    def register_device_close_callback(self, function: Callable[[Device], object], /) -> int:
+        """Call function(device) before the device is released; gives a number for unregister_device_close_callback()."""
+    def unregister_device_close_callback(self, id: int, /) -> None:
+        """Forget the close callback of that number."""
     def reload_all_programs(self) -> int:
         """Reload all modules whose files have changed, and return their number."""
     def set_hot_reload_delay(self, delay_ms: int, /) -> None:
@@ -1428,7 +1453,6 @@ class _Device:  # the base of slangpy.Device
         self, module_name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
         """A Module."""
-    def __enter__(self) -> Self: ...
 
 class _Recording:
     @property

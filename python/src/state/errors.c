@@ -33,7 +33,7 @@ int spyp_errors_ready(PyObject *module) {
                                             spyp.error, NULL, NULL);
     if (!spyp.compile_error) return -1;
     spyp.kernel_error = spyp_exception_add(module, "slangpy.KernelCompileError",
-                                           "A call whose generated code does not compile. Also a ValueError.", spyp.compile_error,
+                                           "A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError.", spyp.compile_error,
                                            PyExc_ValueError, NULL);
     spyp.attribute_error = PyExc_AttributeError;
     spyp.index_error = spyp_exception_add(module, "slangpy.IndexOutOfRangeError",
@@ -46,8 +46,7 @@ int spyp_errors_ready(PyObject *module) {
     return set;
 }
 
-// `call`: the error is one of a call.
-static PyObject *spyp_exception_of(spy_status status, bool call) {
+static PyObject *spyp_exception_of(spy_status status) {
     switch (status) {
     case SPY_ERROR_TYPE_MISMATCH:
     case SPY_ERROR_AMBIGUOUS: return spyp.type_error;
@@ -55,7 +54,7 @@ static PyObject *spyp_exception_of(spy_status status, bool call) {
     case SPY_ERROR_SHAPE_MISMATCH:
     case SPY_ERROR_OUT_OF_RANGE: return spyp.value_error;
     case SPY_ERROR_NOT_FOUND: return spyp.lookup_error;
-    case SPY_ERROR_COMPILE: return call ? spyp.kernel_error : spyp.compile_error;
+    case SPY_ERROR_COMPILE: return spyp.kernel_error;
     case SPY_ERROR_OUT_OF_MEMORY: return PyExc_MemoryError;
     default: return spyp.error;
     }
@@ -144,7 +143,7 @@ static PyObject *spyp_raise_as(PyObject *exception, spy_status status, const cha
 }
 
 PyObject *spyp_raise_status(spy_status status, const char *message, const char *what) {
-    return spyp_raise_as(spyp_exception_of(status, false), status, message, what);
+    return spyp_raise_as(spyp_exception_of(status), status, message, what);
 }
 
 PyObject *spyp_raise(spyp_device *d) {
@@ -159,13 +158,20 @@ PyObject *spyp_raise_call(spyp_device *d) {
     if (spyp_raise_heard(d)) return NULL;
     if (error.code == SPY_OK) error = spy_take_error(NULL);
     spy_status status = error.code == SPY_OK ? SPY_ERROR_INTERNAL : error.code;
-    return spyp_raise_as(spyp_exception_of(status, true), status, error.message, NULL);
+    return spyp_raise_as(spyp_exception_of(status), status, error.message, NULL);
+}
+
+PyObject *spyp_raise_source(spyp_device *d) {
+    spy_error error = spy_take_error(d->device);
+    if (spyp_raise_heard(d)) return NULL;
+    bool text = error.code == SPY_ERROR_COMPILE || error.code == SPY_ERROR_IO;
+    return spyp_raise_as(text ? spyp.compile_error : spyp_exception_of(error.code), error.code, error.message, d->what);
 }
 
 PyObject *spyp_raise_index(spyp_device *d) {
     spy_error error = spy_take_error(d->device);
     if (spyp_raise_heard(d)) return NULL;
-    PyObject *exception = error.code == SPY_ERROR_OUT_OF_RANGE ? spyp.index_error : spyp_exception_of(error.code, false);
+    PyObject *exception = error.code == SPY_ERROR_OUT_OF_RANGE ? spyp.index_error : spyp_exception_of(error.code);
     return spyp_raise_as(exception, error.code, error.message, d->what);
 }
 

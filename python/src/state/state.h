@@ -85,7 +85,9 @@ typedef struct spyp_device {
     // Text of the last logged error, until it is known whether an exception says it, or NULL.
     PyObject *held;
     PyObject *printed; // list of the texts that kernels print, while they are collected, or NULL
-    PyObject *close_callbacks, *reload_callbacks; // lists, or NULL
+    // Lists, or NULL: of (number, function) and of functions.
+    PyObject *close_callbacks, *reload_callbacks;
+    unsigned long callback_count; // the number of the last close callback
     PyObject *types;          // dict: (module or None, type name) -> Struct
     // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
     PyObject *follow;
@@ -115,6 +117,9 @@ typedef struct spyp_module {
     PyObject *found; // dict: name -> Function or Struct
     PyObject *link;  // tuple of Modules, kept alive
     PyObject *reflected; // dict: key of a reflection object -> its address, while it lives; or NULL
+    // Tuple of what load_again() needs: path as bytes, name and source, each or None, options, link.
+    PyObject *made;
+    PyObject *extra; // dict of what Python code keeps with the module, or NULL
     PyObject *weakrefs;
 } spyp_module;
 
@@ -263,6 +268,7 @@ int spyp_errors_ready(PyObject *module);
 PyObject *spyp_raise(spyp_device *device);
 // As spyp_raise() for an error of a call, whose text names the Slang function itself.
 PyObject *spyp_raise_call(spyp_device *device);
+PyObject *spyp_raise_source(spyp_device *device); // spyp_raise() for loading: a SlangCompileError for a missing file, too
 PyObject *spyp_raise_index(spyp_device *device); // spyp_raise() with an IndexError for an index out of range
 // Raises a status and the library's message. `what` is the Python function, which replaces the C function's
 // name at the beginning; if `what` is NULL, no name stands there.
