@@ -396,7 +396,9 @@ class _Sizes:
 
 @final
 class Shape(_Sizes):
-    """Sizes of an array's dimensions, the last one varying fastest. Equal to a tuple of the same sizes."""
+    """Shape(*sizes) or Shape(sizes): sizes of an array's dimensions, the last one varying fastest. Equal to a tuple or list
+    of the same sizes. A size of -1 is open. Shape(None) stands for no shape: its `valid` is False.
+    """
 
     def __new__(cls, *sizes: _ShapeLike) -> Self: ...
     @property
@@ -404,7 +406,7 @@ class Shape(_Sizes):
         """Whether no size is -1."""
     @property
     def valid(self) -> bool:
-        """Whether no size is -1."""
+        """False only for Shape(None), which stands for no shape."""
     @property
     def element_count(self) -> int:
         """The product of the sizes."""
