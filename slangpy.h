@@ -2425,18 +2425,19 @@ SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int
 // The start of a random sequence. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
     uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
-    uint32_t warmup;    // number of values to skip at the beginning of the sequence
+    uint32_t warmup;    // how often the element's number is hashed before the seed joins it
     bool raw_seed;      // true: use the seed itself; false: use the seed's hash
     bool explicit_seed; // `seed` is used as it is, even if it is 0
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_random_desc;
 
-// Random unsigned numbers, independent between components and between elements: Thomas Wang's 32-bit hash,
-// starting from thread_id ^ hash(seed). They are the same on every device and backend. Without warmup the
-// first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures. Source:
-// slang/slangpy_random.slang.
+// Random unsigned numbers: Thomas Wang's 32-bit hash, with the numbers that SlangPy's generator gives. They are the
+// same on every device and backend. Element i of a parameter with N components begins with x = i * N, which is
+// hashed `warmup` times. The first component is hash(x ^ hash(seed)); each further one is the hash of the one
+// before. Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough
+// for pictures. Source: slang/slangpy_kernel.slang.
 SPY_API spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
-// Random floats, uniform in [low, high), from 24 bits of each number of the same sequence; for float
+// Random floats, uniform in [low, high), from the low 23 bits of each number of the same sequence; for float
 // parameters of any width.
 SPY_API spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
 
@@ -3735,7 +3736,7 @@ static const char *const spyi_slang_slangpy_random[] = {
     "}",
     "",
     "// a + b * c with both roundings: compilers may not make one operation of it, which would have other bits.",
-    "internal float spyi_add_product(float a, float b, float c)",
+    "public float spyi_add_product(float a, float b, float c)",
     "{",
     "    __target_switch",
     "    {",
@@ -4215,19 +4216,33 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "    public float high;",
     "}",
     "",
+    "// The numbers of wang_hash() in SlangPy: the element's number, times the parameter's components, is hashed `warmup` times and",
+    "// then joined with the start.",
     "public uint[Count] spyi_hash<let Count : int>(int element, SpyiSequence sequence)",
     "{",
-    "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
     "    uint[Count] values;",
-    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next();",
+    "    uint state = uint(element) * uint(Count);",
+    "    for (uint i = 0u; i < sequence.warmup; i = i + 1u) state = wang_hash(state);",
+    "    state = state ^ sequence.start;",
+    "    for (int i = 0; i < Count; i = i + 1)",
+    "    {",
+    "        state = wang_hash(state);",
+    "        values[i] = state;",
+    "    }",
     "    return values;",
     "}",
     "",
+    "// Those of rand_float(): 23 bits of the same numbers.",
     "public float[Count] spyi_random<let Count : int>(int element, SpyiSequence sequence)",
     "{",
-    "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
+    "    uint[Count] hashes = spyi_hash<Count>(element, sequence);",
     "    float[Count] values;",
-    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next_float(sequence.low, sequence.high);",
+    "    for (int i = 0; i < Count; i = i + 1)",
+    "    {",
+    "        float part = float(hashes[i] & 0x7FFFFFu) * 1.1920928955078125e-7f;",
+    "        values[i] = spyi_add_product(sequence.low, sequence.high - sequence.low, part);",
+    "        if (values[i] == sequence.high) values[i] = sequence.low; // rounded up",
+    "    }",
     "    return values;",
     "}",
     "",

@@ -463,7 +463,9 @@ class _Sizes:
 
 @final
 class Shape(_Sizes):
-    """Sizes of an array's dimensions, the last one varying fastest. Equal to a tuple of the same sizes."""
+    """Shape(*sizes) or Shape(sizes): sizes of an array's dimensions, the last one varying fastest. Equal to a tuple or list
+    of the same sizes. A size of -1 is open. Shape(None) stands for no shape: its `valid` is False.
+    """
 
     def __new__(cls, *sizes: _ShapeLike) -> Self: ...
     @property
@@ -471,7 +473,7 @@ class Shape(_Sizes):
         """Whether no size is -1."""
     @property
     def valid(self) -> bool:
-        """Whether no size is -1."""
+        """False only for Shape(None), which stands for no shape."""
     @property
     def element_count(self) -> int:
         """The product of the sizes."""
@@ -854,13 +856,50 @@ class NDBuffer(Tensor):
 
 # >>values that are arguments
 
-@final
+@disjoint_base
 class Generator:
     """An argument whose values are made in the kernel: see call_id, thread_id, grid, wang_hash, rand_float."""
 
-@final
+    @property
+    def slangpy_signature(self) -> str:
+        """A text that is the same for generators of one kind and number of dimensions."""
+    @property
+    def dims(self) -> int:
+        """The number of dimensions or components; -1: as many as the parameter has."""
+
+class CallIdArg(Generator):
+    """What call_id() makes."""
+
+    def __new__(cls, dims: int = -1) -> Self: ...
+
+class ThreadIdArg(Generator):
+    """What thread_id() makes."""
+
+    def __new__(cls, dims: int = -1) -> Self: ...
+
+class GridArg(Generator):
+    """What grid() makes."""
+
+    def __new__(cls, shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Self: ...
+
+class WangHashArg(Generator):
+    """What wang_hash() makes."""
+
+    def __new__(cls, dims: int = -1, seed: int = 0, warmup: int = 0, hash_seed: bool = True) -> Self: ...
+
+class RandFloatArg(Generator):
+    """What rand_float() makes."""
+
+    def __new__(
+        cls, min: float, max: float, dim: int = -1, seed: int = 0, warmup: int = 0, hash_seed: bool = True
+    ) -> Self: ...
+
+@disjoint_base
 class PackedArg:
-    """An argument made once by pack(module, value), to be given to many calls."""
+    """An argument that is converted once and serves many calls, as pack() makes it."""
+
+    python_object: Any
+    def __new__(cls, module: Module, python_object: Any) -> Self: ...
 
 @disjoint_base
 class ValueRef:
@@ -868,6 +907,9 @@ class ValueRef:
 
     def __new__(cls, init_value: Any = None) -> Self: ...
     value: Any
+    @property
+    def slangpy_signature(self) -> str:
+        """A text that is the same for values of one type."""
 
 @final
 class DiffPair:
@@ -882,24 +924,26 @@ class DiffPair:
     grad: Any
     needs_grad: bool
 
-def call_id(dims: int = -1) -> Generator:
-    """Where in the call's shape each element is. `dims` is the parameter's size, which is known."""
+def call_id(dims: _ShapeLike = -1) -> Generator:
+    """Where in the call's shape each element is. `dims` is the parameter's size, which is known. call_id((2, 3)) is grid((2,
+    3)).
+    """
 def thread_id(dims: int = -1) -> Generator:
     """The number of each element. `dims` is the parameter's size, which is known."""
 def grid(shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Generator:
     """Coordinates; -1 in shape is any size, an int is a rank of open sizes."""
-def wang_hash(dim: int = 1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True) -> Generator:
+def wang_hash(dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True) -> Generator:
     """Random unsigned numbers."""
 def rand_float(
-    min: float = 0, max: float = 1, dim: int = 1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True
+    min: float = 0, max: float = 1, dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True
 ) -> Generator:
     """Random floats in [min, max)."""
-def intRef(value: int = 0, /) -> ValueRef:
+def intRef(init_value: int = 0) -> ValueRef:
     """A ValueRef."""
-def floatRef(value: float = 0.0, /) -> ValueRef:
+def floatRef(init_value: float = 0.0) -> ValueRef:
     """A ValueRef."""
-def pack(module: Module, value: Any, /) -> PackedArg:
-    """The value as a PackedArg, converted once for many calls."""
+def pack(module: Module, arg_value: Any) -> PackedArg:
+    """The value as a PackedArg, converted once for many calls. A PackedArg is returned as it is."""
 
 # >>reflection
 

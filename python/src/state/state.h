@@ -30,7 +30,7 @@ typedef struct spyp_state {
     // Exception classes for the library's statuses.
     PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error;
     // Classes of this package.
-    PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
+    PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *generators[5], *value_ref,
         *packed, *recorder, *encoder, *commands, *pair;
     // Interned strings, each for the name that its member has.
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
