@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .reflection import ModifierID, ShaderStage  # noqa: F401
     from .utilities import SHA1, Timer  # noqa: F401
 
-from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
+from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor  # noqa: E402
 
 # Names that are found when they are asked for: name -> the module of this package that defines it.
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}

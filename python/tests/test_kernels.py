@@ -54,6 +54,17 @@ def test_dispatch(device, program_of, count):
     assert np.array_equal(result(y), data * np.float32(0.5))
 
 
+def test_vars_reach_parameters(device, program_of):
+    """K4: `vars` is the program's root, which has the entry point's parameters beside the globals; a keyword goes first."""
+    kernel = device.create_compute_kernel(program_of("scale"))
+    data, x, y = floats(device, 8)
+    given = {"gain": 2.0, "x": x, "y": y, "k": 3.0}
+    kernel.dispatch(8, vars=given)
+    assert np.allclose(result(y), data * 6) and len(given) == 4
+    kernel.dispatch(8, vars=given, k=0.5)
+    assert np.array_equal(result(y), data)
+
+
 def test_two_dimensions(device, program_of):
     """K4"""
     y = device.create_buffer(size=64)
@@ -159,7 +170,7 @@ def test_pass_errors(device, program_of):
 
 
 @pytest.mark.parametrize("kwargs, words", [
-    ({"k": 1.0}, "not specified"), ({"k": 1.0, "x": 3, "y": 4}, "StructuredBuffer"), ({"nonsense": 1}, "nonsense"),
+    ({"k": 1.0}, "not specified"), ({"k": 1.0, "x": 3, "y": 4}, "StructuredBuffer"), ({"nonsense": 1}, "'x' not specified"),
     ({"thread_count": [1, 1, 1, 1]}, "at most 3"), ({"thread_count": [-1]}, "from 0")])
 def test_bad_dispatch(device, program_of, kwargs, words):
     """K4"""

@@ -505,6 +505,27 @@ static int spyp_drop_unknown(spyp_function *f, PyObject *kwargs) {
     return status;
 }
 
+// Moves the values of `vars` whose names are parameters of the function, and no globals of its module, to the
+// arguments: a program's root has the parameters of its entry point beside the globals. Returns the values
+// that are left as a new reference, or NULL with an exception set.
+static PyObject *spyp_take_parameters(spyp_function *f, PyObject *vars, PyObject *kwargs) {
+    PyObject *rest = PyDict_Copy(vars), *names = rest ? PyDict_Keys(rest) : NULL;
+    int status = names ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(names); i++) {
+        PyObject *name = PyList_GetItem(names, i);
+        const char *text = PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
+        if (!text) PyErr_Clear();
+        const spy_decl *decl = text ? spyp_declared(f) : NULL, *variable = text ? spyp_find_quietly(f->module, text) : NULL;
+        bool global = variable && variable->kind == SPY_DECL_KIND_VARIABLE;
+        if (global || !decl || !spyp_parameter_type(f, decl, text, SPYP_NO_PARAMETER)) continue;
+        if (!PyDict_GetItemWithError(kwargs, name)) status = PyErr_Occurred() ? -1 : PyDict_SetItem(kwargs, name, PyDict_GetItem(rest, name));
+        if (status == 0) status = PyDict_DelItem(rest, name);
+    }
+    Py_XDECREF(names);
+    if (status < 0) Py_CLEAR(rest);
+    return rest;
+}
+
 // Takes `thread_count` (dispatch_indirect(): `groups`) by position or name, and then the function's
 // arguments. The keywords `vars` and `command_encoder` are options.
 static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
@@ -531,7 +552,13 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
             return NULL;
         }
         function = Py_NewRef(self);
-        if (vars && vars != Py_None) {
+        if (vars && PyDict_Check(vars)) {
+            PyObject *globals = spyp_take_parameters(f, vars, rest);
+            spyp_replace(&vars, globals);
+            if (!globals) Py_CLEAR(function);
+            else if (PyDict_Size(globals) == 0) Py_CLEAR(vars);
+        }
+        if (function && vars && vars != Py_None) {
             PyObject *set = PyObject_CallMethod(self, "set", "(O)", vars);
             spyp_replace(&function, set);
         }

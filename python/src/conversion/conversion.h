@@ -149,6 +149,8 @@ bool spyp_function_is(spyp_function *function, unsigned int trait);
 int spyp_parameter_count(spyp_function *function);
 // Returns whether a parameter is a pointer, which may only be read though its type says that it is written.
 bool spyp_takes_pointers(spyp_function *function);
+// Returns a declaration of the module by its path, or NULL, without an error. Enters the device.
+const spy_decl *spyp_find_quietly(spyp_module *module, const char *path);
 // Returns the function's first declaration, or NULL if reflection does not know the function. Enters the
 // device.
 const spy_decl *spyp_declared(spyp_function *function);

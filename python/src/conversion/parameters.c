@@ -37,9 +37,22 @@ static bool spyp_has_pairs(const spy_type_info *info, int depth) {
     return found || (info->kind == SPY_TYPE_KIND_ARRAY && spyp_has_pairs(info->element, depth + 1));
 }
 
+const spy_decl *spyp_find_quietly(spyp_module *module, const char *path) {
+    spyp_device *d = module->device;
+    if (spyp_enter(d, "call") < 0) {
+        PyErr_Clear();
+        return NULL;
+    }
+    d->quiet = true; // a search that finds nothing is no error
+    const spy_decl *decl = spy_find_decl(module->module, path);
+    if (!decl) (void)spy_take_error(d->device);
+    d->quiet = false;
+    spyp_leave(d);
+    return decl;
+}
+
 const spy_decl *spyp_declared(spyp_function *f) {
     char path[512];
-    spyp_device *d = f->module->device;
     const char *name = f->function ? spyp_utf8(f->name) : NULL;
     size_t n = 0;
     int depth = 0;
@@ -49,16 +62,7 @@ const spy_decl *spyp_declared(spyp_function *f) {
         depth -= *name == '>';
     }
     path[n] = 0;
-    if (!name || *name || spyp_enter(d, "call") < 0) {
-        PyErr_Clear();
-        return NULL;
-    }
-    d->quiet = true; // a search that finds nothing is no error
-    const spy_decl *decl = spy_find_decl(f->module->module, path);
-    if (!decl) (void)spy_take_error(d->device);
-    d->quiet = false;
-    spyp_leave(d);
-    return decl;
+    return name && !*name ? spyp_find_quietly(f->module, path) : NULL;
 }
 
 // Bits of spyp_function.traits from here on hold the number of parameters and 1, or 0 if it is not known.
