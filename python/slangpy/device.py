@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from ._slangpy import Module, _ArrayLike, _Options, _Path, _TypeLike
     from .buffers import Buffer
-    from .encoders import CommandBuffer, CommandEncoder, Fence, QueryPool
+    from .encoders import (CommandBuffer, CommandEncoder, CommandRecordingDiscardedEvent, CommandRecordingSubmittedEvent, Fence,
+                           QueryPool)
     from .enums import ResourceState
     from .interop import NativeHandle, _StreamLike
     from .programs import ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangSession
@@ -305,6 +306,32 @@ class Device(_slangpy._Device):
                 type(callback)))
         _slangpy._Device.register_shader_hot_reload_callback(
             self, lambda succeeded, message: callback(ShaderHotReloadEvent(succeeded=succeeded, message=message)))
+
+    def register_command_recording_submitted_callback(self, callback: Callable[[CommandRecordingSubmittedEvent], object]) -> int:
+        """register_command_recording_submitted_callback(callback): calls callback(event) after each submission of a command buffer. Returns
+        a number for unregister_command_recording_submitted_callback()."""
+        from .encoders import register
+
+        return register(self, "_submitted", callback, "register_command_recording_submitted_callback")
+
+    def unregister_command_recording_submitted_callback(self, id: int) -> None:
+        """unregister_command_recording_submitted_callback(id): removes the callback of that number; other numbers do nothing."""
+        from .encoders import unregister
+
+        unregister(self, "_submitted", id)
+
+    def register_command_recording_discarded_callback(self, callback: Callable[[CommandRecordingDiscardedEvent], object]) -> int:
+        """register_command_recording_discarded_callback(callback): calls callback(event) when a recording is dropped that was never
+        submitted. Returns a number for unregister_command_recording_discarded_callback()."""
+        from .encoders import register
+
+        return register(self, "_discarded", callback, "register_command_recording_discarded_callback")
+
+    def unregister_command_recording_discarded_callback(self, id: int) -> None:
+        """unregister_command_recording_discarded_callback(id): removes the callback of that number; other numbers do nothing."""
+        from .encoders import unregister
+
+        unregister(self, "_discarded", id)
 
     # >>buffers and command lists
 
