@@ -5,6 +5,7 @@
 #   make test          everything that CI runs; ends with 'N passed, N failed, N skipped'
 #   make soak          the GPU tests at full counts        make bench [BACKEND=vk]   performance.md's figures
 #   make python        build the Python extension in place (python/slangpy), for build/venv/bin/python
+#   make wheel         dist/slangpy_c-*.whl, with the Slang compiler in it
 #   make check         headers equal src/, ABI tables      make examples             build/release/examples/*
 #   make gallery       docs/gallery, README's pictures, drawn by the examples
 #   make api           build/api.json: all public declarations, for generators of bindings
@@ -67,7 +68,7 @@ gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
 cuda_tests := $(addprefix $B/cuda/,bounds buffers calls cuda cuda_kernels dispatch globals gradient_sums gradients gradients_random graph groups kinds options print random resolution views)
 
-.PHONY: all headers api lib python demo test soak bench check examples gallery unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
+.PHONY: all headers api lib python wheel demo test soak bench check examples gallery unit unit-split gpu gpu-split gpu-headers examples-shared cuda bench-programs install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -191,6 +192,10 @@ $(foreach e,$(examples),$(eval $B/examples/$e $B/examples-shared/$e: $(wildcard 
 # The extension and the package beside it: PYTHONPATH=python build/venv/bin/python -c 'import slangpy'
 python: headers
 	cd python && ../build/venv/bin/python -W ignore setup.py -q build_ext --inplace
+
+wheel: headers
+	@tools/setup test
+	build/venv/bin/python tools/wheel
 
 # ---- what people type
 

@@ -154,7 +154,8 @@
 //     1  desc.slang_library
 //     2  the environment variable SLANGPY_SLANG_LIBRARY
 //     3  beside the program
-//     4  where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
+//     4  desc.slang_paths: each is the library itself, or a folder that it lies in
+//     5  where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
 //
 // When 1 or 2 names a file, no other place is tried. The error lists every place. To get the compiler, run
 // `tools/setup`, or
@@ -1140,17 +1141,20 @@ typedef struct spy_reload_hook {
 // Options of spy_create_device(). All members but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: the API that drives the GPU
-    const void *backend_desc; // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
-                              // library creates them
+    const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
+                                // library creates them
     uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: adapter_name and adapter_type
                               // choose
     const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
-    spy_adapter_type adapter_type;    // only this type; default: the best available
-    spy_log log;                      // receives errors and warnings, also those of a failed creation
-    spy_progress progress;            // called around slow steps
-    spy_blocking blocking;            // called around compilers and waits
-    spy_allocator allocator;          // default: malloc
-    const char *slang_library;        // path of libslang-compiler; NULL: searched (see the guide)
+    spy_adapter_type adapter_type; // only this type; default: the best available
+    spy_log log;                   // receives errors and warnings, also those of a failed creation
+    spy_progress progress;         // called around slow steps
+    spy_blocking blocking;         // called around compilers and waits
+    spy_allocator allocator;       // default: malloc
+    const char *slang_library;     // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const
+        *slang_paths; // folders, or files, where the search looks after the program's own folder
+    size_t slang_path_count;
     const char *const *include_paths; // searched by `import` and #include after the module's own folder
     size_t include_path_count;
     spy_file_hook files;        // provides Slang files, before the disk
@@ -1283,7 +1287,7 @@ typedef struct spy_device_stats {
     uint64_t pool_bytes;         // device memory that the pool holds from the driver
     uint64_t used_bytes;         // the part of pool_bytes that tensors and temporaries use now
     uint64_t driver_allocations; // memory allocations requested from the driver
-    uint64_t compiler_loads;  // times that the Slang library was opened
+    uint64_t compiler_loads;     // times that the Slang library was opened
     uint64_t driver_bytes;    // memory held from the driver: the pool's, and that for parameters, uploads and
                               // downloads
     uint64_t recordings;      // recordings into an engine's command buffers that spy_vk_recording_finished()
@@ -2023,8 +2027,10 @@ typedef enum spy_direction {
     SPY_DIRECTION_INOUT,
     SPY_DIRECTION_ANY, // host arrays only: the parameter's direction; the memory is written when that is out
                        // or inout
-    SPY_DIRECTION_IN   // tensors only: a call that would write the tensor is an error; by default tensors may
+    SPY_DIRECTION_IN,  // tensors only: a call that would write the tensor is an error; by default tensors may
                        // be read and written
+    SPY_DIRECTION_DROP // numbers, host arrays and bytes only: an input, also of an out or inout parameter, and
+                       // what the parameter becomes is dropped
 } spy_direction;
 
 // One argument: plain data that must live only during the call. The functions below fill all members. Members
@@ -2259,8 +2265,8 @@ typedef enum spy_call_mode {
 // call is made as by spy_call().
 typedef struct spy_call_options {
     const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
-    spy_args constants;              // numbers for the module's `extern static const`, by name; they are
-                                     // compiled into the kernel
+    spy_args constants;              // numbers, or host arrays for vectors, for the module's `extern static
+                                     // const`, by name; they are compiled into the kernel
     spy_args globals;                // values for the module's global shader parameters, by name or path
                                      // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
                                      // fields, tensors for buffers
@@ -2306,7 +2312,7 @@ typedef struct spy_uint3 {
 // RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in complete groups, so it
 // must check the bounds itself; a plain function runs in exactly these threads. Parameters with
 // SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled by the library and are not
-// among `args`. `options` may be NULL. Errors and threads as spy_call().
+// among `args`; so is a plain function's first parameter if its name is dispatchThreadID. `options` may be NULL. Errors and threads as spy_call().
 // The CUDA backend also runs a function marked [CudaKernel]. Its groups have options->thread_group_size
 // threads (64 if 0), which the kernel reads as cudaBlockDim(). It runs in complete groups: for a grid of (gx,
 // gy, gz) blocks of (x, y, z) threads, pass (gx * x, gy * y, gz * z) as `threads`. TensorView<T> and
@@ -2396,7 +2402,7 @@ SPY_API spy_arg spy_arg_call_id(const char *name);
 
 // The number of the element in the call, row-major, in .x or [0]; the other components are 0. It is the
 // thread's id when each element has a thread of its own; a kernel whose threads compute several elements each
-// still numbers the elements.
+// still numbers the elements. With options.call_group_shape the elements are numbered group by group.
 SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.
@@ -2419,18 +2425,19 @@ SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int
 // The start of a random sequence. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
     uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
-    uint32_t warmup;    // number of values to skip at the beginning of the sequence
+    uint32_t warmup;    // how often the element's number is hashed before the seed joins it
     bool raw_seed;      // true: use the seed itself; false: use the seed's hash
     bool explicit_seed; // `seed` is used as it is, even if it is 0
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_random_desc;
 
-// Random unsigned numbers, independent between components and between elements: Thomas Wang's 32-bit hash,
-// starting from thread_id ^ hash(seed). They are the same on every device and backend. Without warmup the
-// first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures. Source:
-// slang/slangpy_random.slang.
+// Random unsigned numbers: Thomas Wang's 32-bit hash, with the numbers that SlangPy's generator gives. They are the
+// same on every device and backend. Element i of a parameter with N components begins with x = i * N, which is
+// hashed `warmup` times. The first component is hash(x ^ hash(seed)); each further one is the hash of the one
+// before. Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough
+// for pictures. Source: slang/slangpy_kernel.slang.
 SPY_API spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
-// Random floats, uniform in [low, high), from 24 bits of each number of the same sequence; for float
+// Random floats, uniform in [low, high), from the low 23 bits of each number of the same sequence; for float
 // parameters of any width.
 SPY_API spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
 
@@ -3729,7 +3736,7 @@ static const char *const spyi_slang_slangpy_random[] = {
     "}",
     "",
     "// a + b * c with both roundings: compilers may not make one operation of it, which would have other bits.",
-    "internal float spyi_add_product(float a, float b, float c)",
+    "public float spyi_add_product(float a, float b, float c)",
     "{",
     "    __target_switch",
     "    {",
@@ -4209,19 +4216,33 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "    public float high;",
     "}",
     "",
+    "// The numbers of wang_hash() in SlangPy: the element's number, times the parameter's components, is hashed `warmup` times and",
+    "// then joined with the start.",
     "public uint[Count] spyi_hash<let Count : int>(int element, SpyiSequence sequence)",
     "{",
-    "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
     "    uint[Count] values;",
-    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next();",
+    "    uint state = uint(element) * uint(Count);",
+    "    for (uint i = 0u; i < sequence.warmup; i = i + 1u) state = wang_hash(state);",
+    "    state = state ^ sequence.start;",
+    "    for (int i = 0; i < Count; i = i + 1)",
+    "    {",
+    "        state = wang_hash(state);",
+    "        values[i] = state;",
+    "    }",
     "    return values;",
     "}",
     "",
+    "// Those of rand_float(): 23 bits of the same numbers.",
     "public float[Count] spyi_random<let Count : int>(int element, SpyiSequence sequence)",
     "{",
-    "    WangHash hash = WangHash(element, sequence.start, sequence.warmup, false);",
+    "    uint[Count] hashes = spyi_hash<Count>(element, sequence);",
     "    float[Count] values;",
-    "    for (int i = 0; i < Count; i = i + 1) values[i] = hash.next_float(sequence.low, sequence.high);",
+    "    for (int i = 0; i < Count; i = i + 1)",
+    "    {",
+    "        float part = float(hashes[i] & 0x7FFFFFu) * 1.1920928955078125e-7f;",
+    "        values[i] = spyi_add_product(sequence.low, sequence.high - sequence.low, part);",
+    "        if (values[i] == sequence.high) values[i] = sequence.low; // rounded up",
+    "    }",
     "    return values;",
     "}",
     "",
@@ -4970,8 +4991,18 @@ SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
+// Whether a living object of that kind belongs to this device: the one place of that condition.
+static inline bool spyi_is_on(const spy_device *device, const void *object, spyi_kind kind) {
+    const spyi_object *o = (const spyi_object *)object;
+    return o && o->kind == (uint32_t)kind && o->device == device;
+}
+// Writes why spyi_is_on() is false ("expected a tensor, got NULL"), and returns the status of that error.
+SPYI_FN spy_status spyi_object_problem(const void *object, spyi_kind kind, spyi_text *error);
 // Reports on this thread that the object is no living one of that kind, and what it is instead.
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
+// Reports on the device why spyi_is_on() is false for an argument, or for a member of one, of this name.
+SPYI_FN spy_status spyi_refuse_member(spy_device *device, const void *object, spyi_kind kind,
+                                      const char *function, const char *name);
 // Reports `error` with the function's name before it ("spy_call: ..."), and frees the text.
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
                                   spyi_text *error);
@@ -6682,18 +6713,35 @@ static const spyi_object_table *spyi_table_of(const spyi_context *ctx, uint32_t 
     return index < SPYI_KIND_COUNT ? ctx->tables[index] : NULL;
 }
 
-static spy_status spyi_released(const char *function, const char *expected) {
-    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+// Writes why an object is no living one of that kind on the caller's device; returns the status of that error.
+static spy_status spyi_problem_words(const spyi_object *o, spyi_kind kind, char words[64]) {
+    const char *expected = spyi_kind_name((uint32_t)kind);
+    bool released = o && o->kind == (uint32_t)SPYI_KIND_DEAD;
+    if (!o) snprintf(words, 64, "expected a %s, got NULL", expected);
+    else if (released) snprintf(words, 64, "the %s has been released", expected);
+    else if (o->kind == (uint32_t)kind) snprintf(words, 64, "the %s belongs to another device", expected);
+    else snprintf(words, 64, "expected a %s, got a %s", expected, spyi_kind_name(o->kind));
+    return released ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+}
+
+SPYI_FN spy_status spyi_object_problem(const void *object, spyi_kind kind, spyi_text *error) {
+    char words[64];
+    spy_status status = spyi_problem_words((const spyi_object *)object, kind, words);
+    spyi_text_add(error, "%s", words);
+    return status;
 }
 
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
-    const char *expected = spyi_kind_name((uint32_t)kind);
-    const spyi_object *o = (const spyi_object *)object;
-    if (!o)
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD) return spyi_released(function, expected);
-    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
-                     spyi_kind_name(o->kind));
+    char words[64];
+    spy_status status = spyi_problem_words((const spyi_object *)object, kind, words);
+    return spyi_fail(NULL, status, "%s: %s", function, words);
+}
+
+SPYI_FN spy_status spyi_refuse_member(spy_device *device, const void *object, spyi_kind kind,
+                                      const char *function, const char *name) {
+    char words[64];
+    spy_status status = spyi_problem_words((const spyi_object *)object, kind, words);
+    return spyi_fail(SPYI_CONTEXT(device), status, "%s: %s: %s", function, name, words);
 }
 
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
@@ -6819,7 +6867,7 @@ static spy_status spyi_enter_later(spyi_context *ctx, const char *function) {
     case SPYI_TURN_TAKEN: return SPY_OK;
     case SPYI_TURN_MINE: return spyi_refuse_callback(ctx, function);
     case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
-    default: return spyi_released(function, "device");
+    default: return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the device has been released", function);
     }
 }
 
@@ -6847,7 +6895,8 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
         }
         if (spyi_atomic_load(&ctx->release_count) == 0 || spyi_outlives_releases(ctx, o)) return SPY_OK;
         spyi_turns_leave(&ctx->turns);
-        return spyi_released(function, spyi_kind_name((uint32_t)kind));
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
+                         spyi_kind_name((uint32_t)kind));
     }
     return spyi_refuse_object(object, kind, function);
 }
@@ -9128,6 +9177,8 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
+// Returns whether the type is a pointer T*.
+SPYI_FN bool spyi_type_is_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
 // An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose
@@ -10109,6 +10160,10 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
         fields[i].type = element;
     }
     return spyi_type_opaque(types, name, fields, count);
+}
+
+SPYI_FN bool spyi_type_is_pointer(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "Ptr<", 4) == 0;
 }
 
 bool spyi_type_is_pair(const spyi_type *type) {
@@ -11206,7 +11261,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
     else if (arg->kind == SPY_ARG_KIND_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
-        *problem = "expected a living tensor";
+        *problem = arg->value.tensor ? "the tensor has been released" : "expected a tensor, got NULL";
     else if ((arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR) &&
              ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
         *problem = "its fields are NULL, too many, or nested too deep";
@@ -12242,10 +12297,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     const spyi_type *found = spyi_type_parse(device->types, type);
     if (found && found->kind == SPYI_TYPE_VOID) return spyi_type_memory(device->types);
     if (!found && module) {
-        spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
-        if (!object || object->device != device) {
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                      "%s: module is not a living module of this device", function);
+        if (!spyi_is_on(device, module, SPYI_KIND_MODULE)) {
+            (void)spyi_refuse_member(device, module, SPYI_KIND_MODULE, function, "module");
             return NULL;
         }
         found = device->modules_of->find_type(module, type);
@@ -12284,10 +12337,8 @@ static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, cons
     *shape = desc->shape;
     *type = NULL;
     if (!desc->like) return true;
-    const spyi_object *like = spyi_as(desc->like, SPYI_KIND_TENSOR);
-    if (!like || like->device != device) {
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: desc.like is not a living tensor of this device", function);
+    if (!spyi_is_on(device, desc->like, SPYI_KIND_TENSOR)) {
+        (void)spyi_refuse_member(device, desc->like, SPYI_KIND_TENSOR, function, "desc.like");
         return false;
     }
     if (shape->rank == 0) *shape = desc->like->shape;
@@ -12769,9 +12820,9 @@ static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) 
 }
 
 static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, spyi_text *error) {
-    if (!spyi_as(from, SPYI_KIND_TENSOR) || from->object.device != to->object.device) {
-        spyi_text_add(error, "from is not a living tensor of this device");
-        return SPY_ERROR_INVALID_ARGUMENT;
+    if (!spyi_is_on(to->object.device, from, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "from: ");
+        return spyi_object_problem(from, SPYI_KIND_TENSOR, error);
     }
     if (to->shape.rank != from->shape.rank ||
         memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {
@@ -13184,9 +13235,8 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spy_status status = SPY_OK;
-    if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                           "%s: other is not a living tensor of this device", function);
+    if (!spyi_is_on(device, other, SPYI_KIND_TENSOR)) {
+        status = spyi_refuse_member(device, other, SPYI_KIND_TENSOR, function, "other");
     } else if (tensor->type != other->type || !spyi_same_dims(&tensor->shape, &other->shape) ||
                !spyi_same_dims(&tensor->strides, &other->strides)) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
@@ -13255,9 +13305,9 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
                                 const char *name) {
     spyi_text text = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (!spyi_as(grad, SPYI_KIND_TENSOR) || grad->object.device != tensor->object.device) {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&text, "desc.%s is not a living tensor of this device", name);
+    if (!spyi_is_on(tensor->object.device, grad, SPYI_KIND_TENSOR)) {
+        spyi_text_add(&text, "desc.%s: ", name);
+        status = spyi_object_problem(grad, SPYI_KIND_TENSOR, &text);
     } else if (memcmp(&tensor->shape, &grad->shape, sizeof grad->shape) != 0) {
         status = SPY_ERROR_SHAPE_MISMATCH;
         spyi_text_add(&text, "desc.%s: expected the tensor's shape ", name);
@@ -16069,7 +16119,9 @@ typedef struct spyi_embedded {
 } spyi_embedded;
 
 typedef struct spyi_compiler_desc {
-    const char *library_path; // desc.slang_library
+    const char *library_path;         // desc.slang_library
+    const char *const *library_paths; // desc.slang_paths
+    size_t library_path_count;
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;
@@ -16776,7 +16828,9 @@ typedef struct spyi_sl_library {
 #undef SPYI_SL_POINTER
 
 // Opens the library and starts its worker, or counts one more user of the library, which all devices share.
-SPYI_FN spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **library, spyi_text *error);
+// `path` and `places` are desc.slang_library and desc.slang_paths.
+SPYI_FN spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
+                                   const spyi_sl_library **library, spyi_text *error);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
 // >>worker.c: the thread that calls libslang
@@ -16903,6 +16957,8 @@ struct spyi_compiler {
     const spyi_rules *rules; // the target's layout rules
     const spyi_code_target *target;
     char *library_path;
+    char **library_paths;
+    size_t library_path_count;
     char **include_paths;
     size_t include_path_count;
     const spyi_embedded *embedded;
@@ -17100,6 +17156,10 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
 
 // >>entry.c
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
+// Links an entry point of the unit's module with the modules that the unit links, because constants of its
+// [numthreads] may be declared extern. The caller releases the result. NULL: the unit links none, or they do not
+// link.
+SPYI_FN spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry);
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
@@ -17593,9 +17653,26 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
     return true;
 }
 
-static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text *tried) {
-    static const char *const names[] = SPYI_SL_FILE_NAMES;
-    size_t count = sizeof names / sizeof names[0];
+static const char *const spyi_sl_file_names[] = SPYI_SL_FILE_NAMES;
+#define SPYI_SL_FILE_NAME_COUNT (sizeof spyi_sl_file_names / sizeof spyi_sl_file_names[0])
+
+// Opens the library that lies in `folder`.
+static bool spyi_sl_open_in(const char *folder, spyi_sl_library *library, spyi_text *tried) {
+    spyi_text file = { NULL, 0, 0 };
+    bool found = false;
+    for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !found; ++i) {
+        spyi_text_clear(&file);
+        spyi_text_add(&file, "%s/%s", folder, spyi_sl_file_names[i]);
+        if (spyi_file_exists(spyi_text_str(&file)))
+            found = spyi_sl_open(spyi_text_str(&file), library, tried);
+        else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
+    }
+    spyi_text_free(&file);
+    return found;
+}
+
+static bool spyi_sl_search(const char *path, const char *const *places, size_t place_count,
+                           spyi_sl_library *library, spyi_text *tried) {
     // A path that the user gave is the only one tried: no silent fallback.
     if (path) {
         spyi_text_add(tried, "  (the device's slang_library)\n");
@@ -17606,23 +17683,20 @@ static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text
         spyi_text_add(tried, "  (environment variable SLANGPY_SLANG_LIBRARY)\n");
         return spyi_sl_open(named, library, tried);
     }
-    spyi_text folder = { NULL, 0, 0 }, file = { NULL, 0, 0 };
-    bool found = false;
+    spyi_text folder = { NULL, 0, 0 };
     spyi_own_folder(&folder);
-    for (size_t i = 0; i < count && !found && folder.size; ++i) {
-        spyi_text_clear(&file);
-        spyi_text_add(&file, "%s/%s", spyi_text_str(&folder), names[i]);
-        if (spyi_file_exists(spyi_text_str(&file)))
-            found = spyi_sl_open(spyi_text_str(&file), library, tried);
-        else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
-    }
-    for (size_t i = 0; i < count && !found; ++i) found = spyi_sl_open(names[i], library, tried);
-    spyi_text_free(&file);
+    bool found = folder.size && spyi_sl_open_in(spyi_text_str(&folder), library, tried);
+    for (size_t i = 0; i < place_count && !found; ++i)
+        found = spyi_file_exists(places[i]) ? spyi_sl_open(places[i], library, tried)
+                                            : spyi_sl_open_in(places[i], library, tried);
+    for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !found; ++i)
+        found = spyi_sl_open(spyi_sl_file_names[i], library, tried);
     spyi_text_free(&folder);
     return found;
 }
 
-spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spyi_text *error) {
+spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
+                           const spyi_sl_library **result, spyi_text *error) {
     spyi_sl_library *library = &spyi_sl_the_library;
     spy_status status = SPY_OK;
     spyi_text tried = { NULL, 0, 0 };
@@ -17649,13 +17723,15 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
     const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
     bool wanted =
         !library->handle || (library->users == 0 && named && *named && strcmp(named, library->path) != 0);
-    if (status == SPY_OK && wanted && !spyi_sl_search(path, library, &tried)) {
-        spyi_text_add(error,
-                      "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or "
-                      "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler "
-                      "from that wheel; then set "
-                      "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path",
-                      spyi_text_str(&tried));
+    if (status == SPY_OK && wanted && !spyi_sl_search(path, places, place_count, library, &tried)) {
+        spyi_text_add(
+            error,
+            "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or, "
+            "for Python, python -m slangpy.fetch_compiler, or "
+            "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler "
+            "from that wheel; then set "
+            "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path",
+            spyi_text_str(&tried));
         status = SPY_ERROR_NO_COMPILER;
     }
     if (status == SPY_OK && !spyi_sl_worker_hire(library)) {
@@ -18640,6 +18716,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->rules = spyi_rules_of(desc->target);
     c->target = spyi_code_targets[desc->target]();
     c->library_path = spyi_strdup(desc->library_path);
+    c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
+    c->library_path_count = c->library_paths ? desc->library_path_count : 0;
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
@@ -18662,6 +18740,7 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
     spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
+    spyi_sl_free_strings(compiler->library_paths, compiler->library_path_count);
     free(compiler->library_path);
     free(compiler);
 }
@@ -18684,7 +18763,8 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
     spyi_global_unlock();
     if (ready) return SPY_OK;
     spyi_step(c->ctx, "load compiler", false);
-    spy_status status = spyi_sl_acquire(c->library_path, &library, error);
+    spy_status status = spyi_sl_acquire(c->library_path, (const char *const *)c->library_paths,
+                                        c->library_path_count, &library, error);
     spyi_step(c->ctx, "load compiler", true);
     if (status != SPY_OK) return status;
     spyi_global_lock();
@@ -21157,6 +21237,27 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
+spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
+    if (!live->link_count) return NULL;
+    spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
+        live->link_count + live->conformance_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    uint32_t count = 0;
+    if (!parts) return NULL;
+    parts[count++] = (spyi_sl_component *)live->module;
+    parts[count++] = (spyi_sl_component *)entry;
+    for (uint32_t i = 0; i < live->link_count; i++) parts[count++] = live->links[i];
+    for (uint32_t i = 0; i < live->conformance_count; i++) parts[count++] = live->conformances[i];
+    live->session->v->createCompositeComponentType(live->session, parts, count, &composite, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->link(composite, &linked, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->release(composite);
+    free(parts);
+    return linked;
+}
+
 static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -21173,7 +21274,10 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
     // parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
-    spyi_sl_layout *layout = entry && !open ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+    spyi_sl_component *linked = entry && !open ? spyi_sl_link_entry(live, entry) : NULL;
+    spyi_sl_layout *layout = linked           ? linked->v->getLayout(linked, 0, &diagnostics)
+                             : entry && !open ? entry->v->getLayout(entry, 0, &diagnostics)
+                                              : NULL;
     spyi_sl_blob_free(&diagnostics);
     if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
         spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
@@ -21189,6 +21293,7 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
             out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
         }
     }
+    if (linked) linked->v->release(linked);
     if (entry) entry->v->release(entry);
 }
 
@@ -21993,9 +22098,11 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
         spyi_sl_entry_point *entry = NULL;
         spyi_sl_blob *diagnostics = NULL;
         if (module->v->getDefinedEntryPoint(module, i, &entry) < 0 || !entry) continue;
-        spyi_sl_layout *layout = entry->v->getFunctionReflection(entry) == function
-                                     ? entry->v->getLayout(entry, 0, &diagnostics)
-                                     : NULL;
+        bool found = entry->v->getFunctionReflection(entry) == function;
+        spyi_sl_component *linked = found ? spyi_sl_link_entry(b->live, entry) : NULL;
+        spyi_sl_layout *layout = linked  ? linked->v->getLayout(linked, 0, &diagnostics)
+                                 : found ? entry->v->getLayout(entry, 0, &diagnostics)
+                                         : NULL;
         spyi_sl_blob_free(&diagnostics);
         if (layout && b->lib->spReflection_getEntryPointCount(layout) > 0) {
             spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
@@ -22008,6 +22115,7 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
                 b->lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
             for (int k = 0; k < 3; ++k) node->group_size[k] = (uint32_t)size[k];
         }
+        if (linked) linked->v->release(linked);
         entry->v->release(entry);
     }
 }
@@ -25972,6 +26080,8 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     spyi_compiler_desc compiler;
     memset(&compiler, 0, sizeof compiler);
     compiler.library_path = desc->slang_library;
+    compiler.library_paths = desc->slang_paths;
+    compiler.library_path_count = desc->slang_path_count;
     compiler.include_paths = desc->include_paths;
     compiler.include_path_count = desc->include_path_count;
     compiler.target = device->base->limits.profile.target;
@@ -26053,10 +26163,12 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
                          desc->include_path_count, desc->define_count);
     for (size_t i = 0; i < desc->link_count; i++) {
-        const spyi_object *linked = desc->link ? spyi_as(desc->link[i], SPYI_KIND_MODULE) : NULL;
-        if (!linked || linked->device != device)
-            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                             "%s: desc.link[%zu] is not a living module of this device", function, i);
+        const spy_module *linked = desc->link ? desc->link[i] : NULL;
+        if (!spyi_is_on(device, linked, SPYI_KIND_MODULE)) {
+            char name[48];
+            snprintf(name, sizeof name, "desc.link[%zu]", i);
+            return spyi_refuse_member(device, linked, SPYI_KIND_MODULE, function, name);
+        }
     }
     return SPY_OK;
 }
@@ -27169,6 +27281,7 @@ typedef struct spyi_fitting {
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
     const char *element; // number of the call's element, an int
+    const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
     uint32_t rank;       // dimensions of the call
 } spyi_place_text;
@@ -27996,7 +28109,7 @@ static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, 
 
 static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_INT32, false, out, "spyi_thread_id<%u>(%s)",
-                   spyi_kind_components(leaf->type), at->element);
+                   spyi_kind_components(leaf->type), at->thread);
 }
 
 static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
@@ -28246,12 +28359,12 @@ static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
 
 static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_UINT32, false, out, "spyi_hash<%u>(%s, %s)",
-                   spyi_kind_components(leaf->type), at->element, at->field);
+                   spyi_kind_components(leaf->type), at->thread, at->field);
 }
 
 static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_FLOAT32, false, out, "spyi_random<%u>(%s, %s)",
-                   spyi_kind_components(leaf->type), at->element, at->field);
+                   spyi_kind_components(leaf->type), at->thread, at->field);
 }
 
 static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
@@ -29044,7 +29157,8 @@ static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, co
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
     const char *takes;
-    bool number = value->kind == SPY_ARG_KIND_UINT && value->direction == SPY_DIRECTION_DEFAULT;
+    bool number = value->kind == SPY_ARG_KIND_UINT &&
+                  (value->direction == SPY_DIRECTION_DEFAULT || value->direction == SPY_DIRECTION_DROP);
     if (value->kind != SPY_ARG_KIND_TENSOR && !number) return NULL;
     const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
     if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
@@ -29507,13 +29621,19 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
     return status;
 }
 
+static bool spyi_is_host_input(spy_arg_kind kind) {
+    return (kind >= SPY_ARG_KIND_BOOL && kind <= SPY_ARG_KIND_FLOAT) || kind == SPY_ARG_KIND_ARRAY ||
+           kind == SPY_ARG_KIND_DATA;
+}
+
 // Checks one argument's own data and fills the members of its value that depend on the argument's kind.
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
         (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_KIND_ARRAY) &&
-        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR))
+        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR) &&
+        (arg->direction != SPY_DIRECTION_DROP || !spyi_is_host_input(arg->kind)))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -29531,17 +29651,10 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         return SPY_OK;
     case SPY_ARG_KIND_TENSOR: {
         spy_tensor *t = arg->value.tensor;
-        if (!t)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a tensor, got NULL");
-        if (t->object.kind == (uint32_t)SPYI_KIND_DEAD)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_RELEASED, "the tensor has been released");
-        if (t->object.kind != (uint32_t)SPYI_KIND_TENSOR)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a tensor, got another object");
-        if (t->object.device != device)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "the tensor belongs to another device");
+        if (!spyi_is_on(device, t, SPYI_KIND_TENSOR)) {
+            (void)spyi_bad_arg(arg, position, error, SPY_OK, "");
+            return spyi_object_problem(t, SPYI_KIND_TENSOR, error);
+        }
         v->tensor = t;
         v->type = t->type;
         v->rank = (uint8_t)t->shape.rank;
@@ -29906,6 +30019,12 @@ SPYI_FN bool spyi_options_are_plain(const spy_call_options *options) {
     return !options || memcmp(options, &none, sizeof none) == 0;
 }
 
+// Returns whether a constant is a host array of 1 to 4 numbers, which feeds a vector.
+static bool spyi_is_vector_constant(const spy_arg *c) {
+    return c->kind == SPY_ARG_KIND_ARRAY && c->count == 1 && c->dims[0] >= 1 && c->dims[0] <= 4 &&
+           c->value.data && spy_dtype_size_bytes(c->dtype) > 0;
+}
+
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
     const char *problem = spyi_check_options(o);
     if (problem) {
@@ -29917,10 +30036,11 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
         const spy_arg *c = &o->constants.items[i];
-        if (!c->name || c->kind < SPY_ARG_KIND_BOOL || c->kind > SPY_ARG_KIND_FLOAT ||
-            c->direction != SPY_DIRECTION_DEFAULT) {
-            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
-                          c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
+        bool vector = spyi_is_vector_constant(c),
+             number = c->kind >= SPY_ARG_KIND_BOOL && c->kind <= SPY_ARG_KIND_FLOAT;
+        if (!c->name || (!number && !vector) || c->direction != SPY_DIRECTION_DEFAULT) {
+            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number or a vector with a name",
+                          i + 1, c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
             return SPY_ERROR_INVALID_ARGUMENT;
         }
         for (size_t k = 0; k < i; k++) {
@@ -29930,7 +30050,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         }
         good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
                spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
-               spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
+               (vector ? spyi_key_bytes(values, c->value.data,
+                                        (size_t)c->dims[0] * spy_dtype_size_bytes(c->dtype))
+                       : spyi_key_bytes(values, &c->value.u, sizeof c->value.u));
     }
     good = good && spyi_key_bytes(values, "", 1);
     for (size_t i = 0; i < o->conformance_count && good; i++)
@@ -29945,33 +30067,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Writes the Slang declaration of a constant, in the type that the module has declared for it and with all
-// bits of the number.
-static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
-                                     spyi_text *error) {
-    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
-    if (!type || type->kind != SPYI_TYPE_SCALAR) {
-        spyi_text_add(error,
-                      type ? "its options: constant '%s' is no number, bool or half in the module"
-                           : "its options: the module has no extern static const '%s'",
-                      c->name);
-        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
-    }
-    // The union `value` holds a double, an int64_t or a uint64_t.
-    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
-                     : c->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
-                                                   : SPY_DTYPE_UINT64;
-    const spyi_type *given = spyi_type_scalar(function->object.device->types, c->dtype);
-    uint64_t bits = 0;
+// Writes one number of a constant, with all of its bits, in the scalar type `type`.
+static void spyi_constant_number(const spyi_type *type, uint64_t bits, spyi_text *out) {
     int64_t i = 0;
-    spyi_fit fit;
-    if (!spyi_fit_host(given, type, false, &fit) ||
-        !spyi_convert_scalars(&bits, type->scalar, &c->value, from, 1)) {
-        spyi_text_add(error, "its options: constant '%s': expected %s, got %s that does not fit", c->name,
-                      type->display, given->display);
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
-    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
     switch (type->scalar) {
     case SPY_DTYPE_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
     case SPY_DTYPE_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
@@ -29982,7 +30080,51 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
         (void)spyi_convert_scalars(&i, SPY_DTYPE_INT64, &bits, type->scalar, 1);
         spyi_text_add(out, "%s(%lldLL)", type->name, (long long)i);
     }
-    spyi_text_add(out, ";\n");
+}
+
+// Writes the Slang declaration of a constant, in the type that the module has declared for it.
+static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
+                                     spyi_text *error) {
+    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
+    bool vector = type && type->kind == SPYI_TYPE_VECTOR;
+    if (!type || (type->kind != SPYI_TYPE_SCALAR && !vector)) {
+        spyi_text_add(error,
+                      type ? "its options: constant '%s' is no number, bool, half or vector in the module"
+                           : "its options: the module has no extern static const '%s'",
+                      c->name);
+        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
+    }
+    // The union `value` holds a double, an int64_t or a uint64_t.
+    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT   ? SPY_DTYPE_FLOAT64
+                     : c->kind == SPY_ARG_KIND_INT   ? SPY_DTYPE_INT64
+                     : c->kind == SPY_ARG_KIND_ARRAY ? c->dtype
+                                                     : SPY_DTYPE_UINT64;
+    spyi_types *types = function->object.device->types;
+    const spyi_type *given = spyi_type_scalar(types, c->dtype),
+                    *scalar = spyi_type_scalar(types, type->scalar);
+    // A number given for a vector is that of each component.
+    uint32_t components = vector ? type->columns : 1,
+             count = c->kind == SPY_ARG_KIND_ARRAY ? (uint32_t)c->dims[0] : 1;
+    const char *data = c->kind == SPY_ARG_KIND_ARRAY ? (const char *)c->value.data : (const char *)&c->value;
+    uint64_t bits[4] = { 0, 0, 0, 0 };
+    spyi_fit fit;
+    bool good = spyi_fit_host(given, scalar, false, &fit) &&
+                (c->kind != SPY_ARG_KIND_ARRAY || (vector && count == components));
+    for (uint32_t i = 0; i < components && good; i++)
+        good = spyi_convert_scalars(&bits[i], type->scalar,
+                                    data + (count == 1 ? 0 : i * spy_dtype_size_bytes(from)), from, 1);
+    if (!good) {
+        spyi_text_add(error, "its options: constant '%s': expected %s, got %u %s that does not fit", c->name,
+                      type->display, count, given->display);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
+    if (vector) spyi_text_add(out, "%s(", type->name);
+    for (uint32_t i = 0; i < components; i++) {
+        if (i) spyi_text_add(out, ", ");
+        spyi_constant_number(scalar, bits[i], out);
+    }
+    spyi_text_add(out, vector ? ");\n" : ";\n");
     return SPY_OK;
 }
 
@@ -30190,7 +30332,8 @@ SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path) {
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_KIND_NEW;
     if (v->direction == SPY_DIRECTION_IN && out) return spyi_no_writing(a, path);
-    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT || v->direction == SPY_DIRECTION_ANY)
+    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT ||
+        v->direction == SPY_DIRECTION_ANY || v->direction == SPY_DIRECTION_DROP)
         return true;
     if (v->kind == SPY_ARG_KIND_RESULT && v->direction == SPY_DIRECTION_INOUT)
         return true; // such a result can also be given to an in parameter, which only reads it
@@ -30575,6 +30718,19 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
 // which dimensions of the call each leaf runs. leaf.c and fields.c bind one value; candidates.c chooses the
 // overload.
 
+// Returns whether a value gives a pointer as a number for each element: addresses in memory, or a result.
+static bool spyi_is_addresses(const spyi_attempt *a, const spyi_value *v, const spyi_type *pointer) {
+    if (a->result) return !a->bound.mode;
+    spyi_type_parts parts;
+    spyi_split_type(pointer->name, &parts);
+    bool wide = parts.arguments[0] &&
+                (strcmp(parts.arguments[0], "uint64_t") == 0 || strcmp(parts.arguments[0], "void") == 0);
+    spyi_free_parts(&parts);
+    bool memory = v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
+    return memory && !wide && !a->bound.dispatch && v->type && v->type->kind == SPYI_TYPE_SCALAR &&
+           v->type->scalar == SPY_DTYPE_UINT64;
+}
+
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
@@ -30608,6 +30764,9 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
+    const spyi_type *declared = type;
+    if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
+        type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer
     const spyi_value_kind *kind = spyi_kind_of(type, v);
     bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // not a value of the parameter's type
     // A host array without elements, such as Python's [], can be given for an unsized array without elements.
@@ -30639,7 +30798,11 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
                            type->display, cast->display);
     }
-    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (v->direction == SPY_DIRECTION_DROP) {
+        in = true;
+        out = false;
+    }
+    int32_t node = spyi_add_node(a, name, declared, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
     if (v->kind == SPY_ARG_KIND_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);
@@ -32586,6 +32749,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
     s->prologue->number(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
+    at.thread =
+        s->key->grouped && s->prologue == spyi_compute_prologue() ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
     leaf->kind->build->load(leaf, &at, out);
@@ -33344,6 +33509,19 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 
 // >>arguments of the calls
 
+// Returns whether a leaf holds the address, a number, that a pointer of type `type` is made from.
+static bool spyi_is_address(const spyi_leaf *leaf, const spyi_type *type) {
+    return spyi_type_is_pointer(type) && leaf->type->kind == SPYI_TYPE_SCALAR;
+}
+
+// Writes a pointer's type as Slang's compiler takes it. Its reflection says "Ptr<T, ...>".
+static void spyi_spell_pointer(const spyi_type *type, spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    spyi_text_add(out, "%s*", parts.arguments[0] ? parts.arguments[0] : "");
+    spyi_free_parts(&parts);
+}
+
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out);
 
@@ -33384,8 +33562,15 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
     const spyi_node *node = &s->bound->nodes[node_index];
     if (node->leaf >= 0) {
         const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
-        if (before && spyi_goes_in(s->bound, leaf))
-            spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
+        if (before && spyi_goes_in(s->bound, leaf)) {
+            spyi_text_add(out, "    %s = ", to);
+            if (spyi_is_address(leaf, node->type)) {
+                spyi_text_add(out, "(");
+                spyi_spell_pointer(node->type, out);
+                spyi_text_add(out, ")");
+            }
+            spyi_text_add(out, "v_%s;\n", s->names[node->leaf]);
+        }
         if (!before && spyi_comes_back(s->bound, leaf))
             spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
         return;
@@ -33419,7 +33604,7 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
     if (node->leaf < 0) return true;
     const spyi_leaf *leaf = &b->leaves[node->leaf];
-    return b->mode && leaf->param_out && !spyi_comes_back(b, leaf);
+    return spyi_is_address(leaf, node->type) || (b->mode && leaf->param_out && !spyi_comes_back(b, leaf));
 }
 
 static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out) {
@@ -33503,6 +33688,8 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     } else if (spyi_is_used(graph, c)) {
         spyi_text_add(out, "%s r_%u = ", spyi_spell(call->result), c);
     }
+    bool address = returned && spyi_gives_result(s, graph, c) && spyi_type_is_pointer(call->result);
+    if (address) spyi_text_add(out, "%s(", spyi_spell(returned->type));
     if (call->callee == SPYI_CALLEE_METHOD) {
         spyi_spell_operand(s, graph, &call->operands[first++], out);
         spyi_text_add(out, ".");
@@ -33513,7 +33700,7 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
         if (o > first) spyi_text_add(out, ", ");
         spyi_spell_operand(s, graph, &call->operands[o], out);
     }
-    spyi_text_add(out, ");\n");
+    spyi_text_add(out, address ? "));\n" : ");\n");
 }
 
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
@@ -33535,7 +33722,10 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
         if (spyi_type_is_pair(node->type) && node->in) {
             spyi_argument_pair(s, node, spyi_text_str(&name), true, out);
         } else {
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            spyi_text_add(out, "    ");
+            if (spyi_type_is_pointer(node->type)) spyi_spell_pointer(node->type, out);
+            else spyi_text_add(out, "%s", spyi_spell(node->type));
+            spyi_text_add(out, " %s;\n", spyi_text_str(&name));
             if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
         }
         spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);
@@ -35871,8 +36061,10 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     uint32_t failed = spyi_failed_allocations();
     spyi_entry own = function->entry; // a copy, which gets the parameters' places of this compilation
     memset(&code, 0, sizeof code);
-    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 }, plain = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
+    // A generic shader's arguments are not in the name that its code has: "fill" of "fill<float>".
+    spyi_text_add_n(&plain, entry, strcspn(entry, "<"));
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
@@ -35906,7 +36098,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = entry;
+        desc.entry = spyi_text_str(&plain);
         desc.prelude_size = code.prelude_size;
         profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
@@ -35925,6 +36117,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);
+    spyi_text_free(&plain);
     if (status != SPY_OK) {
         if (variant) spyi_variant_free(device, variant);
         return status;
@@ -39223,8 +39416,7 @@ static bool spyi_again_array(const spyi_leaf *leaf, const spyi_again_item *a, co
 
 static inline bool spyi_again_is_tensor(const spy_device *device, const spyi_again_item *a,
                                         const spy_tensor *t) {
-    return t && t->object.kind == (uint32_t)SPYI_KIND_TENSOR && t->object.device == device &&
-           (!a->gradients || a->gradients == spyi_gradients_of(t));
+    return spyi_is_on(device, t, SPYI_KIND_TENSOR) && (!a->gradients || a->gradients == spyi_gradients_of(t));
 }
 
 // Puts the tensor into the launch, its address into the blocks, and its use into *use. Returns false if the
@@ -39980,14 +40172,7 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
 
 // Returns SPY_OK if `sink` can record a call on this device now; else `error` says why not.
 static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
-    if (!spyi_as(sink, SPYI_KIND_LIST)) {
-        spyi_text_add(error, sink ? "the command list has been released" : "the command list is NULL");
-        return sink ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
-    }
-    if (sink->object.device != device) {
-        spyi_text_add(error, "the command list belongs to another device");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
+    if (!spyi_is_on(device, sink, SPYI_KIND_LIST)) return spyi_object_problem(sink, SPYI_KIND_LIST, error);
     return sink->table->check_open(sink, error);
 }
 
@@ -40163,6 +40348,11 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);
+    // A plain function's first parameter of this name gets the thread, as if it had SV_DispatchThreadID.
+    const spyi_signature *signature = &function->overloads.items[0];
+    if (!entry.threads[0] && !entry.cuda_kernel && signature->param_count && !entry.systems[0] &&
+        strcmp(signature->params[0].name, "dispatchThreadID") == 0)
+        entry.systems[0] = SPYI_SYSTEM_THREAD;
     if (!function->entry_known) function->entry = entry;
     function->entry_known = true;
     return &function->entry;
@@ -40216,6 +40406,14 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
+    bool takes_result = false; // then the message is that of the argument
+    for (size_t i = 0; i < args.count; i++)
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
+    if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&
+        signature->result->kind != SPYI_TYPE_VOID)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: %s: it returns %s, which a dispatch cannot give", name, function->name,
+                         signature->result->display);
     for (size_t i = 0; i < args.count; i++)
         for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
             if (entry->systems[p] && args.items[i].name &&
@@ -40269,18 +40467,22 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (status != SPY_OK) return status;
     spyi_context *ctx = &function->object.device->ctx;
-    const char *problem = NULL;
+    spyi_text problem = { NULL, 0, 0 };
     spyi_threads t;
     memset(&t, 0, sizeof t);
-    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
-        problem = "groups is not a living tensor of this device";
-    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
-             !groups->contiguous)
-        problem = "groups is not a contiguous tensor of uint32";
-    else if (index < 0 || index > groups->element_count - 3)
-        problem = "the three group counts at index lie beyond the tensor's end";
-    if (problem)
-        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    if (!spyi_is_on(function->object.device, groups, SPYI_KIND_TENSOR)) {
+        spyi_text_add(&problem, "groups: ");
+        status = spyi_object_problem(groups, SPYI_KIND_TENSOR, &problem);
+    } else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
+               !groups->contiguous) {
+        spyi_text_add(&problem, "groups is not a contiguous tensor of uint32");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (index < 0 || index > groups->element_count - 3) {
+        spyi_text_add(&problem, "the three group counts at index lie beyond the tensor's end");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status != SPY_OK) spyi_fail(ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+    spyi_text_free(&problem);
     spyi_leave(function);
     if (status != SPY_OK) return status;
     t.counts = groups;
@@ -41100,14 +41302,9 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
 // Checks that the list can transfer the tensor: its elements must be one range of bytes.
 static spy_status spyi_list_check_tensor(const spy_command_list *list, const char *name,
                                          const spy_tensor *tensor, spyi_text *error) {
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_text_add(error, "'%s': %s", name,
-                      tensor ? "the tensor has been released" : "expected a tensor, got NULL");
-        return tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
-    }
-    if (tensor->object.device != list->sink.object.device) {
-        spyi_text_add(error, "'%s': the tensor belongs to another device than the list", name);
-        return SPY_ERROR_INVALID_ARGUMENT;
+    if (!spyi_is_on(list->sink.object.device, tensor, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "'%s': ", name);
+        return spyi_object_problem(tensor, SPYI_KIND_TENSOR, error);
     }
     if (!tensor->contiguous) {
         spyi_text_add(error, "'%s': expected a contiguous tensor, got a view ", name);
@@ -41590,12 +41787,22 @@ void spy_release_device(spy_device *device) {
 
 // >>creation
 
+static bool spyi_has_strings(const char *const *strings, size_t count) {
+    if (count && !strings) return false;
+    for (size_t i = 0; i < count; ++i)
+        if (!strings[i]) return false;
+    return true;
+}
+
 static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text *error) {
     const spy_allocator *a = &desc->allocator;
     bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
     if (desc->include_path_count && !desc->include_paths) {
         spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL",
                       desc->include_path_count);
+    } else if (!spyi_has_strings(desc->slang_paths, desc->slang_path_count)) {
+        spyi_text_add(error, "desc.slang_path_count is %zu, slang_paths is NULL or holds a NULL",
+                      desc->slang_path_count);
     } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
         spyi_text_add(error, "desc.files has no open");
     } else if (some && !all) {

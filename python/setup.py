@@ -2,12 +2,14 @@
 
 Headers are looked for in include/ beside this file (the sdist carries them), then in the repository above it and where
 tools/setup or the system put them. SLANGPY_CFLAGS and SLANGPY_LDFLAGS add to the compiler's and linker's options.
+A package that is installed from a clone notes the clone's folder, to find the compiler there.
 """
 import glob
 import os
 import sys
 
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ABI3 = sys.version_info >= (3, 12)
@@ -27,4 +29,17 @@ extension = Extension(
     extra_link_args=([] if os.name == "nt" else ["-s"]) + os.environ.get("SLANGPY_LDFLAGS", "").split(),
     libraries=[] if os.name == "nt" else ["dl", "pthread", "m"],
 )
-setup(ext_modules=[extension], options={"bdist_wheel": {"py_limited_api": "cp312"}} if ABI3 else {})
+
+
+class BuildPackage(build_py):
+    """Adds the note clone.txt to the built package, unless it is built in place."""
+
+    def run(self):
+        super().run()
+        clone = os.path.dirname(HERE)
+        if not self.editable_mode and os.path.isfile(os.path.join(clone, "slangpy.h")):
+            with open(os.path.join(self.build_lib, "slangpy", "clone.txt"), "w", encoding="utf-8") as file:
+                file.write(clone + "\n")
+
+
+setup(ext_modules=[extension], cmdclass={"build_py": BuildPackage}, options={"bdist_wheel": {"py_limited_api": "cp312"}} if ABI3 else {})

@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from .formats import *
     from .pictures import *
     from .reflection import ModifierID, ShaderStage  # noqa: F401
+    from .utilities import SHA1, Timer  # noqa: F401
 
 from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
 
 # Names that are found when they are asked for: name -> the module of this package that defines it.
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}
+_LAZY.update(dict.fromkeys(("SHA1", "Timer"), "utilities"))
 _LAZY.update(dict.fromkeys("FormatChannels FormatInfo FormatSupport FormatType get_format_info".split(), "formats"))
 _LAZY.update(dict.fromkeys((
     "ALL_LAYERS ALL_MIPS AccelerationStructure AccelerationStructureBuildDesc AccelerationStructureBuildFlags "

@@ -20,6 +20,7 @@ from .device import Device
 from .encoders import CommandEncoder
 from .enums import CommandQueueType, DeviceType, SlangCompilerOptions, SlangDebugInfoLevel, SlangFloatingPointMode, SlangOptimizationLevel
 from .interop import _StreamLike
+from .logger import Logger
 from .math import (
     bool1 as bool1, bool2 as bool2, bool3 as bool3, bool4 as bool4, float1 as float1, float2 as float2, float2x2 as float2x2,
     float2x3 as float2x3, float2x4 as float2x4, float3 as float3, float3x2 as float3x2, float3x3 as float3x3,
@@ -28,7 +29,7 @@ from .math import (
     float16_t4 as float16_t4, int1 as int1, int2 as int2, int3 as int3, int4 as int4, quatf as quatf, uint1 as uint1,
     uint2 as uint2, uint3 as uint3, uint4 as uint4,
 )
-from .programs import ShaderProgram, SlangEntryPoint, SlangSession
+from .programs import ShaderProgram, SlangEntryPoint, SlangModule, SlangSession, TypeConformance
 from .reflection import (
     DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
     TypeKind as _TypeKind,
@@ -39,6 +40,8 @@ SPY_VERSION: int
 # >>what arguments may be
 
 _Path: TypeAlias = str | PathLike[str]
+_Conformance: TypeAlias = TypeConformance | tuple[str, str] | tuple[str, str, int] | str
+_M = TypeVar("_M", bound=Module)
 _T = TypeVar("_T", bound=Tensor)
 _T_co = TypeVar("_T_co", bound=Tensor, covariant=True)
 
@@ -74,7 +77,7 @@ class _ModuleOptions(TypedDict, total=False):
     floating_point_mode: SlangFloatingPointMode | Literal["default", "precise", "fast"]
     warnings_as_errors: bool
     enable_experimental_features: bool
-    type_conformances: Sequence[str]
+    type_conformances: Sequence[_Conformance]
 
 _Options: TypeAlias = _ModuleOptions | SlangCompilerOptions | None
 
@@ -87,17 +90,19 @@ class _ByName:  # attributes are functions and types of Slang
 class Error(RuntimeError):
     """An error of the library: what was asked, what was expected, what came."""
 class ArgumentTypeError(Error, TypeError):
-    """A type that does not fit. Also a TypeError."""
+    """A type that does not fit. Also a TypeError, and a ValueError for scripts that were written for SlangPy."""
 class ArgumentValueError(Error, ValueError):
     """A value, shape or number of arguments that does not fit. Also a ValueError."""
 class SlangCompileError(Error):
     """Slang code that does not compile: the compiler's text, with file and line."""
+class KernelCompileError(SlangCompileError, ValueError):
+    """A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError."""
 class NameNotFoundError(Error, KeyError):
-    """A name, file or object that was not found. Also a KeyError."""
+    """A name, file or object that was not found. Also a KeyError and an AttributeError."""
 
 # >>modules, types, functions
 
-@final
+@disjoint_base
 class Module(_ByName):
     """Slang code by name: attributes are its functions and types; module['f<float, 4>'] names a specialisation."""
 
@@ -116,7 +121,7 @@ class Module(_ByName):
     def load_from_module(
         device: Device, module: Module, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
-        """The module itself."""
+        """A Module of a SlangModule, with these modules linked to it."""
     @property
     def name(self) -> str:
         """The module's name or path."""
@@ -124,14 +129,25 @@ class Module(_ByName):
     def device(self) -> Device:
         """The device that it was loaded on."""
     @property
-    def device_module(self) -> Module:
-        """SlangPy's lower-level module: here the module itself."""
+    def device_module(self) -> SlangModule:
+        """The SlangModule of this module and of those that are linked to it."""
+    @property
+    def link(self) -> list[SlangModule]:
+        """The modules that are linked to this one, as a list of SlangModules."""
+    logger: Logger | None
+    _extra: dict[str, Any]
+    _made: Any
+    _number: int
+    def _load_again(self, options: Any, link: Any, type_conformances: Any, /) -> Module:
+        """The same code as another module, linked to further ones."""
+    def _view(self, type: type[_M], /) -> _M:
+        """An object of Module or of a subclass for the same module."""
     @property
     def layout(self) -> ProgramLayout:
         """Reflection of the module: a ProgramLayout."""
     @property
     def session(self) -> SlangSession:
-        """The device's SlangSession."""
+        """The SlangSession that loaded the module; the device's own one for Module.load_from_file() and load_from_source()."""
     @property
     def entry_points(self) -> list[SlangEntryPoint]:
         """The module's functions that have a stage, such as [shader("compute")], as a list of SlangEntryPoint."""
@@ -152,7 +168,7 @@ class Module(_ByName):
         """Load the code again, from its file or from new text. When that fails, all stays as it was."""
     def save(self, path: _Path, /) -> None:
         """Write the module in compiled form as a .slang-module file."""
-    def entry_point(self, name: str, type_conformances: Sequence[str] = ()) -> SlangEntryPoint:
+    def entry_point(self, name: str, type_conformances: Sequence[_Conformance] = ()) -> SlangEntryPoint:
         """Returns a function of the module as a SlangEntryPoint; raises an error if the module has none of that name."""
     def __getitem__(self, name: str, /) -> Any: ...  # a Function or a Struct
 
@@ -164,10 +180,10 @@ class Struct(_ByName):
 
     @property
     def name(self) -> str:
-        """Slang's name, e.g. 'float3' or 'Particle'."""
+        """Slang's name without its path and generic arguments, e.g. 'float3' or 'Particle'."""
     @property
     def full_name(self) -> str:
-        """Slang's name."""
+        """The name in full: 'vector<float,3>', 'Scene.Light', 'Grid<int>'."""
     @property
     def module(self) -> Module:
         """The module in which the name is known."""
@@ -255,7 +271,7 @@ class Function:
 
     @property
     def name(self) -> str:
-        """Slang's name."""
+        """Slang's name, without the struct's of a method."""
     @property
     def module(self) -> Module:
         """The module that it is looked up in."""
@@ -340,7 +356,9 @@ class Function:
         whole) or the Slang type it is loaded as. A name that no overload has is a ValueError.
         """
     def set(self, *args: Mapping[str, Any] | Callable[[], Mapping[str, Any]], **kwargs: Any) -> Function:
-        """Dicts, keywords, or callables that give a dict at each call: values for the module's global shader parameters."""
+        """Values for the module's global shader parameters: one dict, keywords, or one callable that gives a dict at each
+        call. It gets the function that is called, if it takes an argument.
+        """
     def constants(self, constants: Mapping[str, Any], /) -> Function:
         """A dict of values for `extern static const`, fixed when it is compiled."""
     def bind(self, this: Any, /) -> Function:
@@ -353,7 +371,7 @@ class Function:
         """Elements that run next to each other."""
     def prelude(self, text: str, /) -> Function:
         """Slang text, added to an earlier one, at the head of the generated kernel."""
-    def type_conformances(self, conformances: Sequence[str], /) -> Function:
+    def type_conformances(self, conformances: Sequence[_Conformance], /) -> Function:
         """Types that interface values may have at run time: a list of 'Circle : IShape = 0' or ('IShape', 'Circle', 0)."""
     def deterministic(self, enable: bool = True) -> Function:
         """.bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many elements share.
@@ -365,7 +383,7 @@ class Function:
         is not CUDA's, or the stream of another context.
         """
     def write(self, function: Callable[..., object], /, *args: Any) -> Function:
-        """function(cursor, *args) sets globals at each call."""
+        """function(cursor, *args, **kwargs) sets globals at each call, through a ShaderCursor."""
     def as_func(self) -> Function:
         """The function itself."""
     def as_struct(self) -> Struct:
@@ -445,7 +463,9 @@ class _Sizes:
 
 @final
 class Shape(_Sizes):
-    """Sizes of an array's dimensions, the last one varying fastest. Equal to a tuple of the same sizes."""
+    """Shape(*sizes) or Shape(sizes): sizes of an array's dimensions, the last one varying fastest. Equal to a tuple or list
+    of the same sizes. A size of -1 is open. Shape(None) stands for no shape: its `valid` is False.
+    """
 
     def __new__(cls, *sizes: _ShapeLike) -> Self: ...
     @property
@@ -453,7 +473,7 @@ class Shape(_Sizes):
         """Whether no size is -1."""
     @property
     def valid(self) -> bool:
-        """Whether no size is -1."""
+        """False only for Shape(None), which stands for no shape."""
     @property
     def element_count(self) -> int:
         """The product of the sizes."""
@@ -640,7 +660,8 @@ class Tensor:
         """
     def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
         """Fill the tensor from an array with as many numbers, converted, or for structs from a structured array or a dict of
-        arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
+        arrays by field names. An array of another size, if it is no larger: its bytes, to the start of a contiguous
+        tensor. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
         """
     def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
         """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
@@ -689,7 +710,9 @@ class Tensor:
         """The same memory as a Tensor without gradients."""
     @property
     def grad(self) -> Tensor | Any:
-        """The gradient, a Tensor: grad_out, or else grad_in; AttributeError without gradients. Views have views of it."""
+        """The gradient, a Tensor: grad_out, or else grad_in; a NameNotFoundError without gradients, which is a RuntimeError
+        and an AttributeError. Views have views of it.
+        """
     @property
     def grad_in(self) -> Tensor | None:
         """The gradient that calls read, of their outputs going backward; or None."""
@@ -833,13 +856,50 @@ class NDBuffer(Tensor):
 
 # >>values that are arguments
 
-@final
+@disjoint_base
 class Generator:
     """An argument whose values are made in the kernel: see call_id, thread_id, grid, wang_hash, rand_float."""
 
-@final
+    @property
+    def slangpy_signature(self) -> str:
+        """A text that is the same for generators of one kind and number of dimensions."""
+    @property
+    def dims(self) -> int:
+        """The number of dimensions or components; -1: as many as the parameter has."""
+
+class CallIdArg(Generator):
+    """What call_id() makes."""
+
+    def __new__(cls, dims: int = -1) -> Self: ...
+
+class ThreadIdArg(Generator):
+    """What thread_id() makes."""
+
+    def __new__(cls, dims: int = -1) -> Self: ...
+
+class GridArg(Generator):
+    """What grid() makes."""
+
+    def __new__(cls, shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Self: ...
+
+class WangHashArg(Generator):
+    """What wang_hash() makes."""
+
+    def __new__(cls, dims: int = -1, seed: int = 0, warmup: int = 0, hash_seed: bool = True) -> Self: ...
+
+class RandFloatArg(Generator):
+    """What rand_float() makes."""
+
+    def __new__(
+        cls, min: float, max: float, dim: int = -1, seed: int = 0, warmup: int = 0, hash_seed: bool = True
+    ) -> Self: ...
+
+@disjoint_base
 class PackedArg:
-    """An argument made once by pack(module, value), to be given to many calls."""
+    """An argument that is converted once and serves many calls, as pack() makes it."""
+
+    python_object: Any
+    def __new__(cls, module: Module, python_object: Any) -> Self: ...
 
 @disjoint_base
 class ValueRef:
@@ -847,6 +907,9 @@ class ValueRef:
 
     def __new__(cls, init_value: Any = None) -> Self: ...
     value: Any
+    @property
+    def slangpy_signature(self) -> str:
+        """A text that is the same for values of one type."""
 
 @final
 class DiffPair:
@@ -861,24 +924,26 @@ class DiffPair:
     grad: Any
     needs_grad: bool
 
-def call_id(dims: int = -1) -> Generator:
-    """Where in the call's shape each element is. `dims` is the parameter's size, which is known."""
+def call_id(dims: _ShapeLike = -1) -> Generator:
+    """Where in the call's shape each element is. `dims` is the parameter's size, which is known. call_id((2, 3)) is grid((2,
+    3)).
+    """
 def thread_id(dims: int = -1) -> Generator:
     """The number of each element. `dims` is the parameter's size, which is known."""
 def grid(shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Generator:
     """Coordinates; -1 in shape is any size, an int is a rank of open sizes."""
-def wang_hash(dim: int = 1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True) -> Generator:
+def wang_hash(dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True) -> Generator:
     """Random unsigned numbers."""
 def rand_float(
-    min: float = 0, max: float = 1, dim: int = 1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True
+    min: float = 0, max: float = 1, dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True
 ) -> Generator:
     """Random floats in [min, max)."""
-def intRef(value: int = 0, /) -> ValueRef:
+def intRef(init_value: int = 0) -> ValueRef:
     """A ValueRef."""
-def floatRef(value: float = 0.0, /) -> ValueRef:
+def floatRef(init_value: float = 0.0) -> ValueRef:
     """A ValueRef."""
-def pack(module: Module, value: Any, /) -> PackedArg:
-    """The value as a PackedArg, converted once for many calls."""
+def pack(module: Module, arg_value: Any) -> PackedArg:
+    """The value as a PackedArg, converted once for many calls. A PackedArg is returned as it is."""
 
 # >>reflection
 
@@ -905,6 +970,9 @@ class ProgramLayout(BaseReflectionObject):
     """Module.layout: types, functions and shader parameters by name. Lists are those of the moment when it was asked for; a
     module that was reloaded has another one.
     """
+
+    def _of_entry_points(self, layouts: Sequence[EntryPointLayout], /) -> ProgramLayout:
+        """The same layout with these entry points."""
 
     @property
     def parameters(self) -> list[VariableLayoutReflection]:
@@ -1383,6 +1451,12 @@ _ReflectedType: TypeAlias = Struct | TypeReflection | TypeLayoutReflection | str
 @disjoint_base
 class _Device:  # the base of slangpy.Device
     """A GPU with its memory pool, compiler sessions and cache of compiled calls. See create_device()."""
+
+    _extra: dict[str, Any]
+    def _info(self) -> dict[str, Any]:
+        """What the device is, as a dict."""
+    def _on_reload(self, function: Callable[[bool, str], object], /) -> None:
+        """Call function(succeeded, message) after each reload of a module."""
     _follow: Any
     log: Callable[[int, str], object] | None
     progress: Callable[[str, bool], object] | None
@@ -1403,10 +1477,10 @@ class _Device:  # the base of slangpy.Device
         """Counts since the device was made: calls, dispatches, barriers, submits, bytes."""
     def trim(self) -> None:
         """Give unused pooled memory back to the driver."""
-    def register_device_close_callback(self, function: Callable[[Device], object], /) -> None:
-        """Call function(device) before the device is released."""
-    def register_shader_hot_reload_callback(self, function: Callable[..., object], /) -> None:
-        """Call function(succeeded, message) after each reload of a module."""
+    def register_device_close_callback(self, function: Callable[[Device], object], /) -> int:
+        """Call function(device) before the device is released; gives a number for unregister_device_close_callback()."""
+    def unregister_device_close_callback(self, id: int, /) -> None:
+        """Forget the close callback of that number."""
     def reload_all_programs(self) -> int:
         """Reload all modules whose files have changed, and return their number."""
     def set_hot_reload_delay(self, delay_ms: int, /) -> None:
@@ -1423,7 +1497,6 @@ class _Device:  # the base of slangpy.Device
         self, module_name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
         """A Module."""
-    def __enter__(self) -> Self: ...
 
 class _Recording:
     @property

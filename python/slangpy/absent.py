@@ -5,7 +5,7 @@ _NAMES = {
         "create_texture_from_resource upload_texture_data copy_texture copy_texture_to_buffer copy_buffer_to_texture "
         "clear_texture_float clear_texture_uint clear_texture_sint clear_texture_depth_stencil blit generate_mips "
         "set_texture_state get_format_support",
-    "descriptor handles": "BindlessDesc descriptor_handle_ro descriptor_handle_rw",
+    "descriptor handles": "descriptor_handle_ro descriptor_handle_rw",
     "rasterization": "create_render_pipeline create_input_layout begin_render_pass",
     "ray tracing": "create_acceleration_structure create_acceleration_structure_instance_list get_acceleration_structure_sizes "
         "create_ray_tracing_pipeline create_shader_table begin_ray_tracing_pass build_acceleration_structure "
@@ -18,12 +18,11 @@ _NAMES = {
     "fusion": "fuse vmap vcast vdim vmapping declare",
     "images": "Bitmap DataStruct DataStructConverter",
     "reading queries on the GPU": "resolve_query",
-    "heap reports": "HeapReport report_heaps",
     "shader objects other than a program's root": "create_shader_object create_mutable_shader_object",
 }
 _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDesc ui tev renderdoc Surface SurfaceConfig SurfaceInfo "
             "create_surface KeyboardEvent KeyboardEventType KeyCode KeyModifier KeyModifierFlags MouseEvent MouseEventType "
-            "MouseButton GamepadEvent GamepadState CursorMode Timer SHA1 crashpad platform thread DebugConsoleLoggerOutput")
+            "MouseButton GamepadEvent GamepadState CursorMode crashpad platform thread")
 
 
 _INSTEAD = {

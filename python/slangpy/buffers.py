@@ -65,10 +65,10 @@ class Buffer(_slangpy.Tensor):
     def __repr__(self):
         if self.device.is_closed:
             return "<slangpy.Buffer, of a closed device>"
-        element = _slangpy.Tensor.__repr__(self).split(" ", 1)[1][:-1]
+        element = _slangpy._element_name(self)
         return "<slangpy.Buffer{} {} bytes{}>".format(
             " '{}'".format(self.label) if self.label else "", self.size,
-            "" if element.startswith("void") else ", " + element)
+            "" if element == "void" else ", {} {}".format(element, tuple(self.shape)))
 
 
 def _bytes_of(data, where):
@@ -142,6 +142,7 @@ def create_buffer(
     buffer = _slangpy._buffer_make(Buffer, device, kind, size // stride if kind is not None else size, False, label or None)
     buffer.format, buffer.usage, buffer.memory_type, buffer.label = format, usage, memory_type, label
     buffer._struct_size = stride
+    _slangpy._set_usage(buffer, usage)
     if source is not None:
         _slangpy._buffer_write(buffer, source)
     return buffer

@@ -1,16 +1,19 @@
 """The class Device, the functions that make devices, and the current device."""
 from __future__ import annotations
 
+import itertools
 import os
+import sys
+import threading
 import weakref
 
 from . import _slangpy
 from . import buffers as _buffers
 from .enums import (AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceLimits, DeviceType, Feature, Format,
-                    MemoryType, QueryType, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
-                    TimestampCalibration)
+                    FenceDesc, HeapReport, MemoryType, QueryPoolDesc, QueryType, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
+                    SlangSessionDesc, TimestampCalibration)
 from .interop import NativeHandleType, _ContextScope, _StreamScope, _take_handles, get_cuda_current_context_native_handles
-from .logger import log_warn_once
+from .logger import log_error, log_info, log_warn_once
 from .reports import _Steps, _apply_dumps
 
 TYPE_CHECKING = False
@@ -25,9 +28,10 @@ if TYPE_CHECKING:
     from .buffers import Buffer
     from .encoders import (CommandBuffer, CommandEncoder, CommandRecordingDiscardedEvent, CommandRecordingSubmittedEvent, Fence,
                            QueryPool)
-    from .enums import ResourceState
+    from .enums import BindlessDesc, LogLevel, ResourceState, SlangLinkOptions
     from .interop import NativeHandle, _StreamLike
-    from .programs import ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangSession
+    from .programs import (ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangModule, SlangSession,
+                           TypeConformance)
     from .reports import CompilationReport
 
     _P = ParamSpec("_P")
@@ -45,6 +49,13 @@ if TYPE_CHECKING:
         slang_library: str | None
         max_plans: int
         enable_rhi_validation: bool
+        debug_layers_log_level: LogLevel
+        rhi_validation_log_level: LogLevel
+        enable_ray_tracing_validation: bool
+        enable_cuda_launch_from_gfx: bool
+        enable_ray_tracing: bool
+        additional_vulkan_instance_extensions: Sequence[str] | None
+        additional_vulkan_device_extensions: Sequence[str] | None
         enable_aftermath: bool
         module_cache_path: _Path | None
         shader_cache_path: _Path | None
@@ -71,6 +82,7 @@ __all__ = [
     "create_slang_session",
     "create_compute_kernel",
     "create_compute_pipeline",
+    "create_root_shader_object",
     "load_module",
     "load_module_from_file",
     "load_module_from_source",
@@ -84,7 +96,7 @@ _KINDS = {1: "discrete", 2: "integrated", 3: "cpu"}
 
 # Bits of spy_device_info.features, by Feature.
 _FEATURE_BITS = {
-    Feature.half: 0x1, Feature.double_: 0x2, Feature.int8: 0x4, Feature.int16: 0x8, Feature.int64: 0x10,
+    Feature.half: 0x1, Feature.double: 0x2, Feature.int8: 0x4, Feature.int16: 0x8, Feature.int64: 0x10,
     Feature.atomic_float: 0x20, Feature.timestamp_query: 0x40, Feature.wave_ops: 0x80, Feature.pointer: 0x100,
 }
 
@@ -126,9 +138,39 @@ def _check_options(options):
     return options
 
 
+def _compiler_places() -> list[str]:
+    from .compiler import places
+
+    return places()
+
+
+class _Unraisable:
+    """What sys.unraisablehook() gets for the exception of a callback."""
+
+    err_msg = None
+
+    def __init__(self, function):
+        self.exc_type, self.exc_value, self.exc_traceback = sys.exc_info()
+        self.object = function
+
+
+def _given(kind, first, desc):
+    """Returns the desc that a method was given, as `desc` or as its first argument, as an object or as a dict; None: neither."""
+    value = first if isinstance(first, (kind, dict)) else desc
+    return value if value is None or isinstance(value, kind) else kind(value)
+
+
+_numbers = itertools.count(1)  # of callbacks
+
+
 class Device(_slangpy._Device):
     """Device(type=DeviceType.automatic, ...) or Device(desc): a GPU with its memory, its compiler sessions and its cache of
     compiled calls. The keywords are the fields of DeviceDesc; see create_device(). Its Slang modules can always `import slangpy`."""
+
+    _names: Any
+    _session: Any
+    _reload_callbacks: dict[int, Callable[[ShaderHotReloadEvent], object]] | None
+    _reload_events: list[ShaderHotReloadEvent] | None
 
     if TYPE_CHECKING:
 
@@ -151,27 +193,44 @@ class Device(_slangpy._Device):
                 log_warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
         options = _check_options(desc.compiler_options) if desc.compiler_options else SlangCompilerOptions()
         context, luid = _take_handles(desc)
+        named = desc.slang_library or os.environ.get("SLANGPY_SLANG_LIBRARY")
         paths = list(desc.include_paths or []) + list(options.include_paths)
         self = _slangpy._Device.__new__(
             cls, desc.type, enable_debug_layers=desc.enable_debug_layers or desc.enable_rhi_validation,
             adapter_luid=luid, include_paths=paths, enable_print=desc.enable_print,
             enable_hot_reload=desc.enable_hot_reload, cuda_context=context,
-            adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library, label=desc.label or None,
+            adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library,
+            slang_paths=() if named else _compiler_places(), label=desc.label or None,
             log=desc.log, progress=desc.progress, print_buffer_size=desc.print_buffer_size,
             compile_timeout_s=desc.compile_timeout_s, check_bounds=desc.check_bounds)
-        desc.include_paths, desc.compiler_options = paths, options
+        plain = options == SlangCompilerOptions(include_paths=options.include_paths)
+        desc.include_paths = options.include_paths = paths
+        desc.compiler_options = options
         self._desc = desc
+        self._names = None
+        self._session = None
+        self._reload_callbacks = self._reload_events = None
         self._steps = _Steps(desc.enable_compilation_reports)
-        if desc.compiler_options != SlangCompilerOptions(include_paths=options.include_paths):
+        if not plain:
             self._extra["compiler_options"] = options
         _devices.add(self)
         _apply_dumps([self])
+        _thread.stack.append(weakref.ref(self))
         return self
 
     def close(self) -> None:
-        """close(): calls the close callbacks, waits for all work, and releases the device with everything that was made from it."""
+        """close(): calls the close callbacks, waits for all work, and releases the device with everything that was made from it. The
+        device is no current device any more. A second close() does nothing."""
+        _thread.stack[:] = [entry for entry in _thread.stack if _device_of(entry) is not self]
         _slangpy._Device.close(self)
-        _current[:] = [d for d in _current if d is not self]
+
+    def __enter__(self) -> Self:
+        push_current_device(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if _thread.stack and _device_of(_thread.stack[-1]) is self:
+            _thread.stack.pop()
 
     def __getattr__(self, name):
         from .absent import missing
@@ -185,6 +244,17 @@ class Device(_slangpy._Device):
         """enumerate_adapters(type=DeviceType.automatic): returns the adapters as a list of AdapterInfo."""
         return enumerate_adapters(type)
 
+    @staticmethod
+    def get_created_devices() -> list[Device]:
+        """get_created_devices(): returns the devices that exist and are not closed, as a list."""
+        return [device for device in list(_devices) if not device.is_closed]
+
+    @staticmethod
+    def report_live_objects() -> None:
+        """report_live_objects(): logs the devices that exist and are not closed, at level info."""
+        for device in Device.get_created_devices():
+            log_info("live: {!r}".format(device))
+
     @property
     def desc(self) -> DeviceDesc:
         """The DeviceDesc that the device was made with."""
@@ -195,8 +265,12 @@ class Device(_slangpy._Device):
         """A DeviceInfo: the device's names, limits and versions."""
         i = self._info()
         period, group = i["timestamp_period_ns"], i["max_group_size"]
-        limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=_slangpy.uint3(group, group, min(group, 64)),
-                              max_compute_dispatch_thread_groups=_slangpy.uint3(i["max_group_count"]),
+        uint3 = _slangpy.uint3
+        limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=uint3(group, group, min(group, 64)),
+                              max_compute_dispatch_thread_groups=uint3(i["max_group_count"]),
+                              max_viewport_dimensions=_slangpy.uint2(4096), max_framebuffer_dimensions=uint3(4096, 4096, 256),
+                              min_wave_size=i["subgroup_size"], max_wave_size=i["subgroup_size"],
+                              max_entry_point_uniform_size=i["max_inline_block_bytes"],
                               max_structured_buffer_size=i["max_binding_bytes"],
                               max_push_constants_size=i["max_inline_block_bytes"])
         return DeviceInfo(type=DeviceType[i["backend"]], api_name={"vulkan": "Vulkan", "cuda": "CUDA"}.get(i["backend"], i["backend"]), adapter_name=i["name"],
@@ -218,6 +292,10 @@ class Device(_slangpy._Device):
         i = self._info()
         found = [f for f, bit in _FEATURE_BITS.items() if i["features"] & bit]
         found.append(Feature.software_device if _KINDS[i["type"]] == "cpu" else Feature.hardware_device)
+        if i["timestamp_period_ns"]:
+            found.append(Feature.timestamp_calibration)
+        model = self.supported_shader_model
+        found += [Feature[m.name] for m in ShaderModel if ShaderModel.unknown < m <= model]
         return sorted(found + [Feature.parameter_block])
 
     def has_feature(self, feature: Feature | str) -> bool:
@@ -239,6 +317,10 @@ class Device(_slangpy._Device):
         bits = i["features"]
         return ["spirv_1_5"] + [name for bit, name in names.items() if bits & bit]
 
+    def has_capability(self, capability: str) -> bool:
+        """has_capability(capability): returns whether a Slang capability is among `capabilities`."""
+        return capability in self.capabilities
+
     @property
     def supported_shader_model(self) -> ShaderModel:
         """The newest shader model whose compute features the device has."""
@@ -253,7 +335,16 @@ class Device(_slangpy._Device):
         s = self.stats()
         return ShaderCacheStats(entry_count=s["plan_count"], hit_count=s["plan_hits"], miss_count=s["plans_built"])
 
-    # >>CUDA: on other backends these methods raise an Error
+    def report_heaps(self) -> list[HeapReport]:
+        """report_heaps(): returns the device memory that is in use, as a list of HeapReport: that of the pool for tensors and buffers, and
+        what is held for parameters, uploads and downloads."""
+        s = self.stats()
+        other = s["driver_bytes"] - s["pool_bytes"]
+        return [HeapReport(label="tensors and buffers", num_pages=s["driver_allocations"], total_allocated=s["used_bytes"],
+                           total_mem_usage=s["pool_bytes"], num_allocations=s["driver_allocations"]),
+                HeapReport(label="transfers and parameters", num_pages=1, total_allocated=other, total_mem_usage=other, num_allocations=1)]
+
+    # >>CUDA: on other backends most of these methods raise an Error
 
     @property
     def native_handles(self) -> list[NativeHandle]:
@@ -265,9 +356,9 @@ class Device(_slangpy._Device):
 
     def set_cuda_context_current(self) -> None:
         """set_cuda_context_current(): makes the device's CUDA context this thread's current one, for other libraries. Slangpy's own
-        calls do not change the current context. An error on devices that are not CUDA's."""
-        self._check_cuda("set_cuda_context_current")
-        self._make_current()
+        calls do not change the current context. Devices that are not CUDA's do nothing."""
+        if self._info()["backend"] == "cuda":
+            self._make_current()
 
     def cuda_context_scope(self) -> AbstractContextManager[Device]:
         """cuda_context_scope(): returns an object for `with`. In the block the device's CUDA context is this thread's current one. After
@@ -298,14 +389,51 @@ class Device(_slangpy._Device):
         """Whether the device shares memory with a separate CUDA device. False in this version."""
         return False
 
-    def register_shader_hot_reload_callback(self, callback: Callable[[ShaderHotReloadEvent], object]) -> None:
-        """register_shader_hot_reload_callback(callback): calls callback(event) after each reload of a module. `event` is a
-        ShaderHotReloadEvent."""
+    def register_shader_hot_reload_callback(self, callback: Callable[[ShaderHotReloadEvent], object]) -> int:
+        """register_shader_hot_reload_callback(callback): calls callback(event) after each reload of a module, and once at the end of each
+        reload_all_programs(). `event` is a ShaderHotReloadEvent. Returns a number for unregister_shader_hot_reload_callback()."""
         if not callable(callback):
             raise TypeError("Device.register_shader_hot_reload_callback: argument 'callback': expected a callable, got {!r}".format(
                 type(callback)))
-        _slangpy._Device.register_shader_hot_reload_callback(
-            self, lambda succeeded, message: callback(ShaderHotReloadEvent(succeeded=succeeded, message=message)))
+        if self._reload_callbacks is None:
+            self._reload_callbacks = {}
+            tell = weakref.WeakMethod(self._tell_reload)  # the device must not hold itself
+            self._on_reload(lambda succeeded, message: tell()(ShaderHotReloadEvent(succeeded=succeeded, message=message)))  # type: ignore[misc]
+        self._reload_callbacks[next(_numbers)] = callback
+        return max(self._reload_callbacks)
+
+    def unregister_shader_hot_reload_callback(self, id: int) -> None:
+        """unregister_shader_hot_reload_callback(id): removes the callback of that number; other numbers do nothing."""
+        if self._reload_callbacks:
+            self._reload_callbacks.pop(id, None)
+
+    def _tell_reload(self, event):
+        if self._reload_events is not None:
+            self._reload_events.append(event)
+            return
+        for callback in list((self._reload_callbacks or {}).values()):
+            try:
+                callback(event)
+            except BaseException:
+                sys.unraisablehook(_Unraisable(callback))  # type: ignore[arg-type]
+
+    def reload_all_programs(self) -> int:
+        """reload_all_programs(): reloads all modules whose files have changed, calls each hot reload callback once, and returns the number
+        of the modules."""
+        self._reload_events = []
+        try:
+            return _slangpy._Device.reload_all_programs(self)
+        finally:
+            events, self._reload_events = self._reload_events or [], None
+            self._tell_reload(next((e for e in events if not e.succeeded), ShaderHotReloadEvent()))
+
+    def hot_reload_check(self) -> None:
+        """hot_reload_check(): reloads the modules whose files have changed, as reload_all_programs() does. A module that does not compile
+        keeps its code, and the callbacks get the error."""
+        try:
+            _slangpy._Device.reload_all_programs(self)
+        except _slangpy.SlangCompileError as error:
+            log_error(str(error))
 
     def register_command_recording_submitted_callback(self, callback: Callable[[CommandRecordingSubmittedEvent], object]) -> int:
         """register_command_recording_submitted_callback(callback): calls callback(event) after each submission of a command buffer. Returns
@@ -347,9 +475,9 @@ class Device(_slangpy._Device):
         Without a type or a format the buffer holds bytes, which parameters that are buffers or pointers of any type take; structs in it
         must have C's (scalar) layout. The bytes of `data` are copied to the buffer; without it the contents are undefined. A BufferDesc
         as `desc` or as the first argument replaces all other arguments."""
-        desc = size if isinstance(size, BufferDesc) else desc
-        if desc is not None:
-            return _buffers.create_buffer(self, **vars(desc if isinstance(desc, BufferDesc) else BufferDesc(desc)))
+        given = _given(BufferDesc, size, desc)
+        if given is not None:
+            return _buffers.create_buffer(self, **vars(given))
         assert not isinstance(size, BufferDesc)
         return _buffers.create_buffer(self, size, element_count, struct_size, resource_type_layout, format, memory_type, usage,
                                       default_state, label, data, struct_type)
@@ -391,67 +519,128 @@ class Device(_slangpy._Device):
         """run_garbage_collection(): waits for all work, and gives unused memory back to the driver."""
         self.trim()
 
-    def create_fence(self, initial_value: int = 0, shared: bool = False) -> Fence:
-        """create_fence(initial_value=0, shared=False): makes a Fence. shared=True is an error."""
+    def create_fence(
+            self, initial_value: int | FenceDesc | Mapping[str, Any] = 0, shared: bool = False,
+            desc: FenceDesc | Mapping[str, Any] | None = None) -> Fence:
+        """create_fence(initial_value=0, shared=False, desc=None): makes a Fence. shared=True is an error. A FenceDesc or a dict of its
+        fields, as `desc` or as the first argument, replaces the other arguments."""
         from .encoders import Fence
 
-        return Fence(self, initial_value, shared)
+        given = _given(FenceDesc, initial_value, desc)
+        if given is not None:
+            initial_value, shared = given.initial_value, given.shared
+        assert not isinstance(initial_value, FenceDesc)
+        return Fence(self, initial_value, shared)  # type: ignore[arg-type]
 
-    def create_query_pool(self, type: QueryType = QueryType.timestamp, count: int = 1) -> QueryPool:
-        """create_query_pool(type=QueryType.timestamp, count=1): makes a QueryPool with room for `count` GPU times."""
+    def create_query_pool(
+            self, type: QueryType | QueryPoolDesc | Mapping[str, Any] = QueryType.timestamp, count: int = 1,
+            desc: QueryPoolDesc | Mapping[str, Any] | None = None) -> QueryPool:
+        """create_query_pool(type=QueryType.timestamp, count=1, desc=None): makes a QueryPool with room for `count` GPU times. A
+        QueryPoolDesc or a dict of its fields, as `desc` or as the first argument, replaces the other arguments."""
         from .encoders import QueryPool
 
-        return QueryPool(self, type, count)
+        given = _given(QueryPoolDesc, type, desc)
+        if given is not None:
+            type, count = given.type, given.count
+        return QueryPool(self, type, count)  # type: ignore[arg-type]
 
-    def get_timestamp_calibration(self) -> TimestampCalibration:
-        """get_timestamp_calibration(): returns one moment on the GPU's clock and on the host's, as a TimestampCalibration. Waits for the GPU."""
+    def get_timestamp_calibration(self, queue: CommandQueueType = CommandQueueType.graphics) -> TimestampCalibration:
+        """get_timestamp_calibration(queue=CommandQueueType.graphics): returns one moment on the GPU's clock and on the host's, as a
+        TimestampCalibration. Waits for the GPU."""
         gpu, host = self._calibration()
-        return TimestampCalibration(gpu_ns=gpu, host_ns=host)
+        return TimestampCalibration(gpu_ns=gpu, host_ns=host, gpu_timestamp=gpu, cpu_timestamp=host)
 
     # >>programs
 
     @property
     def slang_session(self) -> SlangSession:
-        """The device's own SlangSession."""
-        return self.create_slang_session()
+        """The device's own SlangSession, with the device's compiler options."""
+        from .programs import SlangSession, _Names
+
+        session = self._session and self._session()  # weak, because the session holds the device
+        if session is None:
+            self._names = self._names or _Names()
+            session = SlangSession(self, None, self._names)
+            self._session = weakref.ref(session)
+        return session
 
     def create_slang_session(
-            self, compiler_options: SlangCompilerOptions | Mapping[str, Any] | None = None, add_default_include_paths: bool = True,
-            cache_path: _Path | None = None) -> SlangSession:
-        """create_slang_session(compiler_options=None, add_default_include_paths=True, cache_path=None): makes a SlangSession,
-        whose options apply to the modules that it loads. Other options of the device apply, too."""
+            self, compiler_options: SlangCompilerOptions | SlangSessionDesc | Mapping[str, Any] | None = None,
+            add_default_include_paths: bool = True, cache_path: _Path | None = None,
+            desc: SlangSessionDesc | Mapping[str, Any] | None = None) -> SlangSession:
+        """create_slang_session(compiler_options=None, add_default_include_paths=True, cache_path=None, desc=None): makes a SlangSession,
+        whose options apply to the modules that it loads. The device's include paths are searched in any case. A SlangSessionDesc or a dict
+        of its fields, as `desc` or as the first argument, replaces the other arguments."""
         from .programs import SlangSession
 
-        return SlangSession(self, compiler_options)
+        session = SlangSession(self, compiler_options if desc is None else desc)
+        session.desc.add_default_include_paths = session.desc.add_default_include_paths and add_default_include_paths
+        session.desc.cache_path = cache_path if session.desc.cache_path is None else session.desc.cache_path
+        return session
+
+    def load_module(self, module_name: _Path, options: _Options = None, link: Sequence[Module] = ()) -> SlangModule:  # type: ignore[override]
+        """load_module(module_name, options=None, link=[]): loads a module by its path or name; see SlangSession.load_module()."""
+        return self.slang_session.load_module(module_name, options, link)
+
+    def load_module_from_file(self, path: _Path, options: _Options = None, link: Sequence[Module] = ()) -> SlangModule:  # type: ignore[override]
+        """load_module_from_file(path, options=None, link=[]): does the same as load_module()."""
+        return self.slang_session.load_module(path, options, link)
+
+    def load_module_from_source(  # type: ignore[override]
+            self, module_name: str, source: str, path: _Path | _Options | None = None, options: _Options = None,
+            link: Sequence[Module] = ()) -> SlangModule:
+        """load_module_from_source(module_name, source, path=None, options=None, link=[]): loads a module from Slang text; see
+        SlangSession.load_module_from_source()."""
+        return self.slang_session.load_module_from_source(module_name, source, path, options, link)  # type: ignore[arg-type]
+
+    def compose_modules(
+            self, name: str, modules: Iterable[Module], type_conformances: Sequence[TypeConformance | tuple[Any, ...] | str] = ()) -> SlangModule:
+        """compose_modules(name, modules, type_conformances=()): makes one module of several, with the entry points of all, for
+        link_program()."""
+        return self.slang_session.compose_modules(name, modules, type_conformances)  # type: ignore[arg-type]
 
     def load_program(
-            self, module_name: _Path, entry_point_names: Sequence[str], additional_source: str | None = None, link_options: Any = None) -> ShaderProgram:
+            self, module_name: _Path, entry_point_names: Sequence[str], additional_source: str | None = None,
+            link_options: SlangLinkOptions | Mapping[str, Any] | None = None) -> ShaderProgram:
         """load_program(module_name, entry_point_names, additional_source=None, link_options=None): loads a module (by a path, with or
-        without .slang) and makes a ShaderProgram of it and some of its entry points. `additional_source` is Slang text that is compiled
-        after the module's text."""
+        without .slang) and makes a ShaderProgram of it and some of its entry points. `additional_source` is Slang text of a further module
+        of the program, which may export what the first one declares extern."""
         return self.slang_session.load_program(module_name, entry_point_names, additional_source, link_options)
 
-    def link_program(self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint], link_options: Any = None) -> ShaderProgram:
+    def link_program(
+            self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint],
+            link_options: SlangLinkOptions | Mapping[str, Any] | None = None) -> ShaderProgram:
         """link_program(modules, entry_points, link_options=None): makes a ShaderProgram of modules and entry points."""
         return self.slang_session.link_program(modules, entry_points, link_options)
 
-    def create_compute_kernel(self, program: ShaderProgram) -> ComputeKernel:
-        """create_compute_kernel(program): makes a ComputeKernel of a ShaderProgram with one entry point."""
-        from .programs import ComputeKernel
+    def create_compute_kernel(self, program: ShaderProgram | Any = None, desc: Any = None) -> ComputeKernel:
+        """create_compute_kernel(program, desc=None): makes a ComputeKernel of a ShaderProgram with one entry point. A ComputeKernelDesc or
+        a dict of its fields may stand for the program."""
+        from .programs import ComputeKernel, ComputeKernelDesc
 
-        return ComputeKernel(self, program)
+        given = _given(ComputeKernelDesc, program, desc)
+        return ComputeKernel(self, program if given is None else given.program)
 
-    def create_compute_pipeline(self, program: ShaderProgram, label: str | None = None) -> ComputePipeline:
-        """create_compute_pipeline(program, label=None): makes a ComputePipeline, for CommandEncoder.begin_compute_pass()."""
-        from .programs import ComputePipeline
+    def create_compute_pipeline(
+            self, program: ShaderProgram | Any = None, defer_target_compilation: bool | str = False, label: str | None = None,
+            desc: Any = None) -> ComputePipeline:
+        """create_compute_pipeline(program, defer_target_compilation=False, label=None, desc=None): makes a ComputePipeline, for
+        CommandEncoder.begin_compute_pass(). Its kernel is compiled at the first use in any case. A ComputePipelineDesc or a dict of its
+        fields may stand for the program."""
+        from .programs import ComputePipeline, ComputePipelineDesc
 
+        if isinstance(defer_target_compilation, str):  # the second argument of earlier versions
+            label = defer_target_compilation
+        given = _given(ComputePipelineDesc, program, desc)
+        if given is not None:
+            program, label = given.program, given.label
         return ComputePipeline(self, program, label)
 
-    def create_root_shader_object(self, program: ShaderProgram) -> ShaderObject:
-        """create_root_shader_object(program): makes a ShaderObject for a program's parameters."""
+    def create_root_shader_object(self, shader_program: ShaderProgram) -> ShaderObject:
+        """create_root_shader_object(shader_program): makes a ShaderObject for a program's parameters."""
         from .programs import ShaderObject
 
-        return ShaderObject(program)
+        return ShaderObject(shader_program)
 
     # >>compilation
 
@@ -531,29 +720,49 @@ def init_device() -> Device:
 
 # >>the current device
 
-_current = []
+class _Thread(threading.local):
+    """The stack of this thread's current devices. An entry is a Device, or, for one that its creation has pushed, a weak reference: a
+    device that nothing else holds is released."""
+
+    def __init__(self) -> None:
+        self.stack: list[Device | weakref.ref[Device]] = []
+
+
+_thread = _Thread()
+
+
+def _device_of(entry):
+    return entry() if isinstance(entry, weakref.ref) else entry
+
+
+def _top(where):
+    """Returns the current device. Entries of devices that are closed or released are removed."""
+    while _thread.stack:
+        device = _device_of(_thread.stack[-1])
+        if device is not None and not device.is_closed:
+            return device
+        _thread.stack.pop()
+    raise _slangpy.Error("{}: this thread has no current device; create_device() and push_current_device(device) make one current".format(where))
 
 
 def push_current_device(device: Device) -> None:
-    """push_current_device(device): makes it the current device until it is popped or closed. Functions such as
-    slangpy.create_buffer() use the current device."""
+    """push_current_device(device): makes it this thread's current device until it is popped or closed. Functions such as
+    slangpy.create_buffer() use the current device. The creation of a device, and `with device:`, push it too."""
     if not isinstance(device, _slangpy._Device):
         raise TypeError("push_current_device: argument 'device': expected a Device, got {!r}".format(type(device)))
-    _current.append(device)
+    _thread.stack.append(device)
 
 
 def pop_current_device() -> Device:
-    """pop_current_device(): returns the current device and makes the one before it current. An error when no device was pushed."""
-    if not _current:
-        raise _slangpy.Error("pop_current_device: no device was pushed")
-    return _current.pop()
+    """pop_current_device(): returns this thread's current device and makes the one before it current. An error when there is none."""
+    device = _top("pop_current_device")
+    _thread.stack.pop()
+    return device
 
 
 def current_device() -> Device:
-    """current_device(): returns the device that was pushed last. An error when no device was pushed."""
-    if not _current:
-        raise _slangpy.Error("current_device: there is none; push_current_device(device) sets it")
-    return _current[-1]
+    """current_device(): returns this thread's current device, the one that was pushed or created last. An error when there is none."""
+    return _top("current_device")
 
 
 def _as_method(method: Callable[Concatenate[Device, _P], _R]) -> Callable[[Callable[..., _R]], Callable[_P, _R]]:
@@ -603,20 +812,26 @@ def create_compute_pipeline(*args: Any, **kwargs: Any) -> ComputePipeline:
     return current_device().create_compute_pipeline(*args, **kwargs)
 
 
+@_as_method(Device.create_root_shader_object)
+def create_root_shader_object(*args: Any, **kwargs: Any) -> ShaderObject:
+    """create_root_shader_object(...): Device.create_root_shader_object() of the current device."""
+    return current_device().create_root_shader_object(*args, **kwargs)
+
+
 @_as_method(Device.load_module)
-def load_module(*args: Any, **kwargs: Any) -> Module:
+def load_module(*args: Any, **kwargs: Any) -> SlangModule:
     """load_module(...): Device.load_module() of the current device."""
     return current_device().load_module(*args, **kwargs)
 
 
 @_as_method(Device.load_module_from_file)
-def load_module_from_file(*args: Any, **kwargs: Any) -> Module:
+def load_module_from_file(*args: Any, **kwargs: Any) -> SlangModule:
     """load_module_from_file(...): Device.load_module_from_file() of the current device."""
     return current_device().load_module_from_file(*args, **kwargs)
 
 
 @_as_method(Device.load_module_from_source)
-def load_module_from_source(*args: Any, **kwargs: Any) -> Module:
+def load_module_from_source(*args: Any, **kwargs: Any) -> SlangModule:
     """load_module_from_source(...): Device.load_module_from_source() of the current device."""
     return current_device().load_module_from_source(*args, **kwargs)
 

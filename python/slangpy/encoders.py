@@ -5,7 +5,7 @@ import itertools
 import time
 
 from . import _slangpy
-from .enums import BufferRange, CommandQueueType, QueryType
+from .enums import BufferRange, CommandQueueType, FenceDesc, QueryPoolDesc, QueryType, _IntEnum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from ._slangpy import Tensor, _ArrayLike
     from .device import Device
     from .enums import ResourceState
+    from .interop import NativeHandle
     from .programs import ComputePassEncoder
 
-__all__ = ["CommandEncoder", "CommandBuffer", "CommandRecordingDiscardedEvent", "CommandRecordingSubmittedEvent", "Fence", "QueryPool"]
+__all__ = ["CommandEncoder", "CommandBuffer", "CommandRecordingDiscardedEvent", "CommandRecordingSubmittedEvent", "Fence", "QueryPool",
+           "QueryResultState"]
 
 CommandBuffer = _slangpy.CommandBuffer
 
@@ -166,10 +168,12 @@ def submit(
     for commands in command_buffers:
         commands._submit()
         for pool, index, number in commands._queries:
-            pool._written[index] = (commands, number)
+            pool._written[index] = (commands, number, 0)
         commands._recording.submitted = True
     submit_id = device.flush()
     for commands in command_buffers:
+        for pool, index, number in commands._queries:
+            pool._written[index] = (commands, number, submit_id)
         _call_back(device, "_submitted", lambda: CommandRecordingSubmittedEvent(device, commands._recording.id, commands, submit_id))
     for fence, value in signals:
         fence._pending.append((value, submit_id))
@@ -195,12 +199,14 @@ class Fence:
 
     MAX_VALUE: ClassVar[int] = (1 << 64) - 1
     TIMEOUT_INFINITE: ClassVar[int] = (1 << 64) - 1
+    AUTO: ClassVar[int] = (1 << 64) - 1  # as a value: signaled_value + 1 for signal(), signaled_value for wait()
 
     def __init__(self, device: Device, initial_value: int = 0, shared: bool = False) -> None:
         if shared:
             raise _slangpy.Error("create_fence: argument 'shared': fences cannot be shared with other APIs")
         self.device = device
         self._reached = self._value(initial_value, "create_fence")
+        self._initial = self._reached
         self._pending: list[tuple[int, int]] = []  # (value, submit id) of each running submission; both grow
 
     @staticmethod
@@ -220,6 +226,23 @@ class Fence:
         return value <= (self._pending[-1][0] if self._pending else self._reached)
 
     @property
+    def desc(self) -> FenceDesc:
+        """The FenceDesc that the fence was made with."""
+        return FenceDesc(initial_value=self._initial)
+
+    @property
+    def native_handle(self) -> NativeHandle:
+        """A NativeHandle of type undefined: the fence is an object of this library, not of Vulkan or CUDA."""
+        from .interop import NativeHandle
+
+        return NativeHandle()
+
+    @property
+    def shared_handle(self) -> NativeHandle:
+        """An error: fences cannot be shared with other APIs."""
+        raise _slangpy.Error("Fence.shared_handle: fences cannot be shared with other APIs")
+
+    @property
     def current_value(self) -> int:
         """The value that the fence has now. Does not wait."""
         while self._pending and self.device.is_submit_finished(self._pending[0][1]):
@@ -234,7 +257,7 @@ class Fence:
     def signal(self, value: int | None = None) -> int:
         """signal(value=None): sets the value at once, from the host, and returns it. The default is signaled_value + 1. An error when
         `value` is not above signaled_value, or while submissions will still set the fence."""
-        if value is None:
+        if value is None or value == Fence.AUTO:
             value = self.signaled_value + 1
         self._check_signal(value)
         if self._pending:
@@ -245,7 +268,7 @@ class Fence:
     def wait(self, value: int | None = None, timeout_ns: int = TIMEOUT_INFINITE) -> None:
         """wait(value=None, timeout_ns=infinite): waits until the fence has reached a value; the default is signaled_value. An error when
         no submission or signal() leads to the value, or when the time is over."""
-        value = self.signaled_value if value is None else self._value(value, "Fence.wait")
+        value = self.signaled_value if value is None or value == Fence.AUTO else self._value(value, "Fence.wait")
         if not self._will_reach(value):
             raise _slangpy.Error("Fence.wait: nothing that was submitted, and no signal(), brings the fence to {}".format(value))
         if self.current_value >= value:
@@ -263,6 +286,14 @@ class Fence:
 
     def __repr__(self):
         return "<slangpy.Fence {} of {}>".format(self._reached, self.signaled_value)
+
+
+class QueryResultState(_IntEnum):
+    """The state of a query of a QueryPool."""
+
+    reset = 0
+    pending = 1
+    resolved = 2
 
 
 class QueryPool:
@@ -288,9 +319,26 @@ class QueryPool:
         if index < 0 or count < 0 or index + count > self.count:
             raise IndexError("{}: queries {} to {} are beyond the pool's {}".format(where, index, index + count, self.count))
 
-    def reset(self) -> None:
-        """reset(): deletes all times."""
-        self._written.clear()
+    @property
+    def desc(self) -> QueryPoolDesc:
+        """The QueryPoolDesc that the pool was made with."""
+        return QueryPoolDesc(type=self.type, count=self.count)
+
+    def reset(self, index: int = 0, count: int | None = None) -> None:
+        """reset(index=0, count=None): deletes `count` times from `index` on; by default all."""
+        count = self.count - index if count is None else count
+        self._check(index, count, "QueryPool.reset")
+        for i in range(index, index + count):
+            self._written.pop(i, None)
+
+    def get_result_state(self, index: int, count: int = 1) -> QueryResultState:
+        """get_result_state(index, count=1): returns whether `count` times from `index` on are there: the least QueryResultState of theirs.
+        Does not wait."""
+        self._check(index, count, "QueryPool.get_result_state")
+        if not all(i in self._written for i in range(index, index + count)):
+            return QueryResultState.reset
+        done = all(self.device.is_submit_finished(self._written[i][2]) for i in range(index, index + count))
+        return QueryResultState.resolved if done else QueryResultState.pending
 
     def get_result(self, index: int) -> int:
         """get_result(index): returns one time in ticks of DeviceInfo.timestamp_frequency, which are ns. Waits for the GPU to write it."""

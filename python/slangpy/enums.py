@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, dataclass_transform
 
     from .interop import NativeHandle
+    from .math import uint2, uint3
 
     _Path = str | PathLike[str]
+else:
+    from ._slangpy import uint2, uint3
 
 __all__ = [
     "DeviceType", "Feature", "ShaderModel", "BufferUsage", "MemoryType", "ResourceState", "CommandQueueType", "QueryType",
     "Format", "LogLevel", "LogFrequency", "SlangMatrixLayout", "SlangFloatingPointMode", "SlangDebugInfoLevel",
     "SlangOptimizationLevel", "SlangCompilerOptions", "DeviceDesc", "AdapterInfo", "DeviceInfo", "DeviceLimits",
-    "ShaderCacheStats", "TimestampCalibration", "ShaderHotReloadEvent", "BufferRange", "BufferDesc", "DataType",
+    "ShaderCacheStats", "TimestampCalibration", "CpuTimestampDomain", "FenceDesc", "QueryPoolDesc", "BindlessDesc", "HeapReport",
+    "SlangLinkOptions", "SlangSessionDesc", "ShaderHotReloadEvent", "BufferRange", "BufferDesc", "DataType",
 ]
 
 
@@ -51,10 +55,10 @@ class DeviceType(_IntEnum):
     """The API that drives the GPU. Vulkan and CUDA are built in. The other types raise an error that says why."""
 
     automatic = 0
-    d3d12 = 1
-    vulkan = 2
-    metal = 3
-    wgpu = 4
+    d3d12 = 2
+    vulkan = 3
+    metal = 4
+    wgpu = 7
     cpu = 5
     cuda = 6
 
@@ -65,25 +69,69 @@ class Feature(_IntEnum):
     hardware_device = 0
     software_device = 1
     parameter_block = 2
-    timestamp_query = 3
-    realtime_clock = 4
-    half = 5
-    double_ = 6
-    int8 = 7
-    int16 = 8
-    int64 = 9
-    atomic_float = 10
-    wave_ops = 11
-    pointer = 12
-    bindless = 13
-    ray_tracing = 14
-    ray_query = 15
-    acceleration_structure = 16
-    rasterization = 17
-    mesh_shader = 18
-    cooperative_vector = 19
-    cooperative_matrix = 20
-    surface = 21
+    bindless = 3
+    surface = 4
+    pipeline_cache = 5
+    rasterization = 6
+    barycentrics = 7
+    multi_view = 8
+    rasterizer_ordered_views = 9
+    conservative_rasterization = 10
+    custom_border_color = 11
+    fragment_shading_rate = 12
+    sampler_feedback = 13
+    combined_texture_sampler = 14
+    acceleration_structure = 15
+    acceleration_structure_spheres = 16
+    acceleration_structure_linear_swept_spheres = 17
+    ray_tracing = 18
+    ray_query = 19
+    shader_execution_reordering = 20
+    ray_tracing_motion_blur = 21
+    ray_tracing_validation = 22
+    cluster_acceleration_structure = 23
+    timestamp_query = 24
+    timestamp_calibration = 25
+    realtime_clock = 26
+    cooperative_vector = 27
+    cooperative_matrix = 28
+    cooperative_matrix2 = 29
+    sm_5_1 = 30
+    sm_6_0 = 31
+    sm_6_1 = 32
+    sm_6_2 = 33
+    sm_6_3 = 34
+    sm_6_4 = 35
+    sm_6_5 = 36
+    sm_6_6 = 37
+    sm_6_7 = 38
+    sm_6_8 = 39
+    sm_6_9 = 40
+    sm_6_10 = 41
+    half = 42
+    double = 43
+    int16 = 44
+    int64 = 45
+    atomic_float = 46
+    atomic_half = 47
+    atomic_int64 = 48
+    wave_ops = 49
+    mesh_shader = 50
+    pointer = 51
+    float8 = 52
+    bfloat16 = 53
+    conservative_rasterization1 = 54
+    conservative_rasterization2 = 55
+    conservative_rasterization3 = 56
+    programmable_sample_positions1 = 57
+    programmable_sample_positions2 = 58
+    shader_resource_min_lod = 59
+    shader_abort = 60
+    argument_buffer_tier2 = 61
+    residency_set = 62
+    atomic_bfloat16 = 63
+    double_ = 43  # the name of earlier versions
+    int8 = 100  # SlangPy has no name for it
 
 
 class ShaderModel(_IntEnum):
@@ -116,6 +164,8 @@ class DataType(_IntEnum):
     float16 = 10
     float32 = 11
     float64 = 12
+    float8_e4m3 = 13
+    float8_e5m2 = 14
 
 
 class BufferUsage(_IntFlag):
@@ -164,8 +214,10 @@ class ResourceState(_IntEnum):
     copy_destination = 14
     resolve_source = 15
     resolve_destination = 16
-    acceleration_structure = 17
-    acceleration_structure_build_output = 18
+    acceleration_structure_read = 17
+    acceleration_structure_write = 18
+    acceleration_structure_build_output = 19
+    acceleration_structure = 17  # the name of earlier versions
 
 
 class CommandQueueType(_IntEnum):
@@ -175,9 +227,21 @@ class CommandQueueType(_IntEnum):
 
 
 class QueryType(_IntEnum):
-    """The type of a QueryPool's values."""
+    """The type of a QueryPool's values. Only timestamp is supported."""
 
     timestamp = 0
+    acceleration_structure_compacted_size = 1
+    acceleration_structure_current_size = 2
+
+
+class CpuTimestampDomain(_IntEnum):
+    """The host's clock that a TimestampCalibration was read from."""
+
+    unknown = 0
+    query_performance_counter = 1
+    clock_monotonic = 2
+    clock_monotonic_raw = 3
+    mach_absolute_time = 4
 
 
 class LogLevel(_IntEnum):
@@ -201,8 +265,8 @@ class LogFrequency(_IntEnum):
 class SlangMatrixLayout(_IntEnum):
     """The layout of matrices in memory. Only row_major is supported."""
 
-    row_major = 0
-    column_major = 1
+    row_major = 1
+    column_major = 2
 
 
 class SlangFloatingPointMode(_IntEnum):
@@ -356,6 +420,9 @@ class _Desc(_Fields):
             given = dict(values or {}, **kwargs)
             for name, value in self._fields.items():
                 given_value = given.pop(name, value)
+                if isinstance(value, _Desc):  # a desc within a desc: None is its default, and a dict is converted
+                    given_value = given_value if isinstance(given_value, type(value)) and given_value is not value else type(value)(
+                        {} if given_value is value else given_value)
                 setattr(self, name, type(value)(given_value) if type(value) in (list, dict) else given_value)
             if given:
                 raise TypeError("{}: No parameter named '{}'; there are: {}".format(
@@ -395,25 +462,52 @@ class SlangCompilerOptions(_Desc):
     enable_experimental_features: bool = False
 
 
+class SlangLinkOptions(_Desc):
+    """Options for linking a program. None: as the program's modules were loaded."""
+
+    floating_point_mode: SlangFloatingPointMode | None = None
+    debug_info: SlangDebugInfoLevel | None = None
+    optimization: SlangOptimizationLevel | None = None
+    downstream_args: list[str] | None = None
+    dump_intermediates: bool | None = None
+    dump_intermediates_prefix: str | None = None
+
+
+class SlangSessionDesc(_Desc):
+    """All arguments of Device.create_slang_session() as one value. The device's include paths are searched in any case, after those of
+    the options."""
+
+    compiler_options: SlangCompilerOptions = SlangCompilerOptions()
+    add_default_include_paths: bool = True
+    cache_path: _Path | None = None
+
+
 class DeviceDesc(_Desc):
     """All arguments of Device() and create_device() as one value."""
 
     type: DeviceType = DeviceType.automatic
     enable_debug_layers: bool = False
+    debug_layers_log_level: LogLevel = LogLevel.warn
     enable_rhi_validation: bool = False
+    rhi_validation_log_level: LogLevel = LogLevel.warn
+    enable_ray_tracing_validation: bool = False
     enable_aftermath: bool = False
     enable_cuda_interop: bool = False
+    enable_cuda_launch_from_gfx: bool = True
+    enable_ray_tracing: bool = True
     enable_print: bool = False
     enable_hot_reload: bool = True
     enable_compilation_reports: bool = False
     adapter_luid: Sequence[int] | None = None
-    compiler_options: SlangCompilerOptions | None = None
+    compiler_options: SlangCompilerOptions = SlangCompilerOptions()
     include_paths: Sequence[_Path] | None = None
     module_cache_path: _Path | None = None
     shader_cache_path: _Path | None = None
     shader_cache_size: int = 128 << 20
     existing_device_handles: Sequence[NativeHandle] | None = None
     bindless_options: Any = None
+    additional_vulkan_instance_extensions: Sequence[str] | None = None
+    additional_vulkan_device_extensions: Sequence[str] | None = None
     label: str = ""
     adapter_name: str | None = None
     max_plans: int = 0
@@ -438,11 +532,28 @@ class AdapterInfo(_Desc):
 
 
 class DeviceLimits(_Desc):
-    """The largest sizes that a device supports."""
+    """The largest sizes that a device supports. The three sizes of groups and dispatches are math.uint3. Those of textures, vertices and
+    viewports are what each device of its API has at least; a device may have more."""
 
+    max_texture_dimension_1d: int = 4096
+    max_texture_dimension_2d: int = 4096
+    max_texture_dimension_3d: int = 256
+    max_texture_dimension_cube: int = 4096
+    max_texture_layers: int = 256
+    max_vertex_input_elements: int = 16
+    max_vertex_input_element_offset: int = 2047
+    max_vertex_streams: int = 16
+    max_vertex_stream_stride: int = 2048
     max_compute_threads_per_group: int = 0
-    max_compute_thread_group_size: uint3 = uint3(0)
-    max_compute_dispatch_thread_groups: uint3 = uint3(0)
+    max_compute_thread_group_size: uint3 = uint3()
+    max_compute_dispatch_thread_groups: uint3 = uint3()
+    min_wave_size: int = 0
+    max_wave_size: int = 0
+    max_viewports: int = 1
+    max_viewport_dimensions: uint2 = uint2(4096)
+    max_framebuffer_dimensions: uint3 = uint3(4096, 4096, 256)
+    max_shader_visible_samplers: int = 16
+    max_entry_point_uniform_size: int = 0
     max_structured_buffer_size: int = 0
     max_push_constants_size: int = 0
 
@@ -455,6 +566,7 @@ class DeviceInfo(_Desc):
     adapter_name: str | None = ""
     adapter_luid: list[int] = []
     timestamp_frequency: int = 0
+    optix_version: int = 0
     limits: DeviceLimits = DeviceLimits()
     driver: str = ""
     memory_bytes: int = 0
@@ -501,7 +613,47 @@ class ShaderCacheStats(_Desc):
 
 
 class TimestampCalibration(_Desc):
-    """One moment on two clocks, in ns: the GPU's clock, which a QueryPool uses, and the host's monotonic clock."""
+    """One moment on two clocks: the GPU's clock, which a QueryPool uses, and the host's monotonic clock. gpu_ns and host_ns are in ns;
+    the timestamps are in ticks, of which the frequencies say how many a second has."""
 
     gpu_ns: int = 0
     host_ns: int = 0
+    cpu_domain: CpuTimestampDomain = CpuTimestampDomain.clock_monotonic
+    cpu_timestamp: int = 0
+    cpu_frequency: int = 1000000000
+    gpu_timestamp: int = 0
+    gpu_frequency: int = 1000000000
+    max_deviation_ns: int = 0
+
+
+class FenceDesc(_Desc):
+    """All arguments of Device.create_fence() as one value."""
+
+    initial_value: int = 0
+    shared: bool = False
+
+
+class QueryPoolDesc(_Desc):
+    """All arguments of Device.create_query_pool() as one value."""
+
+    type: QueryType = QueryType.timestamp
+    count: int = 0
+
+
+class BindlessDesc(_Desc):
+    """How many descriptor handles a device has room for. Descriptor handles are not in this version, so that it has no effect."""
+
+    buffer_count: int = 1024
+    texture_count: int = 1024
+    sampler_count: int = 128
+    acceleration_structure_count: int = 128
+
+
+class HeapReport(_Desc):
+    """The device memory of one of a device's pools, as Device.report_heaps() gives it; sizes are in bytes."""
+
+    label: str = ""
+    num_pages: int = 0
+    total_allocated: int = 0
+    total_mem_usage: int = 0
+    num_allocations: int = 0

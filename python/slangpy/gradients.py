@@ -29,8 +29,10 @@ def _zero_like(value):
 
 
 def diffPair(p: Any = None, d: Any = None, needs_grad: bool = True) -> DiffPair:
-    """diffPair(p=None, d=None, needs_grad=True): makes a DiffPair of a value `p` and its gradient `d`, which is zero by default."""
-    return _slangpy.DiffPair(p, _zero_like(p) if d is None and p is not None else d, needs_grad)
+    """diffPair(p=None, d=None, needs_grad=True): makes a DiffPair of a value `p`, 0.0 by default, and its gradient `d`, which is
+    zero by default."""
+    p = 0.0 if p is None else p
+    return _slangpy.DiffPair(p, _zero_like(p) if d is None else d, needs_grad)
 
 
 def floatDiffPair(p: float = 0.0, d: float = 1.0, needs_grad: bool = True) -> DiffPair:

@@ -10,7 +10,7 @@ from .enums import LogFrequency, LogLevel
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
-    from typing import Protocol, TypeVar
+    from typing import ClassVar, Protocol, TypeVar
 
     class _Output(Protocol):
         def write(self, level: LogLevel, name: str, msg: str, /) -> object: ...
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     _O = TypeVar("_O", bound=_Output)
 
 __all__ = [
-    "Logger", "LoggerOutput", "ConsoleLoggerOutput", "FileLoggerOutput", "log", "log_debug", "log_info", "log_warn", "log_error",
+    "Logger", "LoggerOutput", "ConsoleLoggerOutput", "FileLoggerOutput", "DebugConsoleLoggerOutput", "log", "log_debug", "log_info", "log_warn", "log_error",
     "log_fatal", "log_debug_once", "log_info_once", "log_warn_once", "log_error_once", "log_fatal_once",
 ]
 
@@ -35,20 +35,23 @@ class LoggerOutput:
 
 
 def _line(level, name, msg):
+    if level == LogLevel.none:
+        return msg + "\n"
     return "[{}]{} {}\n".format(level.name.upper(), " ({})".format(name) if name else "", msg)
 
 
 class ConsoleLoggerOutput(LoggerOutput):
-    """ConsoleLoggerOutput(colored=True): writes to the sys.stderr of the moment, which in Jupyter is the cell's. Only terminals get
-    colors."""
+    """ConsoleLoggerOutput(colored=True): writes errors and fatal errors to the sys.stderr of the moment, and other messages to its
+    sys.stdout, which in Jupyter are the cell's. Only terminals get colors."""
 
     colored: bool
+    IGNORE_PRINT_EXCEPTION: ClassVar[bool] = True
 
     def __init__(self, colored: bool = True) -> None:
         self.colored = bool(colored)
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
-        stream = sys.stderr
+        stream = sys.stderr if level >= LogLevel.error else sys.stdout
         if stream is None:
             return
         line = _line(level, name, msg)
@@ -73,6 +76,16 @@ class FileLoggerOutput(LoggerOutput):
     def close(self) -> None:
         """close(): closes the file. A later message raises an error."""
         self._file.close()
+
+
+class DebugConsoleLoggerOutput(LoggerOutput):
+    """DebugConsoleLoggerOutput(): writes to the debugger's console, which only Windows has. Elsewhere messages go nowhere."""
+
+    def write(self, level: LogLevel, name: str, msg: str) -> None:
+        if sys.platform == "win32":
+            import ctypes
+
+            ctypes.windll.kernel32.OutputDebugStringW(_line(level, name, msg))
 
 
 class Logger:
@@ -118,6 +131,10 @@ class Logger:
         """add_file_output(path): adds a FileLoggerOutput and returns it."""
         return self.add_output(FileLoggerOutput(path))
 
+    def add_debug_console_output(self) -> DebugConsoleLoggerOutput:
+        """add_debug_console_output(): adds a DebugConsoleLoggerOutput and returns it."""
+        return self.add_output(DebugConsoleLoggerOutput())
+
     def use_same_outputs(self, other: Logger) -> None:
         """use_same_outputs(other): replaces the logger's outputs by another logger's."""
         with self._lock:
@@ -134,9 +151,10 @@ class Logger:
             self._outputs.clear()
 
     def log(self, level: LogLevel, msg: str, frequency: LogFrequency = LogFrequency.always) -> None:
-        """log(level, msg, frequency=LogFrequency.always): logs a message. With LogFrequency.once, each text is logged only once."""
+        """log(level, msg, frequency=LogFrequency.always): logs a message. With LogFrequency.once, each text is logged only once. A message
+        of LogLevel.none is always passed on; outputs write its bare text."""
         level = LogLevel(level)
-        if level < self._level or level == LogLevel.none:
+        if level < self._level and level != LogLevel.none:
             return
         with self._lock:
             if LogFrequency(frequency) == LogFrequency.once:

@@ -40,13 +40,13 @@ class _Vector(_Items[_Element], Generic[_Element, _Bools]):
     def __setitem__(self, index: SupportsIndex, value: _Element, /) -> None: ...
     def __delitem__(self, index: SupportsIndex, /) -> None: ...
     def __getattr__(self, swizzle: str, /) -> Any: ...
-    def __eq__(self, other: object, /) -> _Bools: ...  # type: ignore[override]
-    def __ne__(self, other: object, /) -> _Bools: ...  # type: ignore[override]
-    def __lt__(self, other: Self | _Element, /) -> _Bools: ...
-    def __le__(self, other: Self | _Element, /) -> _Bools: ...
-    def __gt__(self, other: Self | _Element, /) -> _Bools: ...
-    def __ge__(self, other: Self | _Element, /) -> _Bools: ...
-    __hash__ = None  # type: ignore[assignment]
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __lt__(self, other: Any, /) -> bool: ...
+    def __le__(self, other: Any, /) -> bool: ...
+    def __gt__(self, other: Any, /) -> bool: ...
+    def __ge__(self, other: Any, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 class _BoolVector(_Vector[bool, Any]):
     def __bool__(self) -> bool: ...
@@ -123,11 +123,11 @@ class _Matrix(_Items[float], Generic[_Row, _Column]):
     def __delitem__(self, index: SupportsIndex, /) -> None: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
-    def __lt__(self, other: Any, /) -> Any: ...
-    def __le__(self, other: Any, /) -> Any: ...
-    def __gt__(self, other: Any, /) -> Any: ...
-    def __ge__(self, other: Any, /) -> Any: ...
-    __hash__ = None  # type: ignore[assignment]
+    def __lt__(self, other: Any, /) -> bool: ...
+    def __le__(self, other: Any, /) -> bool: ...
+    def __gt__(self, other: Any, /) -> bool: ...
+    def __ge__(self, other: Any, /) -> bool: ...
+    def __hash__(self) -> int: ...
     def __add__(self, other: Self | float, /) -> Self: ...
     def __radd__(self, other: float, /) -> Self: ...
     def __sub__(self, other: Self | float, /) -> Self: ...
@@ -202,11 +202,11 @@ class quatf(_Items[float]):
     def __delitem__(self, index: SupportsIndex, /) -> None: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
-    def __lt__(self, other: Any, /) -> Any: ...
-    def __le__(self, other: Any, /) -> Any: ...
-    def __gt__(self, other: Any, /) -> Any: ...
-    def __ge__(self, other: Any, /) -> Any: ...
-    __hash__ = None  # type: ignore[assignment]
+    def __lt__(self, other: Any, /) -> bool: ...
+    def __le__(self, other: Any, /) -> bool: ...
+    def __gt__(self, other: Any, /) -> bool: ...
+    def __ge__(self, other: Any, /) -> bool: ...
+    def __hash__(self) -> int: ...
     def __add__(self, other: Self | float, /) -> Self: ...
     def __radd__(self, other: float, /) -> Self: ...
     def __sub__(self, other: Self | float, /) -> Self: ...
@@ -510,6 +510,67 @@ def asin(x: float) -> float: ...
 def asin(x: _F) -> _F:
     """The angle in radians, -pi/2 to pi/2, whose sine is x."""
 
+def eq(x: Any, y: Any) -> Any:
+    """Whether x == y, by component, as bool or bool vector."""
+
+def ge(x: Any, y: Any) -> Any:
+    """Whether x >= y, by component, as bool or bool vector."""
+
+def gt(x: Any, y: Any) -> Any:
+    """Whether x > y, by component, as bool or bool vector."""
+
+def le(x: Any, y: Any) -> Any:
+    """Whether x <= y, by component, as bool or bool vector."""
+
+def lt(x: Any, y: Any) -> Any:
+    """Whether x < y, by component, as bool or bool vector."""
+
+def ne(x: Any, y: Any) -> Any:
+    """Whether x != y, by component, as bool or bool vector."""
+
+def none(x: _Vector[Any, Any]) -> bool:
+    """Whether every component is zero."""
+
+def select(condition: _Vector[bool, Any] | bool, true_value: Any, false_value: Any) -> Any:
+    """Of each component true_value's where the condition is true, else false_value's."""
+
+def asfloat16(x: int) -> float16_t:
+    """The float16_t of 16 bits."""
+
+def asuint16(x: float16_t | float) -> int:
+    """The 16 bits of a float16_t as an int."""
+
+def f16tof32(x: Any) -> Any:
+    """The float whose half has the low 16 bits of x."""
+
+def f32tof16(x: Any) -> Any:
+    """The bits of x as a half."""
+
+def matrix_4x4_from_3x4(m: float3x4) -> float4x4:
+    """The float3x4 m with the row 0, 0, 0, 1 below it."""
+
+def translate_2d(m: float3x3, v: Any) -> float3x3:
+    """m @ matrix_from_translation_2d(v)."""
+
+def scale_2d(m: float3x3, v: Any) -> float3x3:
+    """m @ matrix_from_scaling_2d(v)."""
+
+def rotate_2d(m: float3x3, angle: float) -> float3x3:
+    """m @ matrix_from_rotation_2d(angle)."""
+
+def matrix_from_translation_2d(v: Any) -> float3x3:
+    """The translation by a float2 as float3x3."""
+
+def matrix_from_scaling_2d(v: Any) -> float3x3:
+    """The scaling by a float2 as float3x3."""
+
+def matrix_from_rotation_2d(angle: float) -> float3x3:
+    """The rotation of the plane by `angle` radians as float3x3."""
+
+def decompose(model_matrix: float4x4, scale: float3, orientation: quatf, translation: float3, skew: float3, perspective: float4) -> bool:
+    """Splits an affine float4x4 and writes the parts into the values given: scale, translation and skew are float3, orientation is a
+    quatf, perspective a float4. False, and nothing written, for a matrix that is not affine or has no inverse."""
+
 def asint(x: Any) -> Any:
     """The bits of float, uint or int as int."""
 
@@ -562,7 +623,7 @@ def cosh(x: _F) -> _F:
     """Hyperbolic cosine."""
 
 def cross(x: _V, y: _V) -> _V:
-    """The cross product of two vectors of 3 components."""
+    """The cross product of two vectors of 3 components; of two quaternions their product."""
 
 @overload
 def degrees(x: float) -> float: ...
@@ -570,7 +631,7 @@ def degrees(x: float) -> float: ...
 def degrees(x: _F) -> _F:
     """Radians to degrees."""
 
-def determinant(m: _Matrix[Any, Any]) -> float:
+def determinant(x: _Matrix[Any, Any]) -> float:
     """Of a square matrix."""
 
 def distance(x: _FV, y: _FV) -> float:
@@ -579,7 +640,7 @@ def distance(x: _FV, y: _FV) -> float:
 def dot(x: Any, y: Any) -> Any:
     """The sum of products of two vectors or quaternions of one type; OverflowError when integers are out of range."""
 
-def euler_angles(q: quatf) -> float3:
+def euler_angles(x: quatf) -> float3:
     """(pitch, yaw, roll) of a unit quaternion as float3, the inverse of quat_from_euler_angles."""
 
 @overload
@@ -721,7 +782,7 @@ def ortho(left: float, right: float, bottom: float, top: float, z_near: float, z
 def perspective(fovy: float, aspect: float, z_near: float, z_far: float) -> float4x4:
     """The perspective projection as float4x4: fovy in radians from bottom to top, aspect width / height, z from -z_near .. -z_far to 0 .. 1."""
 
-def pitch(q: quatf) -> float:
+def pitch(x: quatf) -> float:
     """The Euler angle about x of a unit quaternion."""
 
 @overload
@@ -764,7 +825,7 @@ def reflect(i: _FV, n: _FV) -> _FV:
 def refract(i: _FV, n: _FV, eta: float) -> _FV:
     """The unit direction i refracted at the unit normal n, eta the ratio of the indices; zero at total reflection."""
 
-def roll(q: quatf) -> float:
+def roll(x: quatf) -> float:
     """The Euler angle about z of a unit quaternion."""
 
 def rotate(m: float4x4, angle: float, axis: _Float3) -> float4x4:
@@ -811,8 +872,8 @@ def sinh(x: float) -> float: ...
 def sinh(x: _F) -> _F:
     """Hyperbolic sine."""
 
-def slerp(x: quatf, y: quatf, t: float) -> quatf:
-    """Between two unit quaternions, t from 0 to 1, at even speed and the shorter way."""
+def slerp(x: quatf, y: quatf, s: float) -> quatf:
+    """Between two unit quaternions, s from 0 to 1, at even speed and the shorter way."""
 
 @overload
 def smoothstep(min: float, max: float, x: float) -> float: ...
@@ -830,11 +891,11 @@ def sqrt(x: _F) -> _F:
     """Square root; NaN below zero."""
 
 @overload
-def step(edge: float, x: float) -> float: ...
+def step(x: float, y: float) -> float: ...
 @overload
-def step(edge: _F, x: _F | float) -> _F: ...
+def step(x: _F, y: _F | float) -> _F: ...
 @overload
-def step(edge: float, x: _F) -> _F: ...
+def step(x: float, y: _F) -> _F: ...
 
 @overload
 def tan(x: float) -> float: ...
@@ -857,7 +918,7 @@ def transform_vector(m: float3x3 | float4x4 | quatf, v: _Float3) -> float3:
 def translate(m: float4x4, v: _Float3) -> float4x4:
     """m @ matrix_from_translation(v)."""
 
-def transpose(m: _Matrix[Any, Any]) -> Any:
+def transpose(x: _Matrix[Any, Any]) -> Any:
     """The matrix with rows and columns exchanged."""
 
 @overload
@@ -866,6 +927,6 @@ def trunc(x: float) -> float: ...
 def trunc(x: _F) -> _F:
     """The next whole number towards zero."""
 
-def yaw(q: quatf) -> float:
+def yaw(x: quatf) -> float:
     """The Euler angle about y of a unit quaternion."""
 

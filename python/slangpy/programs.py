@@ -2,80 +2,323 @@
 from __future__ import annotations
 
 import os
+import weakref
 
 from . import _slangpy
-from .device import _check_options
-from .enums import CommandQueueType
+from .device import _check_options, current_device
+from .enums import CommandQueueType, SlangCompilerOptions, SlangLinkOptions, SlangSessionDesc, _Desc, _IntEnum
 from .interop import _StreamScope
+from .reports import _apply_dumps, _report_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
-    from typing import Any
+    from pathlib import Path
+    from typing import Any, TypeAlias
 
     from typing_extensions import Self
 
-    from ._slangpy import EntryPointLayout, Function, Module, ProgramLayout, ReflectionCursor, Struct, TypeReflection, _ShapeLike, uint3
+    from ._slangpy import (
+        DeclReflection, EntryPointLayout, Function, Module, ProgramLayout, ReflectionCursor, Struct, TypeReflection, _ShapeLike, uint3,
+    )
     from .device import Device
     from .encoders import CommandEncoder, QueryPool
-    from .enums import CommandQueueType, SlangCompilerOptions
     from .interop import _StreamLike
+    from .reports import CompilationReport
     from .reflection import ShaderStage
+
+    _Conformance: TypeAlias = "TypeConformance | tuple[str, str] | tuple[str, str, int] | str"
 
 __all__ = [
     "SlangSession", "SlangModule", "SlangEntryPoint", "ShaderProgram", "ShaderObject", "ShaderCursor", "ComputeKernel",
-    "ComputePipeline", "ComputePassEncoder",
+    "ComputePipeline", "ComputePassEncoder", "TypeConformance", "SpecializationArg", "SpecializationArgKind", "ComputeKernelDesc", "ComputePipelineDesc",
+    "compose_modules",
 ]
 
-SlangModule = _slangpy.Module
 ShaderCursor = _slangpy.ShaderCursor
+
+
+# >>arguments of the compiler
+
+class TypeConformance:
+    """TypeConformance(interface_name="", type_name="", id=-1): says that values of an interface may have a type at run time.
+    createDynamicObject() makes a value of it by the number `id`; types with -1 are numbered from 0. A tuple of two or three does too."""
+
+    interface_name: str
+    type_name: str
+    id: int
+
+    def __init__(self, interface_name: str | tuple[str, str] | tuple[str, str, int] = "", type_name: str = "", id: int = -1) -> None:
+        if isinstance(interface_name, tuple):
+            interface_name, type_name, *more = interface_name
+            id = more[0] if more else -1
+        self.interface_name, self.type_name, self.id = interface_name, type_name, id
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypeConformance) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self):
+        return "TypeConformance(interface_name={!r}, type_name={!r}, id={})".format(self.interface_name, self.type_name, self.id)
+
+
+class SpecializationArgKind(_IntEnum):
+    """The kind of a SpecializationArg."""
+
+    unknown = 0
+    type = 1
+    expr = 2
+
+
+class SpecializationArg:
+    """SpecializationArg(kind=SpecializationArgKind.unknown, value=""): a generic argument as Slang text, for SlangEntryPoint.specialize()."""
+
+    kind: SpecializationArgKind
+    value: str
+
+    def __init__(self, kind: SpecializationArgKind = SpecializationArgKind.unknown, value: str = "") -> None:
+        self.kind, self.value = SpecializationArgKind(kind), value
+
+    @staticmethod
+    def from_type(type_name: str) -> SpecializationArg:
+        """from_type(type_name): returns the argument for a generic type: "float3"."""
+        return SpecializationArg(SpecializationArgKind.type, type_name)
+
+    @staticmethod
+    def from_expr(expr: str) -> SpecializationArg:
+        """from_expr(expr): returns the argument for a generic value: "8"."""
+        return SpecializationArg(SpecializationArgKind.expr, expr)
+
+    def __repr__(self):
+        return "SpecializationArg(kind={}, value={!r})".format(self.kind.name, self.value)
+
+
+# >>sessions
+
+class _Names:
+    """What a session has loaded: the module of each name, while something holds it, and the text that a name stands for."""
+
+    def __init__(self):
+        self.modules = weakref.WeakValueDictionary()
+        self.texts = {}
+
+
+_IMPORT = None  # matches the imports in Slang text; compiled when the first text with one is loaded
+
+
+def _options_of(given):
+    return given if isinstance(given, SlangCompilerOptions) else SlangCompilerOptions(given)
 
 
 class SlangSession:
     """Loads modules with its own options; see Device.create_slang_session()."""
 
     device: Device
-    desc: SlangCompilerOptions | None
+    desc: SlangSessionDesc
 
-    def __init__(self, device: Device, compiler_options: SlangCompilerOptions | Mapping[str, Any] | None = None) -> None:
+    def __init__(
+            self, device: Device, compiler_options: SlangCompilerOptions | SlangSessionDesc | Mapping[str, Any] | None = None,
+            names: Any = None) -> None:
+        if isinstance(compiler_options, SlangSessionDesc):
+            self.desc = SlangSessionDesc(vars(compiler_options))
+        elif isinstance(compiler_options, dict) and compiler_options.keys() & SlangSessionDesc._fields.keys():
+            self.desc = SlangSessionDesc(compiler_options)
+        else:
+            self.desc = SlangSessionDesc(compiler_options=_options_of(compiler_options or {}))
         self.device = device
-        self.desc = _check_options(compiler_options) if compiler_options else None
+        self._names = names or _Names()
+        self._options = None
+        if compiler_options:
+            self.desc.compiler_options = self._options = _check_options(self.desc.compiler_options)
+        elif names is not None:
+            self.desc.compiler_options = device.desc.compiler_options
 
-    def load_module(self, module_name: str | PathLike[str]) -> Module:
-        """load_module(module_name): loads a module by its path, with or without .slang. A relative path is searched in the include
-        paths."""
-        return self.device.load_module(os.fspath(module_name), self.desc)
+    def _keep(self, name, module, path=None):
+        module = module._view(SlangModule)
+        module._extra.update(session=self, path=path)
+        self._names.modules[name] = module
+        return module
 
-    def load_module_from_source(self, module_name: str, source: str, path: str | PathLike[str] | None = None) -> Module:
-        """load_module_from_source(module_name, source, path=None): loads a module from Slang text."""
-        return self.device.load_module_from_source(module_name, source, self.desc)
+    def load_module(self, module_name: str | PathLike[str], options: Any = None, link: Sequence[Module] | None = None) -> SlangModule:
+        """load_module(module_name, options=None, link=None): loads a module by its path, with or without .slang. A relative path is
+        searched in the include paths. The name of a module that the session has loaded from text gives that one."""
+        name = os.fspath(module_name)
+        known = self._names.modules.get(name)
+        if name in self._names.texts and known is not None and not options and not link:
+            return known
+        return self._keep(name, _slangpy._Device.load_module(self.device, module_name, options or self._options, link or ()))
 
-    def link_program(self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint], link_options: Any = None) -> ShaderProgram:
-        """link_program(modules, entry_points, link_options=None): makes a ShaderProgram of modules and entry points."""
-        return ShaderProgram(modules, entry_points)
+    def load_module_from_source(
+            self, module_name: str, source: str, path: str | PathLike[str] | None = None, options: Any = None,
+            link: Sequence[Module] | None = None) -> SlangModule:
+        """load_module_from_source(module_name, source, path=None, options=None, link=None): loads a module from Slang text. Later texts of
+        the session can import it by its name. A SlangCompileError when the session has loaded another text under this name."""
+        if path is not None and not isinstance(path, (str, os.PathLike)):  # the third argument of earlier versions
+            path, options = None, path
+        if self._names.texts.get(module_name, source) != source:
+            raise _slangpy.SlangCompileError("load_module_from_source: the session has loaded another text as module '{}'; Module.reload() "
+                                             "gives a module new text".format(module_name))
+        module = _slangpy.Module.load_from_source(
+            self.device, module_name, source, options or self._options, list(link or ()) + self._imported(module_name, source))
+        self._names.texts[module_name] = source
+        return self._keep(module_name, module, path)
+
+    def _imported(self, name, source):
+        """Returns the modules loaded from text that a text imports by their names."""
+        global _IMPORT
+        if "import" not in source or not self._names.texts:
+            return []
+        if _IMPORT is None:
+            import re
+
+            _IMPORT = re.compile(r'^\s*(?:__exported\s+)?import\s+(?:"([^"]+)"|([\w.]+))\s*;', re.M)
+        names = {quoted or plain for quoted, plain in _IMPORT.findall(source)} - {name}
+        found = (self._names.modules.get(n) for n in sorted(names) if n in self._names.texts)
+        return [module for module in found if module is not None]
+
+    def load_source(self, module_name: str | PathLike[str]) -> str:
+        """load_source(module_name): returns the text of a module's file, or the text that the session has loaded under the name."""
+        name = os.fspath(module_name)
+        if name in self._names.texts:
+            return self._names.texts[name]
+        with open(self._find(name), encoding="utf-8") as file:
+            return file.read()
+
+    def _find(self, name):
+        path = name if name.endswith(".slang") else name + ".slang"
+        folders = [os.fspath(p) for p in list(self.desc.compiler_options.include_paths) + list(self.device.desc.include_paths or ())]
+        for folder in [""] + folders:
+            if os.path.exists(os.path.join(folder, path)):
+                return os.path.join(folder, path)
+        raise _slangpy.SlangCompileError("there is no file '{}', nor in the include paths".format(path))
+
+    def compose_modules(
+            self, name: str, modules: Iterable[Module], type_conformances: Sequence[_Conformance] = ()) -> SlangModule:
+        """compose_modules(name, modules, type_conformances=()): makes one module of several, with the entry points of all, for
+        link_program()."""
+        parts = list(modules)
+        for module in parts:
+            if not isinstance(module, _slangpy.Module):
+                raise TypeError("compose_modules: argument 'modules': expected Modules, got {!r}".format(type(module)))
+        text = "".join("import \"{}\";\n".format(module.name) for module in _flatten(parts)[0])
+        whole = _slangpy.Module.load_from_source(self.device, name, text, self._options, _flatten(parts)[0])
+        if type_conformances:  # wrong ones are an error here and now
+            whole = whole._load_again(None, (), list(type_conformances))
+        composed = whole._view(SlangModule)
+        composed._extra.update(session=self, parts=parts, conformances=list(type_conformances))
+        return composed
+
+    def link_program(
+            self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint],
+            link_options: SlangLinkOptions | Mapping[str, Any] | None = None) -> ShaderProgram:
+        """link_program(modules, entry_points, link_options=None): makes a ShaderProgram of modules and entry points. What one module
+        declares extern, another one may export."""
+        return ShaderProgram(modules, entry_points, link_options)
 
     def load_program(
             self, module_name: str | PathLike[str], entry_point_names: Sequence[str], additional_source: str | None = None,
-            link_options: Any = None) -> ShaderProgram:
+            link_options: SlangLinkOptions | Mapping[str, Any] | None = None) -> ShaderProgram:
         """load_program(module_name, entry_point_names, additional_source=None, link_options=None): loads a module and makes a
-        ShaderProgram of it and some of its entry points. `additional_source` is Slang text that is compiled after the module's text."""
+        ShaderProgram of it and some of its entry points. `additional_source` is Slang text of a further module, which may export what the
+        first one declares extern, and may have entry points."""
         if isinstance(entry_point_names, str):
             raise TypeError("load_program: argument 'entry_point_names': expected a list of str, got 'str'")
+        modules = [self.load_module(module_name)]
         if additional_source:
-            module = self._with_source(os.fspath(module_name), additional_source)
-        else:
-            module = self.load_module(module_name)
-        return ShaderProgram([module], [module.entry_point(name) for name in entry_point_names])
+            modules.append(self._additional(modules[0], additional_source))
+        entries = [next((m for m in modules if _has_function(m, name)), modules[0]).entry_point(name) for name in entry_point_names]
+        return ShaderProgram(modules, entries, link_options)
 
-    def _with_source(self, name, source):
-        path = name if name.endswith(".slang") else name + ".slang"
-        for folder in [""] + [os.fspath(p) for p in self.device.desc.include_paths]:
-            if os.path.exists(os.path.join(folder, path)):
-                with open(os.path.join(folder, path), encoding="utf-8") as file:
-                    label = os.path.splitext(os.path.basename(path))[0]
-                    return self.load_module_from_source(label, file.read() + "\n" + source)
-        raise _slangpy.NameNotFoundError("load_program: there is no file '{}', nor in the include paths".format(path))
+    def _additional(self, module, source):
+        """Loads the additional source of a program as a module of its own. Text that uses names of the first module without an import
+        of it is loaded together with an import."""
+        import zlib
+
+        name = "{}_additional_{:08x}".format(module.name, zlib.crc32(source.encode()))
+        path = module.path
+        options = dict(vars(self._options)) if self._options else {}
+        options["include_paths"] = [os.path.dirname(path) or "."] + list(options.get("include_paths", ()))
+        links = self._imported(name, source)
+
+        def load(text):
+            return _slangpy.Module.load_from_source(self.device, name, text, options, links + [module])._view(SlangModule)
+
+        try:
+            return load(source)
+        except _slangpy.SlangCompileError as error:
+            try:
+                return load("import \"{}\";\n#line 1\n{}".format(module.name, source))
+            except _slangpy.SlangCompileError:
+                raise error from None
+
+
+def _has_function(module, name):
+    return module.find_function(name) is not None
+
+
+# >>modules
+
+def _flatten(modules):
+    """Returns the modules that are no compositions, each once, and the type conformances of the compositions."""
+    found, conformances = {}, []
+    for module in modules:
+        parts = module._extra.get("parts")
+        if parts is None:
+            found.setdefault(module._number, module)
+            continue
+        conformances += module._extra["conformances"]
+        inner, more = _flatten(parts)
+        conformances += more
+        for part in inner:
+            found.setdefault(part._number, part)
+    return list(found.values()), conformances
+
+
+class SlangModule(_slangpy.Module):
+    """A module that a SlangSession has loaded or composed; see Device.load_module(). Like each Module, it gives its functions and types as
+    attributes."""
+
+    __slots__ = ()
+
+    @property
+    def path(self) -> Path:
+        """The module's file, as it was given; for a module from text, the path that was given with the text, or the module's name."""
+        from pathlib import Path
+
+        made = self._made
+        given = self._extra.get("path") or (os.fsdecode(made[0]) if made and made[0] is not None else None)
+        return Path(given if given is not None else self.name)
+
+    @property
+    def is_composed(self) -> bool:
+        """Whether the module was composed of others."""
+        return "parts" in self._extra or "whole" in self._extra
+
+    @property
+    def source_modules(self) -> list[SlangModule]:
+        """The modules that the module was composed of, as a list; empty for a plain module."""
+        whole = self._extra.get("whole")
+        if whole is None:
+            return list(self._extra.get("parts", ()))
+        own = _slangpy.Module.load_from_source(self.device, "slangpy_own", "import slangpy;")._view(SlangModule)
+        return [own, _plain(self), *whole]
+
+    @property
+    def module_decl(self) -> DeclReflection:
+        """The root of the module's declarations. An error for a composed module, which has none."""
+        if self.is_composed:
+            raise _slangpy.Error("SlangModule.module_decl: '{}' is composed of modules; ask one of source_modules".format(self.name))
+        return self.layout.module_decl
+
+
+def _plain(module):
+    """Returns the SlangModule of a Module's own code, without what is linked to it."""
+    plain = module._view(SlangModule)
+    for key in ("parts", "whole", "device module"):
+        plain._extra.pop(key, None)
+    return plain
 
 
 class SlangEntryPoint:
@@ -85,10 +328,17 @@ class SlangEntryPoint:
     function: Function
     name: str
 
-    def __init__(self, module: Module, function: Function, name: str | None = None) -> None:
+    def __init__(self, module: Module, function: Function, name: str | None = None, type_conformances: Sequence[_Conformance] = ()) -> None:
         self.module = module
         self.function = function
         self.name = name or function.name
+        self._conformances = list(type_conformances)
+        if self._conformances:
+            self.function = function.type_conformances(self._conformances)
+
+    def _in(self, module):
+        """Returns the same entry point of another module with the same code."""
+        return SlangEntryPoint(module, module.require_function(self.function.name), self.name, self._conformances)
 
     @property
     def stage(self) -> ShaderStage:
@@ -100,22 +350,28 @@ class SlangEntryPoint:
     @property
     def layout(self) -> EntryPointLayout | None:
         """The function's EntryPointLayout; None for a function without a stage."""
-        return next((e for e in self.module.layout.entry_points if e.name == self.function.name), None)
+        plain = self.function.name.split("<")[0]
+        return next((e for e in self.module.layout.entry_points if e.name == plain), None)
 
     def with_name(self, name: str) -> SlangEntryPoint:
         """with_name(name): returns the same entry point under another name."""
-        return SlangEntryPoint(self.module, self.function, name)
+        renamed = SlangEntryPoint(self.module, self.function, name)
+        renamed._conformances = self._conformances
+        return renamed
 
-    def rename(self, name: str) -> SlangEntryPoint:
-        """rename(name): does the same as with_name()."""
-        return self.with_name(name)
+    def rename(self, new_name: str) -> SlangEntryPoint:
+        """rename(new_name): does the same as with_name()."""
+        return self.with_name(new_name)
 
-    def specialize(self, specialization_args: Iterable[str | int | Struct | TypeReflection]) -> SlangEntryPoint:
-        """specialize(specialization_args): returns a generic entry point with its generic arguments: types, their names,
-        or numbers."""
-        arguments = ", ".join(str(getattr(a, "name", a)) for a in specialization_args)
+    def specialize(self, specialization_args: Iterable[SpecializationArg | str | int | Struct | TypeReflection]) -> SlangEntryPoint:
+        """specialize(specialization_args): returns a generic entry point with its generic arguments: SpecializationArgs, types, their
+        names, or numbers. A RuntimeError for an unknown type."""
+        arguments = ", ".join(str(getattr(a, "value", getattr(a, "name", a))) for a in specialization_args)
         full = "{}<{}>".format(self.function.name.split("<")[0], arguments)
-        return SlangEntryPoint(self.module, self.module.require_function(full), self.name)
+        function = _slangpy.Module.find_function(self.module, full)
+        if function is None:
+            raise _slangpy.ArgumentValueError("specialize: module '{}' has no function '{}'".format(self.module.name, full))
+        return SlangEntryPoint(self.module, function, self.name, self._conformances)
 
     def __repr__(self):
         return "<slangpy.SlangEntryPoint {} of module {}>".format(self.name, self.module.name)
@@ -123,24 +379,71 @@ class SlangEntryPoint:
 
 def _entry_point(self, name, type_conformances=()):
     """entry_point(name, type_conformances=()): returns a function of the module as a SlangEntryPoint; raises an error if the module has none of that name."""
-    function = self.require_function(name)
-    return SlangEntryPoint(self, function.type_conformances(list(type_conformances)) if type_conformances else function, name)
+    parts = self._extra.get("parts")
+    for module in [self] if parts is None else parts:
+        if parts is not None and not _has_function(module, name):
+            continue
+        try:
+            function = module.require_function(name)
+        except ValueError as error:
+            raise _slangpy.ArgumentValueError(str(error)) from None
+        return SlangEntryPoint(module, function, name, type_conformances)
+    raise _slangpy.ArgumentValueError("Module '{}' has no function or type named '{}'".format(self.name, name))
 
 
 def _entry_points(self):
     """The module's functions that have a stage, such as [shader("compute")], as a list of SlangEntryPoint."""
+    parts = self._extra.get("parts")
+    if parts is not None:
+        return [entry for module in parts for entry in module.entry_points]
     return [SlangEntryPoint(self, self.require_function(e.name), e.name) for e in self.layout.entry_points]
 
 
 def _session(self):
-    """The device's SlangSession."""
-    return self.device.slang_session
+    """The SlangSession that loaded the module; the device's own one for Module.load_from_file() and load_from_source()."""
+    return self._extra.get("session") or self.device.slang_session
+
+
+def _device_module(self):
+    """The SlangModule of this module and of those that are linked to it."""
+    found = self._extra.get("device module")
+    if found is None:
+        found = _plain(self)
+        found._extra["whole"] = self.link
+        self._extra["device module"] = found
+    return found
+
+
+def _link(self):
+    """The modules that are linked to this one, as a list of SlangModules."""
+    made = self._made
+    return [m if isinstance(m, SlangModule) else _plain(m) for m in (made[4] if made else ())]
+
+
+def _get_logger(self):
+    """The Logger that is told how the module's functions are built, or None."""
+    return self._extra.get("logger")
+
+
+def _set_logger(self, logger):
+    if logger is not None and not callable(getattr(logger, "log", None)):
+        raise TypeError("Module.logger: expected a Logger or None, got {!r}".format(type(logger)))
+    self._extra["logger"] = logger
+    loggers = self.device._steps.loggers
+    if logger is None:
+        loggers.pop(self.name, None)
+    else:
+        loggers[self.name] = logger
+    _apply_dumps([self.device])
 
 
 # The stub of the C module declares these attributes for type checkers.
 _slangpy.Module.entry_point = _entry_point  # type: ignore[method-assign]
 _slangpy.Module.entry_points = property(_entry_points)  # type: ignore[method-assign, assignment]
 _slangpy.Module.session = property(_session)  # type: ignore[method-assign, assignment]
+_slangpy.Module.device_module = property(_device_module)  # type: ignore[method-assign, assignment]
+_slangpy.Module.logger = property(_get_logger, _set_logger)  # type: ignore[method-assign, assignment]
+_slangpy.Module.link = property(_link)  # type: ignore[method-assign, assignment]
 
 
 def _function_missing(self, name):
@@ -152,25 +455,71 @@ def _function_missing(self, name):
 _slangpy.Function.__getattr__ = _function_missing  # type: ignore[attr-defined]
 
 
+def compose_modules(name: str, modules: Iterable[Module], type_conformances: Sequence[_Conformance] = ()) -> SlangModule:
+    """compose_modules(name, modules, type_conformances=()): Device.compose_modules() of the current device."""
+    return current_device().compose_modules(name, modules, type_conformances)
+
+
+# >>programs
+
+def _changed(module, link_options):
+    """Returns a module's options with those of a SlangLinkOptions, or None when these are all None."""
+    link = SlangLinkOptions(link_options if isinstance(link_options, dict) else vars(link_options))
+    given = {name: value for name, value in vars(link).items() if value is not None}
+    if not given:
+        return None
+    made = module._made
+    options = made[3] if made else None
+    base = {} if options is None else dict(options if isinstance(options, dict) else vars(options))
+    inner = base.pop("compiler_options", None)
+    if inner is not None:
+        base.update(inner if isinstance(inner, dict) else vars(inner))
+    return dict(base, **given)
+
+
 class ShaderProgram:
-    """Modules and entry points, from which kernels and pipelines are made."""
+    """Modules and entry points that are linked with each other, from which kernels and pipelines are made."""
 
     modules: list[Module]
     entry_points: list[SlangEntryPoint]
 
-    def __init__(self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint]) -> None:
-        self.modules, self.entry_points = list(modules), list(entry_points)
+    def __init__(
+            self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint],
+            link_options: SlangLinkOptions | Mapping[str, Any] | None = None) -> None:
+        self.modules, entries = list(modules), list(entry_points)
         for module in self.modules:
             if not isinstance(module, _slangpy.Module):
                 raise TypeError("link_program: argument 'modules': expected Modules, got {!r}".format(type(module)))
-        for entry in self.entry_points:
+        for entry in entries:
             if not isinstance(entry, SlangEntryPoint):
                 raise TypeError("link_program: argument 'entry_points': expected SlangEntryPoints, got {!r}".format(type(entry)))
+        parts, conformances = _flatten(self.modules)
+        linked: dict[int, Module] = {}  # by the number of the module whose code it has
+        for entry in entries:
+            owner = entry.module
+            linked_already = {m._number for m in owner._made[4]} | {owner._number}
+            others = [m for m in parts if m._number not in linked_already]
+            options = _changed(owner, link_options) if link_options else None
+            if owner._number not in linked and (others or conformances or options):
+                linked[owner._number] = owner._load_again(options, others, conformances)
+        self.entry_points = [e._in(linked[e.module._number]) if e.module._number in linked else e for e in entries]
+
+    @property
+    def device(self) -> Device:
+        """The Device of the program."""
+        return (self.entry_points[0].module if self.entry_points else self.modules[0]).device
 
     @property
     def layout(self) -> ProgramLayout:
-        """Reflection of the first module: a ProgramLayout."""
-        return self.modules[0].layout
+        """Reflection of the program, or of the first entry point's module: a ProgramLayout."""
+        whole = self.entry_points[0].module if self.entry_points else self.modules[0]
+        layouts = [e.layout for e in self.entry_points]
+        return whole.layout._of_entry_points([layout for layout in layouts if layout is not None])
+
+    def get_compilation_report(self) -> CompilationReport:
+        """get_compilation_report(): returns the CompilationReport of the program's entry points, a dict. Its times and lists are those of the
+        kernels that were built while Device.enable_compilation_reports was True."""
+        return _report_of(self.device._steps.get(None), [e.function.name.split("<")[0] for e in self.entry_points])
 
     @property
     def reflection(self) -> ReflectionCursor:
@@ -196,6 +545,19 @@ class ShaderProgram:
 
     def __repr__(self):
         return "<slangpy.ShaderProgram {}>".format(", ".join(e.name for e in self.entry_points))
+
+
+class ComputeKernelDesc(_Desc):
+    """All arguments of Device.create_compute_kernel() as one value."""
+
+    program: ShaderProgram | None = None
+
+
+class ComputePipelineDesc(_Desc):
+    """All arguments of Device.create_compute_pipeline() as one value."""
+
+    program: ShaderProgram | None = None
+    label: str | None = None
 
 
 class ComputeKernel:

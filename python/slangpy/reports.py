@@ -9,35 +9,72 @@ from .logger import log_warn_once
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import Any
 
 __all__ = [
     "CompilationReport", "set_dump_generated_shaders", "set_print_generated_shaders", "set_dump_slang_intermediates",
 ]
 
 
-class CompilationReport:
-    """The report of one module or kernel that was compiled. Its times are in seconds; a step that was not needed has 0."""
+class CompilationReport(dict[str, Any] if TYPE_CHECKING else dict):  # type: ignore[misc]
+    """The report of one module, kernel or program that was compiled: a dict of label, alive, create_time, compile_time, compile_slang_time,
+    compile_downstream_time, create_pipeline_time, and of the lists entry_point_reports and pipeline_reports, which are dicts as well.
+    Times are in seconds, those called start_time and end_time in ns of the host's monotonic clock; a step that was not needed has 0. The
+    attributes kind ("module", "kernel", "program" or "compiler") and load_time say what else is known, and each key is an attribute."""
 
-    label: str
     kind: str
     load_time: float
-    compile_time: float
-    create_pipeline_time: float
 
     def __init__(self, label: str, kind: str) -> None:
-        self.label = label
-        self.kind = kind
-        self.load_time = self.compile_time = self.create_pipeline_time = 0.0
+        dict.__init__(self, label=label, alive=True, create_time=0.0, compile_time=0.0, compile_slang_time=0.0, compile_downstream_time=0.0,
+                      create_pipeline_time=0.0, entry_point_reports=[], pipeline_reports=[])
+        self.kind, self.load_time = kind, 0.0
 
-    @property
-    def create_time(self) -> float:
-        """The time of all steps together, in seconds."""
-        return self.load_time + self.compile_time + self.create_pipeline_time
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError("CompilationReport has no attribute '{}'".format(name)) from None
+
+    def _add(self, step, name, start, end):
+        """Adds one step of a kernel: "compile" or "pipeline"; or the load of a module. Times are in ns."""
+        taken = (end - start) * 1e-9
+        times = {"start_time": start, "end_time": end, "create_time": taken}
+        cached = {"is_cached": False, "cache_size": 0}
+        self["create_time"] += taken
+        if step == "load":
+            self.load_time += taken
+        elif step == "compile":
+            self["compile_time"] += taken
+            self["compile_slang_time"] += taken
+            self["entry_point_reports"].append(dict(
+                {"name": name}, **times, compile_time=taken, compile_slang_time=taken, compile_downstream_time=0.0, **cached))
+        else:
+            self["create_pipeline_time"] += taken
+            self["pipeline_reports"].append(dict({"type": "compute"}, **times, **cached))
 
     def __repr__(self):
         return "<slangpy.CompilationReport {} '{}', {:.1f} ms: load {:.1f}, compile {:.1f}, pipeline {:.1f}>".format(
             self.kind, self.label, *(1e3 * t for t in (self.create_time, self.load_time, self.compile_time,
                                                        self.create_pipeline_time)))
+
+
+def _report_of(reports, names):
+    """Returns the report of a program: the sum of those of the kernels of the functions `names`."""
+    whole = CompilationReport(", ".join(names), "program")
+    for report in reports:
+        if report.kind != "kernel" or _plain(report.label) not in names:
+            continue
+        for key in ("create_time", "compile_time", "compile_slang_time", "compile_downstream_time", "create_pipeline_time"):
+            whole[key] += report[key]
+        whole["entry_point_reports"] += report["entry_point_reports"]
+        whole["pipeline_reports"] += report["pipeline_reports"]
+    return whole
+
+
+def _plain(label):
+    """Returns the function's name in a kernel's label: "add" of "add_8f0e8a97"."""
+    return label.rpartition("_")[0]
 
 
 class _Steps:
@@ -47,6 +84,7 @@ class _Steps:
         self.keep = bool(keep)
         self.directory = None
         self.prints = False
+        self.loggers = {}  # by the name of the Module
         self._begun = {}
         self._reports = {}
 
@@ -54,29 +92,43 @@ class _Steps:
         words = step.split(" ", 1)
         if words[0] == "load":
             kind, _, label = words[1].partition(" ")
-            field = "load_time"
         else:
             kind, label = "kernel", words[-1]
-            field = "compile_time" if words[0] == "compile" else "create_pipeline_time"
-        if self.prints and words[0] == "pipeline" and not finished:
-            self._print(label)
+        if (self.prints or self.loggers) and words[0] == "pipeline" and not finished:
+            self._tell(label)
         if not self.keep:
             return
         if not finished:
-            self._begun[step] = time.perf_counter()
+            self._begun[step] = time.monotonic_ns()
             return
-        taken = time.perf_counter() - self._begun.pop(step, time.perf_counter())
+        end = time.monotonic_ns()
         report = self._reports.get((kind, label))
         if report is None:
             report = self._reports[kind, label] = CompilationReport(label or kind, kind)
-        setattr(report, field, getattr(report, field) + taken)
+        report._add(words[0], _plain(label), self._begun.pop(step, end), end)
 
-    def _print(self, label):
+    def _tell(self, label):
+        """Prints a kernel that was generated, or gives it to its module's logger."""
         try:
             with open(os.path.join(self.directory, label + ".slang"), encoding="utf-8") as file:
-                print("// generated kernel {}\n{}".format(label, file.read()))
+                text = file.read()
         except OSError as error:
             log_warn_once("set_print_generated_shaders: {}".format(error))
+            return
+        comments = [line[3:] for line in text.split("import ", 1)[0].splitlines() if line.startswith("// ")]
+        module = text.partition("import ")[2].partition(";")[0].strip('"')
+        title = "{}::{}".format(module, _plain(label))
+        mode = "bwds" if "bwd_diff(" in text else "fwds" if "fwd_diff(" in text else "prim"
+        if self.prints:
+            bar = "=" * 80
+            print("\n".join([bar, "GENERATED SHADER: " + title, "Mode: " + mode, "Bindings:", *("  " + c for c in comments), bar,
+                             "// generated kernel {}\n{}".format(label, text), bar, "END SHADER: " + title, bar]))
+        logger = self.loggers.get(module)
+        if logger is not None:
+            logger.info("{}: building kernel {} ({})".format(title, label, mode))
+            for comment in comments:
+                logger.debug("{}: {}".format(title, comment))
+            logger.debug("{}: generated code:\n{}".format(title, text))
 
     def get(self, name):
         return [r for r in self._reports.values() if name is None or name in r.label]
@@ -97,11 +149,12 @@ class _Settings:
     hidden = None # a temporary directory, used when kernels are only printed
 
 
-def _directory():
+def _directory(text):
+    """Returns the folder that kernels are written to; None: they are not written. `text`: their text is needed."""
     if _Settings.dump or _Settings.intermediates:
         os.makedirs(_Settings.directory, exist_ok=True)
         return os.path.abspath(_Settings.directory)
-    if not _Settings.prints:
+    if not text:
         return None
     if _Settings.hidden is None:
         import tempfile
@@ -111,15 +164,15 @@ def _directory():
 
 
 def _apply_dumps(devices):
-    directory = _directory()
     for device in devices:
         if device.is_closed:
             continue
         steps = device._steps
+        directory = _directory(_Settings.prints or steps.loggers)
         if directory != steps.directory:
             device._set_dump_directory(directory)
         steps.directory, steps.prints = directory, _Settings.prints
-        device._reports = steps if steps.keep or steps.prints else None
+        device._reports = steps if steps.keep or steps.prints or steps.loggers else None
 
 
 def _set(name, value):

@@ -6,11 +6,27 @@ class Uniforms(dict):
     """The dict that Tensor.uniforms() returns, for looking at. As an argument of a call it stands for its tensor."""
 
     def __init__(self, tensor):
-        super().__init__(_shape=tuple(tensor.shape), _strides=tuple(tensor.strides), _offset=tensor.offset)
+        try:
+            data = storage(tensor)
+        except ValueError:  # of a view with gaps
+            data = None
+        super().__init__(_data=data, _shape=tuple(tensor.shape), _strides=tuple(tensor.strides), _offset=tensor.offset)
         self.tensor = tensor
 
     def get_this(self):
         return self.tensor
+
+
+def representation(name, tensor):
+    """The repr() of a tensor, as SlangPy writes it. It does not read from the GPU."""
+    dtype = tensor.dtype
+    has = ["true" if grad is not None else "false" for grad in (tensor.grad_in, tensor.grad_out)]
+    return "{}(dtype={}, shape={}, has_grad_in={}, has_grad_out={})".format(name, type_representation(dtype), list(tensor.shape), *has)
+
+
+def type_representation(dtype):
+    """A Struct as SlangPy writes types: refl::Type(full_name="float", kind=scalar, shape=[])."""
+    return 'refl::Type(full_name="{}", kind={}, shape={})'.format(dtype.full_name, dtype.struct.kind.name, list(dtype.shape))
 
 
 def storage(tensor):
@@ -18,7 +34,7 @@ def storage(tensor):
 
     buffer = _slangpy._buffer_over(Buffer, tensor)
     buffer.format, buffer.usage, buffer.memory_type = Format.undefined, BufferUsage.none, MemoryType.device_local
-    buffer.label, buffer._struct_size = "", 0
+    buffer.label, buffer._struct_size = "", tensor.dtype.size_bytes
     return buffer
 
 

@@ -382,7 +382,7 @@ def test_read_only_arrays_are_refused_as_outputs(module):
     (lambda: np.zeros(3, [("r", "f4"), ("g", "f4"), ("b", "f4"), ("a", "f4")]), "Pixel has no field 'a'; expected 'r', 'g', 'b'"),
     (lambda: np.zeros(4, [("r", "f4"), ("g", "f4"), ("b", "f4")]), "field 'r': Shape mismatch: expected 3 numbers, got 4"),
     (lambda: np.zeros(3, [("r", "f4", (2,)), ("g", "f4"), ("b", "f4")]), "Shape mismatch: expected 3 numbers, got 6"),
-    (lambda: np.zeros(8, "f4"), "Shape mismatch: expected 9 numbers, got 8"),
+    (lambda: np.zeros(10, "f4"), "Shape mismatch: expected 9 numbers, got 10"),
     (lambda: 5, "expected an array"),
     (lambda: "text", "expected an array"),
     (lambda: {"r": np.zeros(3), "g": np.zeros(3), "b": "no"}, "field 'b': expected an array"),
@@ -408,8 +408,10 @@ def test_mixed_structs_take_their_bytes_and_nothing_else(device, module):
     image["position"], image["l"] = [1, 2, 3], 9
     tensor.copy_from_numpy(np.frombuffer(image.tobytes(), "u1"))
     assert tensor.to_numpy()["position"].tolist() == [[1, 2, 3]] * 2 and tensor.to_numpy()["l"].tolist() == [9, 9]
-    with pytest.raises(TypeError, match="expected a structured array with the fields of Mixed"):
-        tensor.copy_from_numpy(np.zeros(image.nbytes // 4, "f4"))
+    tensor.copy_from_numpy(np.zeros(image.nbytes // 4, "f4"))
+    assert not tensor.to_numpy()["position"].any()
+    with pytest.raises(ValueError, match="Shape mismatch"):
+        tensor.copy_from_numpy(np.zeros(image.nbytes // 4 + 1, "f4"))
 
 
 # >>DLPack, by a producer of our own
@@ -699,7 +701,7 @@ def test_buffers_are_free_after_the_call(device, module):
     data.append(5)
     spy.Tensor.from_numpy(device, data)
     data.append(6)
-    tensor = spy.Tensor.zeros(device, (3,), "int")
+    tensor = spy.Tensor.zeros(device, (1,), "int")
     with pytest.raises(ValueError, match="Shape mismatch"):
         tensor.copy_from_numpy(data)
     data.append(7)

@@ -313,11 +313,20 @@ def test_close_callback_that_fails():
 
 
 def test_context_manager():
-    """D6: `with` closes, also after an error."""
+    """D6: `with` makes the device current, and does not close it: SlangPy's blocks nest, and its scripts use the device afterwards."""
+    d = spy.create_device()
+    other = spy.create_device()
     with pytest.raises(KeyError):
-        with spy.create_device() as d:
+        with d as e:
+            assert e is d and spy.current_device() is d
+            with d:
+                pass
+            assert spy.current_device() is d
             raise KeyError("x")
-    assert d.is_closed
+    assert spy.current_device() is other and not d.is_closed
+    other.close()
+    assert spy.current_device() is d
+    d.close()
 
 
 def test_devices_are_collected():
@@ -381,11 +390,20 @@ def test_threads():
 # >>the current device
 
 def test_current_device(own):
-    """D10"""
-    with pytest.raises(spy.Error, match="push_current_device"):
-        spy.create_buffer(size=4)
-    with pytest.raises(spy.Error, match="no device was pushed"):
-        spy.pop_current_device()
+    """D10: a device is current from its creation on, as in SlangPy; the stack of current devices is the thread's."""
+    def elsewhere():
+        for use in (lambda: spy.create_buffer(size=4), spy.pop_current_device, spy.current_device):
+            try:
+                use()
+            except RuntimeError as error:
+                seen.append("push_current_device" in str(error))
+
+    seen = []
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert seen == [True, True, True]
+    assert spy.current_device() is own
     with pytest.raises(TypeError, match="expected a Device"):
         spy.push_current_device("vulkan")
     with spy.create_device() as inner:
@@ -398,6 +416,7 @@ def test_current_device(own):
         assert spy.create_command_encoder().device is own
         assert spy.create_fence(3).current_value == 3
         spy.push_current_device(inner)
+        inner.close()
     assert spy.current_device() is own  # closing removes it
     assert spy.pop_current_device() is own
 

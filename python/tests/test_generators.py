@@ -149,13 +149,14 @@ def wang(x):
 
 
 def wang_values(count, numbers, seed=2640457667, warmup=0, hash_seed=True):
-    """The sequence of each element: start at id ^ hash(seed), pass over `warmup`, then hash on."""
+    """The sequence of each element: hash id * numbers `warmup` times, then begin with that ^ hash(seed) and hash on."""
     start = wang(seed) if hash_seed else seed
     out = np.zeros((count, numbers), np.uint32)
     for i in range(count):
-        s = i ^ start
+        s = i * numbers
         for _ in range(warmup):
             s = wang(s)
+        s ^= start
         for k in range(numbers):
             s = wang(s)
             out[i, k] = s
@@ -178,9 +179,9 @@ def test_wang_hash_default_dim_feeds_vectors(m):
 
 @pytest.mark.parametrize("options", [{}, {"seed": 9}, {"warmup": 2}, {"hash_seed": False}])
 def test_rand_float(m, options):
-    """G4: 24 bits of the same sequence, scaled; warmup and hash_seed count."""
+    """G4: 23 bits of the same sequence, scaled; warmup and hash_seed count."""
     r = m.f3(spy.rand_float(-1, 3, 3, **options), _result=np.zeros((40, 3), np.float32))
-    expected = (wang_values(40, 3, **options) >> 8) * (1.0 / (1 << 24)) * 4 - 1
+    expected = (wang_values(40, 3, **options) & 0x7FFFFF) * (1.0 / 0x800000) * 4 - 1
     assert np.allclose(r, expected, atol=1e-6)
 
 

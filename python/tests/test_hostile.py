@@ -462,7 +462,7 @@ def test_bad_values(m, device):
     for value in (3, 2.5, True, [1.0], (1, 2), np.float32(1), spy.float3(1)):
         fails(spy.Error, "^one: argument '_result': expected 'numpy'.* or what can be written: .*, got <class", m.one, t, _result=value)
     for value, got in ((-1, -1), ((-3, 2), -3), ((2, -5), -5)):
-        fails(ValueError, "^one: argument '_thread_count': expected sizes from 0 on, got %d" % got, m.one, 1.0, _thread_count=value)
+        fails(ValueError, "^one: argument '_thread_count': expected sizes from 1 on, got %d" % got, m.one, 1.0, _thread_count=value)
     fails(OverflowError, "^one: argument '_thread_count': expected sizes of at most 63 bits", m.one, 1.0, _thread_count=2**70)
     fails(TypeError, "^one: argument '_thread_count': expected a shape", m.one, 1.0, _thread_count=(2.5,))
     fails(spy.Error, "Pair has 2 fields, got 3; it has no field 'c'", m.pair, {"a": 1.0, "b": 2.0, "c": 3.0})

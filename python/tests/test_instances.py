@@ -140,7 +140,7 @@ def test_parts(device, module):
     cursor[0].position = [7, 8, 9]
     cursor.apply()
     assert tensor.to_numpy()["position"][0, 2].tolist() == [7, 8, 9]
-    assert repr(tensor) == "<slangpy.InstanceTensor Particle (4, 3)>" and str(tensor).startswith("Particle (4, 3)")
+    assert repr(tensor) == "<slangpy.InstanceTensor Particle (4, 3)>" and str(tensor) == str(tensor.to_numpy())
     tensor.copy_from_numpy(np.zeros(72))
     assert not tensor.to_numpy()["position"].any() and tensor.struct == module.Particle
 
@@ -208,8 +208,8 @@ def test_list_of_constants_and_generators(module):
     many = spy.InstanceList(module.Particle, {"position": random((6, 3)), "velocity": [3, 0, 4]})
     np.testing.assert_allclose(many.speed(_result="numpy"), [5] * 6)
     np.testing.assert_allclose(many.at(1.0, _result="numpy"), random((6, 3)) + np.array([3, 0, 4], "f4"), rtol=1e-6)
-    with pytest.raises((TypeError, ValueError), match="'this.velocity'"):
-        many.update(1.0)
+    many.update(1.0) # a plain value counts for all instances, so what a method makes of it is dropped
+    assert many.velocity == [3, 0, 4]
 
 
 def test_list_of_one_instance_of_numbers(module):
@@ -369,7 +369,7 @@ struct MLP<int I, int O> : IDifferentiable { float w[I]; float b[O];
 [Differentiable] float f(MLP<8,4> m, float x) { return m.run(x); }
 """)
     for name in ("MLP<8,4>", "MLP<8, 4>"):
-        assert m[name].struct.full_name == "MLP<8, 4>" and m[name].name == "MLP<8, 4>"
+        assert m[name].struct.full_name == "MLP<8, 4>" and m[name].full_name == "MLP<8, 4>" and m[name].name == "MLP"
     assert m.find_struct("MLP<8,4>").struct == m["MLP<8,4>"].struct
     with pytest.raises(Exception, match="is generic"):
         m["MLP"]

@@ -227,7 +227,7 @@ def test_program_errors(device, folder, program_of):
     """M9: missing files, missing entry points, too many of them, wrong types."""
     with pytest.raises(spy.Error, match="no_such_file"):
         device.load_program("no_such_file", ["main"])
-    with pytest.raises(LookupError, match="no_such_file"):
+    with pytest.raises(spy.SlangCompileError, match="no_such_file"):
         device.load_program("no_such_file", ["main"], "int x;")
     with pytest.raises(ValueError, match="has no function or type named 'nothing'"):
         program_of("nothing")

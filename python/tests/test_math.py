@@ -4,6 +4,7 @@ import array
 import copy
 import inspect
 import itertools
+import json
 import math
 import operator
 import pickle
@@ -127,9 +128,9 @@ def test_conversion_between_vectors():
     assert list(spy.bool3(spy.float3(0.5, 0, -1))) == [True, False, True]
     assert list(spy.uint2(spy.bool2(True, False))) == [1, 0]
     assert list(spy.float16_t2(spy.float2(0.1, 70000))) == [float(np.float16(0.1)), math.inf]
-    with pytest.raises(OverflowError, match=r"int3: expected integers from -2147483648 to 2147483647, got 3000000000"):
+    with pytest.raises(TypeError, match=r"int3: expected integers from -2147483648 to 2147483647, got 3000000000"):
         spy.int3(spy.float3(3e9))
-    with pytest.raises(OverflowError, match="uint2.*nan"):
+    with pytest.raises(TypeError, match="uint2.*nan"):
         spy.uint2(spy.float2(math.nan))
 
 
@@ -169,7 +170,7 @@ def test_floats_are_no_integers(name, bad):
 @pytest.mark.parametrize("name,bad", [("int3", 2**31), ("int3", -(2**31) - 1), ("uint3", -1), ("uint3", 2**32), ("int3", 10**30)])
 def test_integer_range(name, bad):
     cls = getattr(spy, name)
-    with pytest.raises(OverflowError, match=f"{name}: expected integers from"):
+    with pytest.raises(TypeError, match=f"{name}: expected integers from"):
         cls(bad)
     value = cls(1, 2, 3)
     with pytest.raises(OverflowError):
@@ -186,8 +187,7 @@ def test_keywords_are_complete():
     for keywords in ({"x": 1}, {"x": 1, "y": 2, "q": 3}, {"x": 1, "y": 2, "z": 3, "w": 4}):
         with pytest.raises(TypeError, match="float3"):
             spy.float3(**keywords)
-    with pytest.raises(TypeError):
-        spy.float3(1, y=2, z=3)
+    assert spy.float3(1, y=2, z=3) == spy.float3(1, 2, 3)  # the names of float3(x, y, z)
     with pytest.raises(TypeError):
         spy.float2x2(x=1)
 
@@ -313,22 +313,22 @@ def test_repr_reads_back(name):
     random = np.random.default_rng(5)
     data = random.integers(0, 2, shape) if dtype is np.bool_ else random.normal(size=shape) * 1000
     value = cls(np.abs(data).astype(dtype))
-    again = eval(repr(value), vars(spy))
+    again = cls(json.loads(repr(value).replace("{", "[").replace("}", "]")))
     assert type(again) is cls and np.array_equal(np.array(again), np.array(value)) and str(value) == repr(value)
 
 
 def test_repr_text():
-    assert repr(spy.float3(1, 0.1, -2.5e-7)) == "float3(1, 0.1, -2.5e-07)"
-    assert repr(spy.bool2(True, False)) == "bool2(True, False)"
-    assert repr(spy.float2x2([[1, 2], [3, 4]])) == "float2x2([[1, 2], [3, 4]])"
-    assert repr(spy.float16_t(0.1)) == "float16_t(0.1)" and repr(spy.quatf()) == "quatf(0, 0, 0, 1)"
-    assert repr(spy.float2(math.inf, math.nan)) == "float2(inf, nan)"
+    assert repr(spy.float3(1, 0.1, -2.5e-7)) == "{1, 0.1, -2.5e-07}"
+    assert repr(spy.bool2(True, False)) == "{true, false}"
+    assert repr(spy.float2x2([[1, 2], [3, 4]])) == "{{1, 2}, {3, 4}}"
+    assert repr(spy.float16_t(0.1)) == "0.1" and repr(spy.quatf()) == "{0, 0, 0, 1}"
+    assert repr(spy.float2(math.inf, math.nan)) == "{inf, nan}"
 
 
-def test_values_are_mutable_and_unhashable():
-    for value in (spy.float3(), spy.float4x4(), spy.quatf(), spy.bool2()):
-        with pytest.raises(TypeError, match="unhashable"):
-            hash(value)
+def test_values_hash_by_value_and_have_no_subclasses():
+    for value in (spy.float3(1, 2, 3), spy.float4x4(), spy.quatf(), spy.bool2(True, False)):
+        assert hash(value) == hash(copy.copy(value)) and {value: 1}[copy.copy(value)] == 1
+    assert hash(spy.float3(1, 2, 3)) == hash(spy.int3(1, 2, 3)) != hash(spy.float3(3, 2, 1))
     with pytest.raises(TypeError):
         type("derived", (spy.float3,), {})
     with pytest.raises(TypeError):
@@ -446,29 +446,35 @@ def test_comparison(name, op):
     cls, dtype, (n,) = kind(name)
     a, b = values(name, 8), values(name, 9)
     b[0] = a[0]
-    result = op(cls(a), cls(b))
+    by_component = getattr(spy.math, op.__name__)
+    result = by_component(cls(a), cls(b))
     assert type(result) is getattr(spy, f"bool{n}") and np.array_equal(np.array(result), op(a, b))
-    assert list(op(cls(a), a[0].item())) == op(a, a[0]).tolist()
-    assert list(op(a[0].item(), cls(b))) == op(a[0], b).tolist()
+    assert list(by_component(cls(a), a[0].item())) == op(a, a[0]).tolist()
+    assert list(by_component(a[0].item(), cls(b))) == op(a[0], b).tolist()
+    # the operators compare as Python's tuples do
+    for other in (cls(b), b.tolist(), tuple(b.tolist()), cls(a)):
+        assert op(cls(a), other) is op(tuple(a.tolist()), tuple(other))
 
 
 def test_truth_of_comparisons():
     a, b = spy.float3(1, 2, 3), spy.float3(1, 2, 4)
     assert a == spy.float3(1, 2, 3) and not (a == b) and a != b and not (a != spy.float3(1, 2, 3))
-    assert not (a < b) and (a <= b)
-    assert all(a == a) and any(a == b) and list(a == b) == [True, True, False]
+    assert (a < b) and (a <= b) and not (a > b) and a != math.nan
+    nan = spy.float2(math.nan)
+    assert nan != nan and not (nan == nan) and not (nan < nan) and not (nan >= nan)
     assert [a] == [spy.float3(1, 2, 3)] and [a] != [b] and b in [a, b] and b not in [a]
     assert bool(spy.bool2(True)) and not spy.bool2(True, False) and spy.float3()
 
 
 def test_comparison_with_others():
     assert (spy.float3(1) == "a") is False and (spy.float3(1) != None) is True  # noqa: E711
-    assert (spy.float3(1) == spy.int3(1)) is False and (spy.float3(1) == spy.float2(1)) is False
+    assert (spy.float3(1) == spy.int3(1)) is True and (spy.float3(1) == spy.float2(1)) is False
     with pytest.raises(TypeError):
         spy.float3(1) < "a"
     with pytest.raises(TypeError):
-        spy.float3(1) < spy.int3(1)
-    assert list(spy.float3(1, 2, 3) == np.array([1, 0, 3])) == [True, False, True]  # numpy answers
+        spy.float3(1) < spy.int2(1)
+    assert (spy.float3(1, 2, 3) == np.array([1, 0, 3])) is False and (spy.float3(1, 2, 3) == np.array([1, 2, 3])) is True
+    assert (spy.float3(1, 2, 3) == np.array([1, 2])) is False and (spy.float3(1, 2, 3) != np.array([1, 2])) is True
 
 
 @pytest.mark.parametrize("other", [spy.int3(1), spy.float2(1), spy.float16_t3(1), "a", None, spy.float3x3(), spy.bool3()])
@@ -658,8 +664,7 @@ def test_matrix_arithmetic(name):
     for act in (lambda: cls(a) * cls(b), lambda: cls(a) / cls(b)):
         with pytest.raises(TypeError, match="@"):
             act()
-    with pytest.raises(TypeError):
-        cls(a) < cls(b)
+    assert (cls(a) < cls(b)) is (a.flatten().tolist() < b.flatten().tolist())
 
 
 @pytest.mark.parametrize("name,other", list(itertools.product(MATRICES, repeat=2)))
@@ -791,8 +796,9 @@ def test_functions_of_integers():
         m.sin(spy.int3())
     with pytest.raises(TypeError, match="argument 'y'"):
         m.min(spy.int3(), 1.5)
+    assert m.min(spy.bool2(True, False), spy.bool2(True)) == spy.bool2(True, False)
     with pytest.raises(TypeError):
-        m.min(spy.bool3(), spy.bool3())
+        m.abs(spy.bool3())
 
 
 def test_float_classes():
@@ -883,7 +889,7 @@ def test_all_and_any():
     m = spy.math
     assert m.all(spy.bool3(True)) is True and m.all(spy.bool3(True, True, False)) is False
     assert m.any(spy.bool3(False, True, False)) is True and m.any(spy.bool3()) is False
-    assert m.all(spy.float2(1, 2)) and not m.all(spy.float2(1, 0)) and m.any(spy.float3(1) != spy.float3(1, 2, 1))
+    assert m.all(spy.float2(1, 2)) and not m.all(spy.float2(1, 0)) and m.any(m.ne(spy.float3(1), spy.float3(1, 2, 1)))
     with pytest.raises(TypeError, match="math.all"):
         m.all(True)
 
@@ -1072,7 +1078,7 @@ def test_slerp(seed):
     same(spy.math.slerp(qa, qb, 0), a)
     same(spy.math.slerp(qa, qb, 1), near)
     half = (a + near) / np.linalg.norm(a + near)
-    same(spy.math.slerp(qa, qb, t=0.5), half, 5e-6)
+    same(spy.math.slerp(qa, qb, s=0.5), half, 5e-6)
     third = np.array(spy.math.slerp(qa, qb, 1 / 3), np.float64)
     assert np.arccos(third @ a) * 3 == pytest.approx(np.arccos(a @ near), rel=1e-4)
     same(spy.math.slerp(qa, qa, 0.3), a)

@@ -246,7 +246,7 @@ def test_type_equality(layout, load):
 def test_type_as_dtype(device, layout):
     """M11: a TypeReflection is a dtype."""
     t = spy.Tensor.zeros(device, shape=(3,), dtype=layout.find_type_by_name("ns.Inner"))
-    assert t.dtype.name == "ns.Inner" and tuple(t.shape) == (3,)
+    assert t.dtype.full_name == "ns.Inner" and tuple(t.shape) == (3,)
     u = spy.Tensor.zeros(device, shape=(2,), dtype=layout.find_type_by_name("int"))
     assert u.to_numpy().dtype == np.int32
 

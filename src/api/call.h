@@ -44,8 +44,10 @@ typedef enum spy_direction {
     SPY_DIRECTION_INOUT,
     SPY_DIRECTION_ANY, // host arrays only: the parameter's direction; the memory is written when that is out
                        // or inout
-    SPY_DIRECTION_IN   // tensors only: a call that would write the tensor is an error; by default tensors may
+    SPY_DIRECTION_IN,  // tensors only: a call that would write the tensor is an error; by default tensors may
                        // be read and written
+    SPY_DIRECTION_DROP // numbers, host arrays and bytes only: an input, also of an out or inout parameter, and
+                       // what the parameter becomes is dropped
 } spy_direction;
 
 // One argument: plain data that must live only during the call. The functions below fill all members. Members
@@ -280,8 +282,8 @@ typedef enum spy_call_mode {
 // call is made as by spy_call().
 typedef struct spy_call_options {
     const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
-    spy_args constants;              // numbers for the module's `extern static const`, by name; they are
-                                     // compiled into the kernel
+    spy_args constants;              // numbers, or host arrays for vectors, for the module's `extern static
+                                     // const`, by name; they are compiled into the kernel
     spy_args globals;                // values for the module's global shader parameters, by name or path
                                      // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
                                      // fields, tensors for buffers
@@ -327,7 +329,7 @@ typedef struct spy_uint3 {
 // RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in complete groups, so it
 // must check the bounds itself; a plain function runs in exactly these threads. Parameters with
 // SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled by the library and are not
-// among `args`. `options` may be NULL. Errors and threads as spy_call().
+// among `args`; so is a plain function's first parameter if its name is dispatchThreadID. `options` may be NULL. Errors and threads as spy_call().
 // The CUDA backend also runs a function marked [CudaKernel]. Its groups have options->thread_group_size
 // threads (64 if 0), which the kernel reads as cudaBlockDim(). It runs in complete groups: for a grid of (gx,
 // gy, gz) blocks of (x, y, z) threads, pass (gx * x, gy * y, gz * z) as `threads`. TensorView<T> and

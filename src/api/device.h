@@ -56,17 +56,20 @@ typedef struct spy_reload_hook {
 // Options of spy_create_device(). All members but `backend` may stay zero.
 typedef struct spy_device_desc {
     const spy_backend *backend; // required: the API that drives the GPU
-    const void *backend_desc; // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
-                              // library creates them
+    const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL: the
+                                // library creates them
     uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: adapter_name and adapter_type
                               // choose
     const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
-    spy_adapter_type adapter_type;    // only this type; default: the best available
-    spy_log log;                      // receives errors and warnings, also those of a failed creation
-    spy_progress progress;            // called around slow steps
-    spy_blocking blocking;            // called around compilers and waits
-    spy_allocator allocator;          // default: malloc
-    const char *slang_library;        // path of libslang-compiler; NULL: searched (see the guide)
+    spy_adapter_type adapter_type; // only this type; default: the best available
+    spy_log log;                   // receives errors and warnings, also those of a failed creation
+    spy_progress progress;         // called around slow steps
+    spy_blocking blocking;         // called around compilers and waits
+    spy_allocator allocator;       // default: malloc
+    const char *slang_library;     // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const
+        *slang_paths; // folders, or files, where the search looks after the program's own folder
+    size_t slang_path_count;
     const char *const *include_paths; // searched by `import` and #include after the module's own folder
     size_t include_path_count;
     spy_file_hook files;        // provides Slang files, before the disk
@@ -199,7 +202,7 @@ typedef struct spy_device_stats {
     uint64_t pool_bytes;         // device memory that the pool holds from the driver
     uint64_t used_bytes;         // the part of pool_bytes that tensors and temporaries use now
     uint64_t driver_allocations; // memory allocations requested from the driver
-    uint64_t compiler_loads;  // times that the Slang library was opened
+    uint64_t compiler_loads;     // times that the Slang library was opened
     uint64_t driver_bytes;    // memory held from the driver: the pool's, and that for parameters, uploads and
                               // downloads
     uint64_t recordings;      // recordings into an engine's command buffers that spy_vk_recording_finished()

@@ -19,7 +19,7 @@ SPY_API spy_arg spy_arg_call_id(const char *name);
 
 // The number of the element in the call, row-major, in .x or [0]; the other components are 0. It is the
 // thread's id when each element has a thread of its own; a kernel whose threads compute several elements each
-// still numbers the elements.
+// still numbers the elements. With options.call_group_shape the elements are numbered group by group.
 SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.
@@ -42,18 +42,19 @@ SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int
 // The start of a random sequence. NULL or all zero: the defaults.
 typedef struct spy_random_desc {
     uint32_t seed;      // 0: 2640457667, unless explicit_seed is set
-    uint32_t warmup;    // number of values to skip at the beginning of the sequence
+    uint32_t warmup;    // how often the element's number is hashed before the seed joins it
     bool raw_seed;      // true: use the seed itself; false: use the seed's hash
     bool explicit_seed; // `seed` is used as it is, even if it is 0
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_random_desc;
 
-// Random unsigned numbers, independent between components and between elements: Thomas Wang's 32-bit hash,
-// starting from thread_id ^ hash(seed). They are the same on every device and backend. Without warmup the
-// first numbers of neighbouring elements are visibly related; a warmup of 1 is enough for pictures. Source:
-// slang/slangpy_random.slang.
+// Random unsigned numbers: Thomas Wang's 32-bit hash, with the numbers that SlangPy's generator gives. They are the
+// same on every device and backend. Element i of a parameter with N components begins with x = i * N, which is
+// hashed `warmup` times. The first component is hash(x ^ hash(seed)); each further one is the hash of the one
+// before. Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough
+// for pictures. Source: slang/slangpy_kernel.slang.
 SPY_API spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
-// Random floats, uniform in [low, high), from 24 bits of each number of the same sequence; for float
+// Random floats, uniform in [low, high), from the low 23 bits of each number of the same sequence; for float
 // parameters of any width.
 SPY_API spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
 

@@ -145,7 +145,8 @@
 //     1  desc.slang_library
 //     2  the environment variable SLANGPY_SLANG_LIBRARY
 //     3  beside the program
-//     4  where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
+//     4  desc.slang_paths: each is the library itself, or a folder that it lies in
+//     5  where the system's loader looks (LD_LIBRARY_PATH, /usr/lib, ...)
 //
 // When 1 or 2 names a file, no other place is tried. The error lists every place. To get the compiler, run
 // `tools/setup`, or

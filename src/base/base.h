@@ -359,8 +359,18 @@ SPYI_FN void spyi_free(spyi_context *ctx, void *memory, size_t size);
 SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *function);
 SPYI_FN void spyi_leave(const void *object);
 SPYI_FN spyi_object *spyi_as(const void *object, spyi_kind kind); // NULL: not a living object of that kind
+// Whether a living object of that kind belongs to this device: the one place of that condition.
+static inline bool spyi_is_on(const spy_device *device, const void *object, spyi_kind kind) {
+    const spyi_object *o = (const spyi_object *)object;
+    return o && o->kind == (uint32_t)kind && o->device == device;
+}
+// Writes why spyi_is_on() is false ("expected a tensor, got NULL"), and returns the status of that error.
+SPYI_FN spy_status spyi_object_problem(const void *object, spyi_kind kind, spyi_text *error);
 // Reports on this thread that the object is no living one of that kind, and what it is instead.
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function);
+// Reports on the device why spyi_is_on() is false for an argument, or for a member of one, of this name.
+SPYI_FN spy_status spyi_refuse_member(spy_device *device, const void *object, spyi_kind kind,
+                                      const char *function, const char *name);
 // Reports `error` with the function's name before it ("spy_call: ..."), and frees the text.
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
                                   spyi_text *error);

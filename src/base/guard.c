@@ -34,18 +34,35 @@ static const spyi_object_table *spyi_table_of(const spyi_context *ctx, uint32_t 
     return index < SPYI_KIND_COUNT ? ctx->tables[index] : NULL;
 }
 
-static spy_status spyi_released(const char *function, const char *expected) {
-    return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function, expected);
+// Writes why an object is no living one of that kind on the caller's device; returns the status of that error.
+static spy_status spyi_problem_words(const spyi_object *o, spyi_kind kind, char words[64]) {
+    const char *expected = spyi_kind_name((uint32_t)kind);
+    bool released = o && o->kind == (uint32_t)SPYI_KIND_DEAD;
+    if (!o) snprintf(words, 64, "expected a %s, got NULL", expected);
+    else if (released) snprintf(words, 64, "the %s has been released", expected);
+    else if (o->kind == (uint32_t)kind) snprintf(words, 64, "the %s belongs to another device", expected);
+    else snprintf(words, 64, "expected a %s, got a %s", expected, spyi_kind_name(o->kind));
+    return released ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
+}
+
+SPYI_FN spy_status spyi_object_problem(const void *object, spyi_kind kind, spyi_text *error) {
+    char words[64];
+    spy_status status = spyi_problem_words((const spyi_object *)object, kind, words);
+    spyi_text_add(error, "%s", words);
+    return status;
 }
 
 SPYI_FN spy_status spyi_refuse_object(const void *object, spyi_kind kind, const char *function) {
-    const char *expected = spyi_kind_name((uint32_t)kind);
-    const spyi_object *o = (const spyi_object *)object;
-    if (!o)
-        return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got NULL", function, expected);
-    if (o->kind == (uint32_t)SPYI_KIND_DEAD) return spyi_released(function, expected);
-    return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a %s, got a %s", function, expected,
-                     spyi_kind_name(o->kind));
+    char words[64];
+    spy_status status = spyi_problem_words((const spyi_object *)object, kind, words);
+    return spyi_fail(NULL, status, "%s: %s", function, words);
+}
+
+SPYI_FN spy_status spyi_refuse_member(spy_device *device, const void *object, spyi_kind kind,
+                                      const char *function, const char *name) {
+    char words[64];
+    spy_status status = spyi_problem_words((const spyi_object *)object, kind, words);
+    return spyi_fail(SPYI_CONTEXT(device), status, "%s: %s: %s", function, name, words);
 }
 
 SPYI_FN spy_status spyi_fail_text(spy_device *device, spy_status status, const char *function,
@@ -171,7 +188,7 @@ static spy_status spyi_enter_later(spyi_context *ctx, const char *function) {
     case SPYI_TURN_TAKEN: return SPY_OK;
     case SPYI_TURN_MINE: return spyi_refuse_callback(ctx, function);
     case SPYI_TURN_FORKED: return spyi_forked(ctx, function);
-    default: return spyi_released(function, "device");
+    default: return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the device has been released", function);
     }
 }
 
@@ -199,7 +216,8 @@ SPYI_FN spy_status spyi_enter(const void *object, spyi_kind kind, const char *fu
         }
         if (spyi_atomic_load(&ctx->release_count) == 0 || spyi_outlives_releases(ctx, o)) return SPY_OK;
         spyi_turns_leave(&ctx->turns);
-        return spyi_released(function, spyi_kind_name((uint32_t)kind));
+        return spyi_fail(NULL, SPY_ERROR_RELEASED, "%s: the %s has been released", function,
+                         spyi_kind_name((uint32_t)kind));
     }
     return spyi_refuse_object(object, kind, function);
 }

@@ -4,6 +4,19 @@
 #include "bind/internal.h"
 #include "data/scalars.h"
 
+// Returns whether a value gives a pointer as a number for each element: addresses in memory, or a result.
+static bool spyi_is_addresses(const spyi_attempt *a, const spyi_value *v, const spyi_type *pointer) {
+    if (a->result) return !a->bound.mode;
+    spyi_type_parts parts;
+    spyi_split_type(pointer->name, &parts);
+    bool wide = parts.arguments[0] &&
+                (strcmp(parts.arguments[0], "uint64_t") == 0 || strcmp(parts.arguments[0], "void") == 0);
+    spyi_free_parts(&parts);
+    bool memory = v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
+    return memory && !wide && !a->bound.dispatch && v->type && v->type->kind == SPYI_TYPE_SCALAR &&
+           v->type->scalar == SPY_DTYPE_UINT64;
+}
+
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out) {
     const spyi_value *v = &a->values->items[index];
@@ -37,6 +50,9 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
+    const spyi_type *declared = type;
+    if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
+        type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer
     const spyi_value_kind *kind = spyi_kind_of(type, v);
     bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // not a value of the parameter's type
     // A host array without elements, such as Python's [], can be given for an unsized array without elements.
@@ -68,7 +84,11 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
                            type->display, cast->display);
     }
-    int32_t node = spyi_add_node(a, name, type, in, out);
+    if (v->direction == SPY_DIRECTION_DROP) {
+        in = true;
+        out = false;
+    }
+    int32_t node = spyi_add_node(a, name, declared, in, out);
     if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     *node_out = node;
     if (v->kind == SPY_ARG_KIND_STRUCT || none) return spyi_bind_fields(a, index, type, path, in, out, node);

@@ -43,13 +43,19 @@ static spy_status spyi_bad_arg(const spy_arg *arg, size_t position, spyi_text *e
     return status;
 }
 
+static bool spyi_is_host_input(spy_arg_kind kind) {
+    return (kind >= SPY_ARG_KIND_BOOL && kind <= SPY_ARG_KIND_FLOAT) || kind == SPY_ARG_KIND_ARRAY ||
+           kind == SPY_ARG_KIND_DATA;
+}
+
 // Checks one argument's own data and fills the members of its value that depend on the argument's kind.
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
     bool returns = arg->direction == SPY_DIRECTION_OUT || arg->direction == SPY_DIRECTION_INOUT;
     if (arg->direction != SPY_DIRECTION_DEFAULT && !returns &&
         (arg->direction != SPY_DIRECTION_ANY || arg->kind != SPY_ARG_KIND_ARRAY) &&
-        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR))
+        (arg->direction != SPY_DIRECTION_IN || arg->kind != SPY_ARG_KIND_TENSOR) &&
+        (arg->direction != SPY_DIRECTION_DROP || !spyi_is_host_input(arg->kind)))
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "its direction is not one of spy_direction");
     switch (arg->kind) {
@@ -67,17 +73,10 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         return SPY_OK;
     case SPY_ARG_KIND_TENSOR: {
         spy_tensor *t = arg->value.tensor;
-        if (!t)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a tensor, got NULL");
-        if (t->object.kind == (uint32_t)SPYI_KIND_DEAD)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_RELEASED, "the tensor has been released");
-        if (t->object.kind != (uint32_t)SPYI_KIND_TENSOR)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a tensor, got another object");
-        if (t->object.device != device)
-            return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "the tensor belongs to another device");
+        if (!spyi_is_on(device, t, SPYI_KIND_TENSOR)) {
+            (void)spyi_bad_arg(arg, position, error, SPY_OK, "");
+            return spyi_object_problem(t, SPYI_KIND_TENSOR, error);
+        }
         v->tensor = t;
         v->type = t->type;
         v->rank = (uint8_t)t->shape.rank;

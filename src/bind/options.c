@@ -40,6 +40,12 @@ SPYI_FN bool spyi_options_are_plain(const spy_call_options *options) {
     return !options || memcmp(options, &none, sizeof none) == 0;
 }
 
+// Returns whether a constant is a host array of 1 to 4 numbers, which feeds a vector.
+static bool spyi_is_vector_constant(const spy_arg *c) {
+    return c->kind == SPY_ARG_KIND_ARRAY && c->count == 1 && c->dims[0] >= 1 && c->dims[0] <= 4 &&
+           c->value.data && spy_dtype_size_bytes(c->dtype) > 0;
+}
+
 SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values *values, spyi_text *error) {
     const char *problem = spyi_check_options(o);
     if (problem) {
@@ -51,10 +57,11 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
         const spy_arg *c = &o->constants.items[i];
-        if (!c->name || c->kind < SPY_ARG_KIND_BOOL || c->kind > SPY_ARG_KIND_FLOAT ||
-            c->direction != SPY_DIRECTION_DEFAULT) {
-            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number with a name", i + 1,
-                          c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
+        bool vector = spyi_is_vector_constant(c),
+             number = c->kind >= SPY_ARG_KIND_BOOL && c->kind <= SPY_ARG_KIND_FLOAT;
+        if (!c->name || (!number && !vector) || c->direction != SPY_DIRECTION_DEFAULT) {
+            spyi_text_add(error, "its options: constant %zu%s%s%s must be a number or a vector with a name",
+                          i + 1, c->name ? " ('" : "", c->name ? c->name : "", c->name ? "')" : "");
             return SPY_ERROR_INVALID_ARGUMENT;
         }
         for (size_t k = 0; k < i; k++) {
@@ -64,7 +71,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         }
         good = spyi_key_bytes(values, c->name, strlen(c->name) + 1) &&
                spyi_key_bytes(values, &c->dtype, sizeof c->dtype) &&
-               spyi_key_bytes(values, &c->value.u, sizeof c->value.u);
+               (vector ? spyi_key_bytes(values, c->value.data,
+                                        (size_t)c->dims[0] * spy_dtype_size_bytes(c->dtype))
+                       : spyi_key_bytes(values, &c->value.u, sizeof c->value.u));
     }
     good = good && spyi_key_bytes(values, "", 1);
     for (size_t i = 0; i < o->conformance_count && good; i++)
@@ -79,33 +88,9 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
 }
 
-// Writes the Slang declaration of a constant, in the type that the module has declared for it and with all
-// bits of the number.
-static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
-                                     spyi_text *error) {
-    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
-    if (!type || type->kind != SPYI_TYPE_SCALAR) {
-        spyi_text_add(error,
-                      type ? "its options: constant '%s' is no number, bool or half in the module"
-                           : "its options: the module has no extern static const '%s'",
-                      c->name);
-        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
-    }
-    // The union `value` holds a double, an int64_t or a uint64_t.
-    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT ? SPY_DTYPE_FLOAT64
-                     : c->kind == SPY_ARG_KIND_INT ? SPY_DTYPE_INT64
-                                                   : SPY_DTYPE_UINT64;
-    const spyi_type *given = spyi_type_scalar(function->object.device->types, c->dtype);
-    uint64_t bits = 0;
+// Writes one number of a constant, with all of its bits, in the scalar type `type`.
+static void spyi_constant_number(const spyi_type *type, uint64_t bits, spyi_text *out) {
     int64_t i = 0;
-    spyi_fit fit;
-    if (!spyi_fit_host(given, type, false, &fit) ||
-        !spyi_convert_scalars(&bits, type->scalar, &c->value, from, 1)) {
-        spyi_text_add(error, "its options: constant '%s': expected %s, got %s that does not fit", c->name,
-                      type->display, given->display);
-        return SPY_ERROR_OUT_OF_RANGE;
-    }
-    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
     switch (type->scalar) {
     case SPY_DTYPE_BOOL: spyi_text_add(out, bits ? "true" : "false"); break;
     case SPY_DTYPE_FLOAT16: spyi_text_add(out, "bit_cast<half>(uint16_t(%u))", (unsigned)bits); break;
@@ -116,7 +101,51 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
         (void)spyi_convert_scalars(&i, SPY_DTYPE_INT64, &bits, type->scalar, 1);
         spyi_text_add(out, "%s(%lldLL)", type->name, (long long)i);
     }
-    spyi_text_add(out, ";\n");
+}
+
+// Writes the Slang declaration of a constant, in the type that the module has declared for it.
+static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
+                                     spyi_text *error) {
+    const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
+    bool vector = type && type->kind == SPYI_TYPE_VECTOR;
+    if (!type || (type->kind != SPYI_TYPE_SCALAR && !vector)) {
+        spyi_text_add(error,
+                      type ? "its options: constant '%s' is no number, bool, half or vector in the module"
+                           : "its options: the module has no extern static const '%s'",
+                      c->name);
+        return type ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_NOT_FOUND;
+    }
+    // The union `value` holds a double, an int64_t or a uint64_t.
+    spy_dtype from = c->kind == SPY_ARG_KIND_FLOAT   ? SPY_DTYPE_FLOAT64
+                     : c->kind == SPY_ARG_KIND_INT   ? SPY_DTYPE_INT64
+                     : c->kind == SPY_ARG_KIND_ARRAY ? c->dtype
+                                                     : SPY_DTYPE_UINT64;
+    spyi_types *types = function->object.device->types;
+    const spyi_type *given = spyi_type_scalar(types, c->dtype),
+                    *scalar = spyi_type_scalar(types, type->scalar);
+    // A number given for a vector is that of each component.
+    uint32_t components = vector ? type->columns : 1,
+             count = c->kind == SPY_ARG_KIND_ARRAY ? (uint32_t)c->dims[0] : 1;
+    const char *data = c->kind == SPY_ARG_KIND_ARRAY ? (const char *)c->value.data : (const char *)&c->value;
+    uint64_t bits[4] = { 0, 0, 0, 0 };
+    spyi_fit fit;
+    bool good = spyi_fit_host(given, scalar, false, &fit) &&
+                (c->kind != SPY_ARG_KIND_ARRAY || (vector && count == components));
+    for (uint32_t i = 0; i < components && good; i++)
+        good = spyi_convert_scalars(&bits[i], type->scalar,
+                                    data + (count == 1 ? 0 : i * spy_dtype_size_bytes(from)), from, 1);
+    if (!good) {
+        spyi_text_add(error, "its options: constant '%s': expected %s, got %u %s that does not fit", c->name,
+                      type->display, count, given->display);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spyi_text_add(out, "export public static const %s %s = ", type->name, c->name);
+    if (vector) spyi_text_add(out, "%s(", type->name);
+    for (uint32_t i = 0; i < components; i++) {
+        if (i) spyi_text_add(out, ", ");
+        spyi_constant_number(scalar, bits[i], out);
+    }
+    spyi_text_add(out, vector ? ");\n" : ";\n");
     return SPY_OK;
 }
 

@@ -44,8 +44,7 @@ static bool spyi_again_array(const spyi_leaf *leaf, const spyi_again_item *a, co
 
 static inline bool spyi_again_is_tensor(const spy_device *device, const spyi_again_item *a,
                                         const spy_tensor *t) {
-    return t && t->object.kind == (uint32_t)SPYI_KIND_TENSOR && t->object.device == device &&
-           (!a->gradients || a->gradients == spyi_gradients_of(t));
+    return spyi_is_on(device, t, SPYI_KIND_TENSOR) && (!a->gradients || a->gradients == spyi_gradients_of(t));
 }
 
 // Puts the tensor into the launch, its address into the blocks, and its use into *use. Returns false if the

@@ -16,14 +16,7 @@ static spy_status spyi_call_failed(spy_function *function, spy_status status, co
 
 // Returns SPY_OK if `sink` can record a call on this device now; else `error` says why not.
 static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
-    if (!spyi_as(sink, SPYI_KIND_LIST)) {
-        spyi_text_add(error, sink ? "the command list has been released" : "the command list is NULL");
-        return sink ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
-    }
-    if (sink->object.device != device) {
-        spyi_text_add(error, "the command list belongs to another device");
-        return SPY_ERROR_INVALID_ARGUMENT;
-    }
+    if (!spyi_is_on(device, sink, SPYI_KIND_LIST)) return spyi_object_problem(sink, SPYI_KIND_LIST, error);
     return sink->table->check_open(sink, error);
 }
 

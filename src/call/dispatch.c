@@ -12,6 +12,11 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);
+    // A plain function's first parameter of this name gets the thread, as if it had SV_DispatchThreadID.
+    const spyi_signature *signature = &function->overloads.items[0];
+    if (!entry.threads[0] && !entry.cuda_kernel && signature->param_count && !entry.systems[0] &&
+        strcmp(signature->params[0].name, "dispatchThreadID") == 0)
+        entry.systems[0] = SPYI_SYSTEM_THREAD;
     if (!function->entry_known) function->entry = entry;
     function->entry_known = true;
     return &function->entry;
@@ -65,6 +70,14 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
+    bool takes_result = false; // then the message is that of the argument
+    for (size_t i = 0; i < args.count; i++)
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
+    if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&
+        signature->result->kind != SPYI_TYPE_VOID)
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                         "%s: %s: it returns %s, which a dispatch cannot give", name, function->name,
+                         signature->result->display);
     for (size_t i = 0; i < args.count; i++)
         for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
             if (entry->systems[p] && args.items[i].name &&
@@ -118,18 +131,22 @@ spy_status spy_dispatch_indirect(spy_function *function, spy_tensor *groups, int
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
     if (status != SPY_OK) return status;
     spyi_context *ctx = &function->object.device->ctx;
-    const char *problem = NULL;
+    spyi_text problem = { NULL, 0, 0 };
     spyi_threads t;
     memset(&t, 0, sizeof t);
-    if (!spyi_as(groups, SPYI_KIND_TENSOR) || groups->object.device != function->object.device)
-        problem = "groups is not a living tensor of this device";
-    else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
-             !groups->contiguous)
-        problem = "groups is not a contiguous tensor of uint32";
-    else if (index < 0 || index > groups->element_count - 3)
-        problem = "the three group counts at index lie beyond the tensor's end";
-    if (problem)
-        status = spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name, problem);
+    if (!spyi_is_on(function->object.device, groups, SPYI_KIND_TENSOR)) {
+        spyi_text_add(&problem, "groups: ");
+        status = spyi_object_problem(groups, SPYI_KIND_TENSOR, &problem);
+    } else if (groups->type->kind != SPYI_TYPE_SCALAR || groups->type->scalar != SPY_DTYPE_UINT32 ||
+               !groups->contiguous) {
+        spyi_text_add(&problem, "groups is not a contiguous tensor of uint32");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (index < 0 || index > groups->element_count - 3) {
+        spyi_text_add(&problem, "the three group counts at index lie beyond the tensor's end");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (status != SPY_OK) spyi_fail(ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&problem));
+    spyi_text_free(&problem);
     spyi_leave(function);
     if (status != SPY_OK) return status;
     t.counts = groups;

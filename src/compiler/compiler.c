@@ -25,6 +25,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->rules = spyi_rules_of(desc->target);
     c->target = spyi_code_targets[desc->target]();
     c->library_path = spyi_strdup(desc->library_path);
+    c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
+    c->library_path_count = c->library_paths ? desc->library_path_count : 0;
     c->include_paths = spyi_sl_copy_strings(desc->include_paths, desc->include_path_count);
     c->include_path_count = c->include_paths ? desc->include_path_count : 0;
     c->embedded = desc->embedded;
@@ -47,6 +49,7 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
     spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
+    spyi_sl_free_strings(compiler->library_paths, compiler->library_path_count);
     free(compiler->library_path);
     free(compiler);
 }
@@ -69,7 +72,8 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
     spyi_global_unlock();
     if (ready) return SPY_OK;
     spyi_step(c->ctx, "load compiler", false);
-    spy_status status = spyi_sl_acquire(c->library_path, &library, error);
+    spy_status status = spyi_sl_acquire(c->library_path, (const char *const *)c->library_paths,
+                                        c->library_path_count, &library, error);
     spyi_step(c->ctx, "load compiler", true);
     if (status != SPY_OK) return status;
     spyi_global_lock();

@@ -26,7 +26,9 @@ typedef struct spyi_embedded {
 } spyi_embedded;
 
 typedef struct spyi_compiler_desc {
-    const char *library_path; // desc.slang_library
+    const char *library_path;         // desc.slang_library
+    const char *const *library_paths; // desc.slang_paths
+    size_t library_path_count;
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;

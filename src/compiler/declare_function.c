@@ -69,9 +69,11 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
         spyi_sl_entry_point *entry = NULL;
         spyi_sl_blob *diagnostics = NULL;
         if (module->v->getDefinedEntryPoint(module, i, &entry) < 0 || !entry) continue;
-        spyi_sl_layout *layout = entry->v->getFunctionReflection(entry) == function
-                                     ? entry->v->getLayout(entry, 0, &diagnostics)
-                                     : NULL;
+        bool found = entry->v->getFunctionReflection(entry) == function;
+        spyi_sl_component *linked = found ? spyi_sl_link_entry(b->live, entry) : NULL;
+        spyi_sl_layout *layout = linked  ? linked->v->getLayout(linked, 0, &diagnostics)
+                                 : found ? entry->v->getLayout(entry, 0, &diagnostics)
+                                         : NULL;
         spyi_sl_blob_free(&diagnostics);
         if (layout && b->lib->spReflection_getEntryPointCount(layout) > 0) {
             spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
@@ -84,6 +86,7 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
                 b->lib->spReflectionEntryPoint_getComputeThreadGroupSize(of, 3, size);
             for (int k = 0; k < 3; ++k) node->group_size[k] = (uint32_t)size[k];
         }
+        if (linked) linked->v->release(linked);
         entry->v->release(entry);
     }
 }

@@ -122,6 +122,27 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
+spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
+    if (!live->link_count) return NULL;
+    spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
+        live->link_count + live->conformance_count + 2, sizeof(spyi_sl_component *));
+    spyi_sl_component *composite = NULL, *linked = NULL;
+    spyi_sl_blob *diagnostics = NULL;
+    uint32_t count = 0;
+    if (!parts) return NULL;
+    parts[count++] = (spyi_sl_component *)live->module;
+    parts[count++] = (spyi_sl_component *)entry;
+    for (uint32_t i = 0; i < live->link_count; i++) parts[count++] = live->links[i];
+    for (uint32_t i = 0; i < live->conformance_count; i++) parts[count++] = live->conformances[i];
+    live->session->v->createCompositeComponentType(live->session, parts, count, &composite, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->link(composite, &linked, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (composite) composite->v->release(composite);
+    free(parts);
+    return linked;
+}
+
 static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -138,7 +159,10 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
     // parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
-    spyi_sl_layout *layout = entry && !open ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+    spyi_sl_component *linked = entry && !open ? spyi_sl_link_entry(live, entry) : NULL;
+    spyi_sl_layout *layout = linked           ? linked->v->getLayout(linked, 0, &diagnostics)
+                             : entry && !open ? entry->v->getLayout(entry, 0, &diagnostics)
+                                              : NULL;
     spyi_sl_blob_free(&diagnostics);
     if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
         spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
@@ -154,6 +178,7 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
             out->systems[i] = (uint8_t)spyi_sl_system(lib->spReflectionVariableLayout_GetSemanticName(p));
         }
     }
+    if (linked) linked->v->release(linked);
     if (entry) entry->v->release(entry);
 }
 

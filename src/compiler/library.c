@@ -53,9 +53,26 @@ static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *
     return true;
 }
 
-static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text *tried) {
-    static const char *const names[] = SPYI_SL_FILE_NAMES;
-    size_t count = sizeof names / sizeof names[0];
+static const char *const spyi_sl_file_names[] = SPYI_SL_FILE_NAMES;
+#define SPYI_SL_FILE_NAME_COUNT (sizeof spyi_sl_file_names / sizeof spyi_sl_file_names[0])
+
+// Opens the library that lies in `folder`.
+static bool spyi_sl_open_in(const char *folder, spyi_sl_library *library, spyi_text *tried) {
+    spyi_text file = { NULL, 0, 0 };
+    bool found = false;
+    for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !found; ++i) {
+        spyi_text_clear(&file);
+        spyi_text_add(&file, "%s/%s", folder, spyi_sl_file_names[i]);
+        if (spyi_file_exists(spyi_text_str(&file)))
+            found = spyi_sl_open(spyi_text_str(&file), library, tried);
+        else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
+    }
+    spyi_text_free(&file);
+    return found;
+}
+
+static bool spyi_sl_search(const char *path, const char *const *places, size_t place_count,
+                           spyi_sl_library *library, spyi_text *tried) {
     // A path that the user gave is the only one tried: no silent fallback.
     if (path) {
         spyi_text_add(tried, "  (the device's slang_library)\n");
@@ -66,23 +83,20 @@ static bool spyi_sl_search(const char *path, spyi_sl_library *library, spyi_text
         spyi_text_add(tried, "  (environment variable SLANGPY_SLANG_LIBRARY)\n");
         return spyi_sl_open(named, library, tried);
     }
-    spyi_text folder = { NULL, 0, 0 }, file = { NULL, 0, 0 };
-    bool found = false;
+    spyi_text folder = { NULL, 0, 0 };
     spyi_own_folder(&folder);
-    for (size_t i = 0; i < count && !found && folder.size; ++i) {
-        spyi_text_clear(&file);
-        spyi_text_add(&file, "%s/%s", spyi_text_str(&folder), names[i]);
-        if (spyi_file_exists(spyi_text_str(&file)))
-            found = spyi_sl_open(spyi_text_str(&file), library, tried);
-        else spyi_text_add(tried, "  %s: no such file\n", spyi_text_str(&file));
-    }
-    for (size_t i = 0; i < count && !found; ++i) found = spyi_sl_open(names[i], library, tried);
-    spyi_text_free(&file);
+    bool found = folder.size && spyi_sl_open_in(spyi_text_str(&folder), library, tried);
+    for (size_t i = 0; i < place_count && !found; ++i)
+        found = spyi_file_exists(places[i]) ? spyi_sl_open(places[i], library, tried)
+                                            : spyi_sl_open_in(places[i], library, tried);
+    for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !found; ++i)
+        found = spyi_sl_open(spyi_sl_file_names[i], library, tried);
     spyi_text_free(&folder);
     return found;
 }
 
-spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spyi_text *error) {
+spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
+                           const spyi_sl_library **result, spyi_text *error) {
     spyi_sl_library *library = &spyi_sl_the_library;
     spy_status status = SPY_OK;
     spyi_text tried = { NULL, 0, 0 };
@@ -109,13 +123,15 @@ spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **result, spy
     const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
     bool wanted =
         !library->handle || (library->users == 0 && named && *named && strcmp(named, library->path) != 0);
-    if (status == SPY_OK && wanted && !spyi_sl_search(path, library, &tried)) {
-        spyi_text_add(error,
-                      "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or "
-                      "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler "
-                      "from that wheel; then set "
-                      "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path",
-                      spyi_text_str(&tried));
+    if (status == SPY_OK && wanted && !spyi_sl_search(path, places, place_count, library, &tried)) {
+        spyi_text_add(
+            error,
+            "the Slang compiler library cannot be opened. Tried:\n%sTo get it, run tools/setup, or, "
+            "for Python, python -m slangpy.fetch_compiler, or "
+            "python3 -m pip download --no-deps slangtorch==1.3.22 and unpack libslang-compiler "
+            "from that wheel; then set "
+            "SLANGPY_SLANG_LIBRARY or the device's slang_library to its path",
+            spyi_text_str(&tried));
         status = SPY_ERROR_NO_COMPILER;
     }
     if (status == SPY_OK && !spyi_sl_worker_hire(library)) {

@@ -20,7 +20,9 @@ typedef struct spyi_sl_library {
 #undef SPYI_SL_POINTER
 
 // Opens the library and starts its worker, or counts one more user of the library, which all devices share.
-SPYI_FN spy_status spyi_sl_acquire(const char *path, const spyi_sl_library **library, spyi_text *error);
+// `path` and `places` are desc.slang_library and desc.slang_paths.
+SPYI_FN spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
+                                   const spyi_sl_library **library, spyi_text *error);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
 // >>worker.c: the thread that calls libslang

@@ -64,6 +64,8 @@ struct spyi_compiler {
     const spyi_rules *rules; // the target's layout rules
     const spyi_code_target *target;
     char *library_path;
+    char **library_paths;
+    size_t library_path_count;
     char **include_paths;
     size_t include_path_count;
     const spyi_embedded *embedded;

@@ -313,9 +313,9 @@ static spy_status spyi_copy(spy_tensor *to, spy_tensor *from, spyi_text *error) 
 }
 
 static spy_status spyi_check_copy(const spy_tensor *to, const spy_tensor *from, spyi_text *error) {
-    if (!spyi_as(from, SPYI_KIND_TENSOR) || from->object.device != to->object.device) {
-        spyi_text_add(error, "from is not a living tensor of this device");
-        return SPY_ERROR_INVALID_ARGUMENT;
+    if (!spyi_is_on(to->object.device, from, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "from: ");
+        return spyi_object_problem(from, SPYI_KIND_TENSOR, error);
     }
     if (to->shape.rank != from->shape.rank ||
         memcmp(to->shape.dims, from->shape.dims, to->shape.rank * sizeof *to->shape.dims) != 0) {

@@ -49,9 +49,9 @@ static bool spyi_check_gradient(spy_tensor *tensor, spy_tensor *grad, const char
                                 const char *name) {
     spyi_text text = { NULL, 0, 0 };
     spy_status status = SPY_OK;
-    if (!spyi_as(grad, SPYI_KIND_TENSOR) || grad->object.device != tensor->object.device) {
-        status = SPY_ERROR_INVALID_ARGUMENT;
-        spyi_text_add(&text, "desc.%s is not a living tensor of this device", name);
+    if (!spyi_is_on(tensor->object.device, grad, SPYI_KIND_TENSOR)) {
+        spyi_text_add(&text, "desc.%s: ", name);
+        status = spyi_object_problem(grad, SPYI_KIND_TENSOR, &text);
     } else if (memcmp(&tensor->shape, &grad->shape, sizeof grad->shape) != 0) {
         status = SPY_ERROR_SHAPE_MISMATCH;
         spyi_text_add(&text, "desc.%s: expected the tensor's shape ", name);

@@ -54,7 +54,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
     else if (arg->kind == SPY_ARG_KIND_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
-        *problem = "expected a living tensor";
+        *problem = arg->value.tensor ? "the tensor has been released" : "expected a tensor, got NULL";
     else if ((arg->kind == SPY_ARG_KIND_STRUCT || arg->kind == SPY_ARG_KIND_PAIR) &&
              ((arg->count && !arg->value.fields) || arg->count > 4096 || depth > 16))
         *problem = "its fields are NULL, too many, or nested too deep";

@@ -217,10 +217,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     const spyi_type *found = spyi_type_parse(device->types, type);
     if (found && found->kind == SPYI_TYPE_VOID) return spyi_type_memory(device->types);
     if (!found && module) {
-        spyi_object *object = spyi_as(module, SPYI_KIND_MODULE);
-        if (!object || object->device != device) {
-            spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                      "%s: module is not a living module of this device", function);
+        if (!spyi_is_on(device, module, SPYI_KIND_MODULE)) {
+            (void)spyi_refuse_member(device, module, SPYI_KIND_MODULE, function, "module");
             return NULL;
         }
         found = device->modules_of->find_type(module, type);
@@ -259,10 +257,8 @@ static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, cons
     *shape = desc->shape;
     *type = NULL;
     if (!desc->like) return true;
-    const spyi_object *like = spyi_as(desc->like, SPYI_KIND_TENSOR);
-    if (!like || like->device != device) {
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: desc.like is not a living tensor of this device", function);
+    if (!spyi_is_on(device, desc->like, SPYI_KIND_TENSOR)) {
+        (void)spyi_refuse_member(device, desc->like, SPYI_KIND_TENSOR, function, "desc.like");
         return false;
     }
     if (shape->rank == 0) *shape = desc->like->shape;

@@ -418,6 +418,10 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
     return spyi_type_opaque(types, name, fields, count);
 }
 
+SPYI_FN bool spyi_type_is_pointer(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "Ptr<", 4) == 0;
+}
+
 bool spyi_type_is_pair(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "DifferentialPair<", 17) == 0 &&
            type->name[strlen(type->name) - 1] == '>'; // an array of pairs ends in ']'

@@ -84,6 +84,8 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
+// Returns whether the type is a pointer T*.
+SPYI_FN bool spyi_type_is_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
 // An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose

@@ -357,9 +357,8 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
     if (entered != SPY_OK) return entered;
     spy_device *device = tensor->object.device;
     spy_status status = SPY_OK;
-    if (!spyi_as(other, SPYI_KIND_TENSOR) || other->object.device != device) {
-        status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                           "%s: other is not a living tensor of this device", function);
+    if (!spyi_is_on(device, other, SPYI_KIND_TENSOR)) {
+        status = spyi_refuse_member(device, other, SPYI_KIND_TENSOR, function, "other");
     } else if (tensor->type != other->type || !spyi_same_dims(&tensor->shape, &other->shape) ||
                !spyi_same_dims(&tensor->strides, &other->strides)) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,

@@ -72,12 +72,22 @@ void spy_release_device(spy_device *device) {
 
 // >>creation
 
+static bool spyi_has_strings(const char *const *strings, size_t count) {
+    if (count && !strings) return false;
+    for (size_t i = 0; i < count; ++i)
+        if (!strings[i]) return false;
+    return true;
+}
+
 static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text *error) {
     const spy_allocator *a = &desc->allocator;
     bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
     if (desc->include_path_count && !desc->include_paths) {
         spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL",
                       desc->include_path_count);
+    } else if (!spyi_has_strings(desc->slang_paths, desc->slang_path_count)) {
+        spyi_text_add(error, "desc.slang_path_count is %zu, slang_paths is NULL or holds a NULL",
+                      desc->slang_path_count);
     } else if (!desc->files.open && (desc->files.close || desc->files.stamp)) {
         spyi_text_add(error, "desc.files has no open");
     } else if (some && !all) {

@@ -59,6 +59,19 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 
 // >>arguments of the calls
 
+// Returns whether a leaf holds the address, a number, that a pointer of type `type` is made from.
+static bool spyi_is_address(const spyi_leaf *leaf, const spyi_type *type) {
+    return spyi_type_is_pointer(type) && leaf->type->kind == SPYI_TYPE_SCALAR;
+}
+
+// Writes a pointer's type as Slang's compiler takes it. Its reflection says "Ptr<T, ...>".
+static void spyi_spell_pointer(const spyi_type *type, spyi_text *out) {
+    spyi_type_parts parts;
+    spyi_split_type(type->name, &parts);
+    spyi_text_add(out, "%s*", parts.arguments[0] ? parts.arguments[0] : "");
+    spyi_free_parts(&parts);
+}
+
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out);
 
@@ -99,8 +112,15 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
     const spyi_node *node = &s->bound->nodes[node_index];
     if (node->leaf >= 0) {
         const spyi_leaf *leaf = &s->bound->leaves[node->leaf];
-        if (before && spyi_goes_in(s->bound, leaf))
-            spyi_text_add(out, "    %s = v_%s;\n", to, s->names[node->leaf]);
+        if (before && spyi_goes_in(s->bound, leaf)) {
+            spyi_text_add(out, "    %s = ", to);
+            if (spyi_is_address(leaf, node->type)) {
+                spyi_text_add(out, "(");
+                spyi_spell_pointer(node->type, out);
+                spyi_text_add(out, ")");
+            }
+            spyi_text_add(out, "v_%s;\n", s->names[node->leaf]);
+        }
         if (!before && spyi_comes_back(s->bound, leaf))
             spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
         return;
@@ -134,7 +154,7 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
     if (node->leaf < 0) return true;
     const spyi_leaf *leaf = &b->leaves[node->leaf];
-    return b->mode && leaf->param_out && !spyi_comes_back(b, leaf);
+    return spyi_is_address(leaf, node->type) || (b->mode && leaf->param_out && !spyi_comes_back(b, leaf));
 }
 
 static void spyi_spell_top(const spyi_emit_state *s, uint32_t p, spyi_text *out) {
@@ -218,6 +238,8 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     } else if (spyi_is_used(graph, c)) {
         spyi_text_add(out, "%s r_%u = ", spyi_spell(call->result), c);
     }
+    bool address = returned && spyi_gives_result(s, graph, c) && spyi_type_is_pointer(call->result);
+    if (address) spyi_text_add(out, "%s(", spyi_spell(returned->type));
     if (call->callee == SPYI_CALLEE_METHOD) {
         spyi_spell_operand(s, graph, &call->operands[first++], out);
         spyi_text_add(out, ".");
@@ -228,7 +250,7 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
         if (o > first) spyi_text_add(out, ", ");
         spyi_spell_operand(s, graph, &call->operands[o], out);
     }
-    spyi_text_add(out, ");\n");
+    spyi_text_add(out, address ? "));\n" : ");\n");
 }
 
 SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph, spyi_text *out) {
@@ -250,7 +272,10 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
         if (spyi_type_is_pair(node->type) && node->in) {
             spyi_argument_pair(s, node, spyi_text_str(&name), true, out);
         } else {
-            spyi_text_add(out, "    %s %s;\n", spyi_spell(node->type), spyi_text_str(&name));
+            spyi_text_add(out, "    ");
+            if (spyi_type_is_pointer(node->type)) spyi_spell_pointer(node->type, out);
+            else spyi_text_add(out, "%s", spyi_spell(node->type));
+            spyi_text_add(out, " %s;\n", spyi_text_str(&name));
             if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
         }
         spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);

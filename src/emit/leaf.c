@@ -65,6 +65,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
     s->prologue->number(s, &element);
     at.field = spyi_text_str(&field);
     at.element = spyi_text_str(&element);
+    at.thread =
+        s->key->grouped && s->prologue == spyi_compute_prologue() ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
     leaf->kind->build->load(leaf, &at, out);

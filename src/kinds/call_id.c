@@ -14,7 +14,7 @@ static void spyi_call_id_load(const spyi_leaf *leaf, const spyi_place_text *at, 
 
 static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_INT32, false, out, "spyi_thread_id<%u>(%s)",
-                   spyi_kind_components(leaf->type), at->element);
+                   spyi_kind_components(leaf->type), at->thread);
 }
 
 static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,

@@ -59,6 +59,7 @@ typedef struct spyi_fitting {
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
     const char *element; // number of the call's element, an int
+    const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
     uint32_t rank;       // dimensions of the call
 } spyi_place_text;

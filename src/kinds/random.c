@@ -42,12 +42,12 @@ static void spyi_random_field(const spyi_leaf *leaf, spyi_text *out) {
 
 static void spyi_hash_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_UINT32, false, out, "spyi_hash<%u>(%s, %s)",
-                   spyi_kind_components(leaf->type), at->element, at->field);
+                   spyi_kind_components(leaf->type), at->thread, at->field);
 }
 
 static void spyi_random_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_kind_call(leaf, SPY_DTYPE_FLOAT32, false, out, "spyi_random<%u>(%s, %s)",
-                   spyi_kind_components(leaf->type), at->element, at->field);
+                   spyi_kind_components(leaf->type), at->thread, at->field);
 }
 
 static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {

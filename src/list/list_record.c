@@ -39,14 +39,9 @@ spy_status spy_list_call(spy_command_list *list, spy_function *function, spy_arg
 // Checks that the list can transfer the tensor: its elements must be one range of bytes.
 static spy_status spyi_list_check_tensor(const spy_command_list *list, const char *name,
                                          const spy_tensor *tensor, spyi_text *error) {
-    if (!spyi_as(tensor, SPYI_KIND_TENSOR)) {
-        spyi_text_add(error, "'%s': %s", name,
-                      tensor ? "the tensor has been released" : "expected a tensor, got NULL");
-        return tensor ? SPY_ERROR_RELEASED : SPY_ERROR_INVALID_ARGUMENT;
-    }
-    if (tensor->object.device != list->sink.object.device) {
-        spyi_text_add(error, "'%s': the tensor belongs to another device than the list", name);
-        return SPY_ERROR_INVALID_ARGUMENT;
+    if (!spyi_is_on(list->sink.object.device, tensor, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "'%s': ", name);
+        return spyi_object_problem(tensor, SPYI_KIND_TENSOR, error);
     }
     if (!tensor->contiguous) {
         spyi_text_add(error, "'%s': expected a contiguous tensor, got a view ", name);

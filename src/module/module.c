@@ -38,6 +38,8 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     spyi_compiler_desc compiler;
     memset(&compiler, 0, sizeof compiler);
     compiler.library_path = desc->slang_library;
+    compiler.library_paths = desc->slang_paths;
+    compiler.library_path_count = desc->slang_path_count;
     compiler.include_paths = desc->include_paths;
     compiler.include_path_count = desc->include_path_count;
     compiler.target = device->base->limits.profile.target;
@@ -119,10 +121,12 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
                          desc->include_path_count, desc->define_count);
     for (size_t i = 0; i < desc->link_count; i++) {
-        const spyi_object *linked = desc->link ? spyi_as(desc->link[i], SPYI_KIND_MODULE) : NULL;
-        if (!linked || linked->device != device)
-            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                             "%s: desc.link[%zu] is not a living module of this device", function, i);
+        const spy_module *linked = desc->link ? desc->link[i] : NULL;
+        if (!spyi_is_on(device, linked, SPYI_KIND_MODULE)) {
+            char name[48];
+            snprintf(name, sizeof name, "desc.link[%zu]", i);
+            return spyi_refuse_member(device, linked, SPYI_KIND_MODULE, function, name);
+        }
     }
     return SPY_OK;
 }

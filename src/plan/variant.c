@@ -269,8 +269,10 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     uint32_t failed = spyi_failed_allocations();
     spyi_entry own = function->entry; // a copy, which gets the parameters' places of this compilation
     memset(&code, 0, sizeof code);
-    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
+    spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 }, plain = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
+    // A generic shader's arguments are not in the name that its code has: "fill" of "fill<float>".
+    spyi_text_add_n(&plain, entry, strcspn(entry, "<"));
     spy_status status = spyi_variant_begin(plan, key, &variant, error);
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
@@ -304,7 +306,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
         desc.code_size = code.size;
-        desc.entry = entry;
+        desc.entry = spyi_text_str(&plain);
         desc.prelude_size = code.prelude_size;
         profile.float_mode = (uint8_t)spyi_unit_options(function->module->unit)->float_mode;
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
@@ -323,6 +325,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_code_free(&code);
     spyi_text_free(&name);
     spyi_text_free(&step);
+    spyi_text_free(&plain);
     if (status != SPY_OK) {
         if (variant) spyi_variant_free(device, variant);
         return status;

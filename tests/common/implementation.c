@@ -17,7 +17,7 @@ void gpu_hold_slang(bool hold) {
     const spyi_sl_library *library;
     spyi_text error = { NULL, 0, 0 };
     if (!hold) spyi_sl_release();
-    else if (spyi_sl_acquire(NULL, &library, &error) != SPY_OK) printf("%s\n", spyi_text_str(&error)); // tests skip or fail
+    else if (spyi_sl_acquire(NULL, NULL, 0, &library, &error) != SPY_OK) printf("%s\n", spyi_text_str(&error)); // tests skip or fail
     spyi_text_free(&error);
 }
 #endif

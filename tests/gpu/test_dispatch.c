@@ -31,6 +31,7 @@ static const char source[] =
     "4] = uint(c.x); o[at + 5] = uint(c.y); }\n"
     "void threes(int3 a : sv_dispatchthreadid, uint* o) { o[a.x] = uint(a.y + a.z); }\n"
     "void plain(uint* o, uint v) { o[0] = v; }\n"
+    "void named(uint2 dispatchThreadID, uint* o) { o[dispatchThreadID.y * 5 + dispatchThreadID.x] = dispatchThreadID.x + 10 * dispatchThreadID.y; }\n"
     // Shaders of the module's own.
     "groupshared uint shared_sum[64];\n"
     "[shader(\"compute\")] [numthreads(64, 1, 1)]\n"
@@ -161,6 +162,26 @@ static void test_plain(void **state) {
             check_marks(mark, n, group, &o);
         }
     }
+    quiet_close();
+}
+
+// A plain function's first parameter of this name gets its thread.
+static void test_named(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    uint32_t got[15];
+    memset(got, 0, sizeof got);
+    spy_tensor_desc d;
+    memset(&d, 0, sizeof d);
+    d.shape = SPY_SHAPE(15);
+    d.dtype = SPY_DTYPE_UINT32;
+    spy_tensor *o = MADE(spy_tensor, spy_create_tensor(gpu_device, &d));
+    spy_uint3 threads = { 5, 3, 1 };
+    OK(spy_dispatch(fn(m, "named"), threads, SPY_ARGS(spy_arg_tensor("o", o)), NULL));
+    OK(spy_tensor_read(o, got, sizeof got));
+    for (uint32_t i = 0; i < 15; i++) assert_int_equal(got[i], i % 5 + 10 * (i / 5));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch(fn(m, "returns"), threads, SPY_ARGS(spy_arg_u32("v", 1)), NULL), "returns", "uint");
+    spy_release_tensor(o);
     quiet_close();
 }
 
@@ -725,7 +746,7 @@ static void test_indirect(void **state) {
           "beyond the tensor's end");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch_indirect(tally, row, -1, args, NULL), "beyond");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch_indirect(tally, row, INT64_MAX - 1, args, NULL), "beyond");
-    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch_indirect(tally, NULL, 0, args, NULL), "living tensor");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_dispatch_indirect(tally, NULL, 0, args, NULL), "groups: expected a tensor, got NULL");
     quiet_close();
 }
 
@@ -869,7 +890,7 @@ static void test_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),    cmocka_unit_test(test_system_values),
+        cmocka_unit_test(test_plain),    cmocka_unit_test(test_named), cmocka_unit_test(test_system_values),
         cmocka_unit_test(test_shaders),  cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_tensors),  cmocka_unit_test(test_folding),
         cmocka_unit_test(test_indirect), cmocka_unit_test(test_arguments),

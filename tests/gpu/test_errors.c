@@ -900,6 +900,31 @@ static int child_nowhere(const char *folder) { // nothing set: beside the progra
     return child_library(NULL, SPY_ERROR_NO_COMPILER, words);
 }
 
+static int child_places(const char *folder) { // the folders of the desc, when neither desc nor environment names a file
+    static char nowhere[400], real[400];
+    const char *named = getenv("SLANGPY_SLANG_LIBRARY");
+    if (!named) return 100;
+    snprintf(real, sizeof real, "%s", named);
+    *strrchr(real, '/') = 0;
+    snprintf(nowhere, sizeof nowhere, "%s/no_such_folder", folder);
+    unsetenv("SLANGPY_SLANG_LIBRARY");
+    const char *const words[] = { nowhere, "no such file", NULL }, *const places[] = { nowhere, real, NULL };
+    int wrong = 0;
+    for (size_t count = 1; count <= 3; count++) {
+        spy_device_desc d = gpu_desc();
+        d.slang_paths = places;
+        d.slang_path_count = count;
+        spy_device *device = spy_create_device(&d);
+        if (count == 3) return wrong + (device != NULL) + (spy_take_error(NULL).code != SPY_ERROR_INVALID_ARGUMENT);
+        if (!device) return 100;
+        spy_module *m = gpu_module(device, "any", "float f(float x) { return x; }");
+        if (count == 1) wrong += m != NULL || child_says(SPY_ERROR_NO_COMPILER, spy_take_error(device), words) != 0;
+        else wrong += m == NULL;
+        spy_release_device(device);
+    }
+    return wrong;
+}
+
 static int child_text(const char *folder) { // a file that is no library
     static char path[400];
     snprintf(path, sizeof path, "%s/text.so", folder);
@@ -978,7 +1003,7 @@ static int child_no_adapter(const char *folder) {
 static const struct {
     const char *name;
     child_func run;
-} children[] = { { "missing", child_missing }, { "variable", child_variable }, { "nowhere", child_nowhere }, { "text", child_text }, { "other", child_other },
+} children[] = { { "missing", child_missing }, { "variable", child_variable }, { "nowhere", child_nowhere }, { "places", child_places }, { "text", child_text }, { "other", child_other },
                  { "old", child_old },         { "no_vulkan", child_no_vulkan }, { "no_adapter", child_no_adapter } };
 
 static void run_child(const char *name) {

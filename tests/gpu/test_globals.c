@@ -716,7 +716,7 @@ static void test_bad_prepared(void **state) {
     BAD(SPY_ERROR_NOT_FOUND, SPY_ARGS(spy_arg_f32("gian", 1)), "'gian'", "did you mean 'gain'?");
     BAD(SPY_ERROR_INVALID_ARGUMENT, SPY_ARGS(spy_arg_f32(NULL, 1)), "global 1 has no name");
     BAD(SPY_ERROR_INVALID_ARGUMENT, SPY_ARGS(spy_out_f32("gain", &r)), "globals cannot be kept", "outputs");
-    BAD(SPY_ERROR_INVALID_ARGUMENT, SPY_ARGS(spy_arg_tensor("table", NULL)), "globals cannot be kept", "living tensor");
+    BAD(SPY_ERROR_INVALID_ARGUMENT, SPY_ARGS(spy_arg_tensor("table", NULL)), "globals cannot be kept", "expected a tensor, got NULL");
     BAD(SPY_ERROR_TYPE_MISMATCH, SPY_ARGS(spy_arg_data("gain", &r, 3)), "'gain'", "4 bytes");
 #undef BAD
     o = globals_of(SPY_NO_ARGS);

@@ -179,7 +179,8 @@ static void test_variants(void **state) {
                        *y = make(SPY_DTYPE_INT32, SPY_SHAPE(16), row);
             spy_arg second = broadcast ? spy_arg_tensor("y", y) : spy_arg_i32("y", 9);
             spy_args args = SPY_ARGS(spy_arg_thread_id("x"), second, spy_arg_tensor("_result", out));
-            bool cpu = spy_get_device_info(gpu_device).type == SPY_ADAPTER_TYPE_CPU; // a GPU goes wide when there are many
+            bool cpu = spy_get_device_info(gpu_device).type ==
+                       SPY_ADAPTER_TYPE_CPU; // a GPU goes wide when there are many
             if (!broadcast) expect_variant(fn("beside"), args, how == 0 && !cpu ? "// flat" : words[how]);
             OK(spy_call(fn("beside"), args));
             const int32_t *got = (const int32_t *)(const void *)read_all(out);
@@ -312,15 +313,15 @@ static uint32_t wang(uint32_t key) {
     return key;
 }
 
+// `element` is the number of the call's element, times the components of the parameter.
 static uint32_t first_state(const spy_random_desc *d, uint32_t element) {
-    uint32_t seed = d->seed || d->explicit_seed ? d->seed : 2640457667u;
-    uint32_t s = element ^ (d->raw_seed ? seed : wang(seed));
+    uint32_t seed = d->seed || d->explicit_seed ? d->seed : 2640457667u, s = element;
     for (uint32_t i = 0; i < d->warmup; i++) s = wang(s);
-    return s;
+    return s ^ (d->raw_seed ? seed : wang(seed));
 }
 
 static float to_float(uint32_t hash, float low, float high) {
-    volatile float unit = (float)(hash >> 8) * (1.0f / 16777216.0f), width = high - low,
+    volatile float unit = (float)(hash & 0x7fffffu) * (1.0f / 8388608.0f), width = high - low,
                    product = width * unit;
     volatile float value = low + product;
     return value == high ? low : value;
@@ -357,7 +358,7 @@ static void test_hash(void **state) {
                         SPY_ARGS(spy_arg_wang_hash("x", &d), spy_arg_tensor("_result", out))));
             got = (const uint32_t *)(const void *)read_all(out);
             for (int64_t i = 0; i < count; i++) {
-                uint32_t s = first_state(&d, (uint32_t)i);
+                uint32_t s = first_state(&d, (uint32_t)i * many[m].components);
                 for (uint32_t c = 0; c < many[m].components; c++) {
                     s = wang(s);
                     SAME(many[m].function, i, got[(size_t)i * many[m].components + c], s);
@@ -414,7 +415,7 @@ static void test_random(void **state) {
                                                        spy_arg_tensor("_result", out))));
             const char *got = read_all(out);
             for (int64_t i = 0; i < count; i++) {
-                uint32_t s = first_state(&d, (uint32_t)i);
+                uint32_t s = first_state(&d, (uint32_t)i * ways[m].components);
                 for (uint32_t c = 0; c < ways[m].components; c++) {
                     size_t at = (size_t)i * ways[m].components + c;
                     s = wang(s);

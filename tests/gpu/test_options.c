@@ -15,6 +15,7 @@ static const char source[] =
     "extern static const float c_float = 1;\nextern static const double c_double = 1;\n"
     "extern static const half c_half = half(1);\nextern static const int16_t c_int16 = int16_t(1);\nextern static const uint16_t c_uint16 = uint16_t(1);\n"
     "extern static const int8_t c_int8 = int8_t(1);\nextern static const uint8_t c_uint8 = uint8_t(1);\nextern static const int c_count = 3;\n"
+    "extern static const float3 c_vector = float3(1, 2, 3);\nuint get_vector(uint x) { return x + asuint(c_vector.y); }\n"
     "uint get_bool(uint x) { return x + (c_bool ? 1u : 0u); }\n"
     "uint64_t get_int(uint x) { return x + uint64_t(int64_t(c_int)); }\nuint64_t get_uint(uint x) { return x + uint64_t(c_uint); }\n"
     "uint64_t get_int64(uint x) { return x + uint64_t(c_int64); }\nuint64_t get_uint64(uint x) { return x + c_uint64; }\n"
@@ -147,6 +148,24 @@ static void test_converted(void **state) {
     assert_int_equal(int_of(m, "get_uint16", spy_arg_u32("c_uint16", 65535)), 65535);
     assert_int_equal(int_of(m, "get_int8", spy_arg_i32("c_int8", -128)), -128);
     assert_int_equal(int_of(m, "get_uint8", spy_arg_i32("c_uint8", 255)), 255);
+    quiet_close();
+}
+
+// A vector takes a host array of its length, or one number for all components.
+static void test_vectors(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    const float values[4] = { 5, 0.1f, 7, 8 };
+    uint32_t tenth;
+    memcpy(&tenth, &values[1], sizeof tenth);
+    same_bits(bits_of(m, "get_vector", spy_arg_f32n("c_vector", values, 3), false), tenth, "float3");
+    same_bits(bits_of(m, "get_vector", spy_arg_f32("c_vector", 0.1f), false), tenth, "float3 from float");
+    for (uint32_t n = 1; n < 5; n++) {
+        if (n == 3) continue;
+        spy_arg wrong = spy_arg_f32n("c_vector", values, n);
+        spy_call_options o = with_constants(&wrong, 1);
+        FAILS(SPY_ERROR_OUT_OF_RANGE, spy_call_with(fn(m, "get_vector"), SPY_ARGS(spy_arg_u32("x", 0)), &o), "c_vector", "float3");
+    }
     quiet_close();
 }
 
@@ -462,7 +481,7 @@ static void test_looking(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_integers), cmocka_unit_test(test_floats),       cmocka_unit_test(test_converted),    cmocka_unit_test(test_wrong_constants),
+        cmocka_unit_test(test_integers), cmocka_unit_test(test_floats),       cmocka_unit_test(test_converted),    cmocka_unit_test(test_vectors), cmocka_unit_test(test_wrong_constants),
         cmocka_unit_test(test_prelude),  cmocka_unit_test(test_conformances), cmocka_unit_test(test_thread_count),
         cmocka_unit_test(test_prepared), cmocka_unit_test(test_wrong_prepared), cmocka_unit_test(test_looking),
     };

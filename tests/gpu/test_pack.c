@@ -73,7 +73,7 @@ static void test_pack(void **state) {
     assert_null(spy_pack(gpu_device, spy_arg_struct("s", SPY_ARGS(spy_arg_grid("g", &grid)))));
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_pack", "grid");
     assert_null(spy_pack(gpu_device, spy_arg_tensor("t", NULL)));
-    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "'t'", "living tensor");
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "'t'", "expected a tensor, got NULL");
     assert_null(spy_pack(gpu_device, spy_arg_array("a", NULL, SPY_SHAPE(3), SPY_DTYPE_FLOAT32)));
     ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "'a'", "NULL");
     FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call(f, SPY_ARGS(spy_arg_packed("s", NULL), spy_arg_f32("x", 1))), "'s'");

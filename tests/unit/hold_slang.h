@@ -13,7 +13,7 @@ static int hold_slang(void **state) {
     (void)state;
     const spyi_sl_library *library;
     spyi_text error = { NULL, 0, 0 };
-    if (spyi_sl_acquire(NULL, &library, &error) != SPY_OK)
+    if (spyi_sl_acquire(NULL, NULL, 0, &library, &error) != SPY_OK)
         print_message("%s\n", spyi_text_str(&error)); // tests skip or fail
     spyi_text_free(&error);
     return 0;

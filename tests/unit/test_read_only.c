@@ -1,10 +1,13 @@
-// SPY_DIRECTION_IN: a tensor that no call may write, on the null backend.
+// SPY_DIRECTION_IN: a tensor that no call may write, and SPY_DIRECTION_DROP: inputs of out parameters, on the
+// null backend.
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
 #include "backend/null/null.h"
 #endif
 
-static const char source[] = "float f(float x) { return x + 1; }\n"
+static const char source[] = "struct Box { float w, h; };\nvoid widen(inout Box b) { b.w += 1; b.h += 1; }\n"
+                             "void make(out Box b) { b.w = 1; b.h = 2; }\n"
+                             "float f(float x) { return x + 1; }\n"
                              "void upd(inout float x) { x += 1; }\n"
                              "void fill(out float x) { x = 1; }\n"
                              "float at(StructuredBuffer<float> t, int i) { return t[i]; }\n"
@@ -93,6 +96,26 @@ static void test_written(void **state) {
     (void)spy_take_error(device);
 }
 
+// A field that is only an input, beside one that is written.
+static void test_dropped(void **state) {
+    (void)state;
+    static const char *const functions[] = { "widen", "make" };
+    for (int i = 0; i < 2; i++) {
+        spy_arg fields[] = { spy_arg_tensor("w", x), spy_arg_f32("h", 2) };
+        spy_args list = { fields, 2 };
+        assert_int_equal(spy_call(find(functions[i]), SPY_ARGS(spy_arg_struct("b", list))),
+                         SPY_ERROR_TYPE_MISMATCH);
+        assert_non_null(strstr(spy_take_error(device).message, "'b.h'"));
+        fields[1].direction = SPY_DIRECTION_DROP;
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(spy_call(find(functions[i]), SPY_ARGS(spy_arg_struct("b", list))), SPY_OK);
+    }
+    spy_arg tensor = spy_arg_tensor("x", x);
+    tensor.direction = SPY_DIRECTION_DROP;
+    assert_int_equal(spy_call(find("upd"), SPY_ARGS(tensor)), SPY_ERROR_INVALID_ARGUMENT);
+    (void)spy_take_error(device);
+}
+
 static void test_others(void **state) { // of tensors alone
     (void)state;
     spy_arg arg = spy_arg_f32("x", 1);
@@ -103,6 +126,6 @@ static void test_others(void **state) { // of tensors alone
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_read), cmocka_unit_test(test_written),
-                                        cmocka_unit_test(test_others) };
+                                        cmocka_unit_test(test_dropped), cmocka_unit_test(test_others) };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

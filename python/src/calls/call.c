@@ -53,13 +53,6 @@ static void spyp_add_argument(spyp_call *call, const char *name, Py_ssize_t posi
     else spyp_error_prefix(call, "%U: argument %zd: ", call->function->name, position + 1);
 }
 
-// Raises the device's error without a name before the library's text, because that text names the Slang
-// function.
-static PyObject *spyp_raise_call(spyp_device *d) {
-    d->what = NULL;
-    return spyp_raise(d);
-}
-
 // >>arguments
 
 // Converts one argument. `text` is its name, or NULL. `position` counts from 0; a bound instance has -1.
@@ -131,11 +124,13 @@ static int spyp_take_given(spyp_invocation *in, spy_arg *arg) {
     spyp_chain *chain = in->call.function->chain;
     in->call.name = NULL;
     in->call.position = SPYP_NO_PARAMETER;
+    in->call.result = true;
     bool pair = Py_TYPE(given) == spyp.pair, reference = Py_TYPE(given) != spyp.tensor && PyObject_TypeCheck(given, spyp.value_ref);
     int status = pair        ? spyp_convert_pair_result(&in->call, given, arg)
                  : reference ? spyp_convert_ref_out(&in->call, given, arg)
                              : spyp_convert_here(&in->call, given, "_result", arg);
     arg->name = "_result";
+    in->call.result = false;
     if (status == 0 && in->call.mode != SPY_CALL_MODE_BACKWARD && spyp_is_constant(arg)) {
         PyErr_Format(spyp.type_error, "expected 'numpy', 'tensor', Tensor, NDBuffer, or what can be written: a Tensor, a ValueRef or a writable array, got %R",
                      (PyObject *)Py_TYPE(given));
@@ -231,14 +226,30 @@ static int spyp_check_keyword(const spyp_call *call, PyObject *name, const char 
     return near ? -1 : 0;
 }
 
+// Returns whether the last of `n` arguments by position is a backward call's result, because it comes after
+// all parameters. `names` has the names of the further arguments, or is NULL.
+static bool spyp_ends_with_result(spyp_function *f, Py_ssize_t n, PyObject *names) {
+    Py_ssize_t given = n, k = names ? PyTuple_Size(names) : 0;
+    for (Py_ssize_t i = 0; i < k; i++) {
+        const char *text = spyp_utf8(PyTuple_GetItem(names, i));
+        if (!text) PyErr_Clear();
+        if (text && strcmp(text, "_result") == 0) return false;
+        given += !text || text[0] != '_';
+    }
+    int most = n > 0 ? spyp_parameter_count(f) : -1;
+    return most >= 0 && given == most + 1;
+}
+
 static int spyp_take_arguments(spyp_invocation *in, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     spyp_function *f = in->call.function;
+    PyObject *const *named = args + n;
+    if (in->call.mode == SPY_CALL_MODE_BACKWARD && spyp_ends_with_result(f, n, names)) in->result = args[--n];
     if (f->chain && f->chain->self && spyp_take_argument(in, f->chain->self, NULL, NULL, -1) < 0) return -1;
     for (Py_ssize_t i = 0; i < n; i++)
         if (spyp_take_argument(in, args[i], NULL, NULL, i) < 0) return -1;
     Py_ssize_t k = names ? PyTuple_Size(names) : 0;
     for (Py_ssize_t i = 0; i < k; i++) {
-        PyObject *name = PyTuple_GetItem(names, i), *value = args[n + i];
+        PyObject *name = PyTuple_GetItem(names, i), *value = named[i];
         const char *text = spyp_utf8(name);
         if (!text) {
             spyp_error_prefix(&in->call, "%U: argument names: ", f->name);
@@ -263,8 +274,8 @@ static int spyp_take_thread_count(spyp_invocation *in) {
     spy_shape *shape = &in->options.thread_count;
     if (spyp_shape_parse(in->thread_count, "argument '_thread_count'", shape) < 0) return -1;
     for (uint32_t i = 0; i < shape->rank; i++) {
-        if (shape->dims[i] >= 0) continue;
-        PyErr_Format(PyExc_ValueError, "argument '_thread_count': expected sizes from 0 on, got %lld", (long long)shape->dims[i]);
+        if (shape->dims[i] > 0) continue;
+        PyErr_Format(spyp.value_error, "argument '_thread_count': expected sizes from 1 on, got %lld", (long long)shape->dims[i]);
         return -1;
     }
     return 0;
@@ -381,7 +392,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
             if (in.append_to && kept == 0)
                 kept = spyp_keep_arrays(&in, args, PyVectorcall_NARGS(nargsf) + (names ? PyTuple_Size(names) : 0));
             spyp_leave(d);
-            if (kept == 0) result = spyp_give_result(&in);
+            if (kept == 0) result = in.append_to && !in.tensor ? Py_NewRef(Py_None) : spyp_give_result(&in);
         } else {
             spyp_raise_call(d);
             spyp_leave(d);
@@ -476,6 +487,24 @@ static int spyp_threads_parse(const spyp_device *device, PyObject *object, bool 
     return -1;
 }
 
+// Removes the names from a dispatch's keywords that are no parameters: scripts pass one dict to several
+// functions. Options begin with '_'. Returns 0, or -1 with an exception set.
+static int spyp_drop_unknown(spyp_function *f, PyObject *kwargs) {
+    PyObject *names = PyDict_Keys(kwargs);
+    int status = names ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(names); i++) {
+        PyObject *name = PyList_GetItem(names, i);
+        const char *text = PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
+        if (!text) PyErr_Clear();
+        const spy_decl *decl = text && text[0] != '_' ? spyp_declared(f) : NULL;
+        bool known = !decl;
+        for (; decl && !known; decl = spy_next_overload(decl)) known = spyp_parameter_type(f, decl, text, SPYP_NO_PARAMETER) != NULL;
+        if (!known) status = PyDict_DelItem(kwargs, name);
+    }
+    Py_XDECREF(names);
+    return status;
+}
+
 // Takes `thread_count` (dispatch_indirect(): `groups`) by position or name, and then the function's
 // arguments. The keywords `vars` and `command_encoder` are options.
 static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
@@ -494,6 +523,13 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
         const char *own[] = { first ? "vars" : what, "vars", "command_encoder" };
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
+        if (spyp_drop_unknown(f, rest) < 0) {
+            Py_DECREF(count);
+            Py_XDECREF(vars);
+            Py_XDECREF(encoder);
+            Py_DECREF(rest);
+            return NULL;
+        }
         function = Py_NewRef(self);
         if (vars && vars != Py_None) {
             PyObject *set = PyObject_CallMethod(self, "set", "(O)", vars);

@@ -53,7 +53,7 @@ static int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
 
 static int spyp_chain_globals(spyp_call *call, spy_args *out) {
     spyp_chain *chain = call->function->chain;
-    if (!chain->setters && !chain->writer) return chain->globals ? spyp_dict_args(call, chain->globals, out) : 0;
+    if (!chain->setters && !chain->writers) return chain->globals ? spyp_dict_args(call, chain->globals, out) : 0;
     PyObject *all = spyp_merged(chain->globals, NULL);
     if (!all || spyp_arena_keep(&call->arena, all) < 0) {
         Py_XDECREF(all);
@@ -61,25 +61,40 @@ static int spyp_chain_globals(spyp_call *call, spy_args *out) {
     }
     Py_DECREF(all);
     for (Py_ssize_t i = 0; chain->setters && i < PyTuple_Size(chain->setters); i++) {
-        PyObject *more = PyObject_CallNoArgs(PyTuple_GetItem(chain->setters, i));
+        PyObject *more = PyObject_CallFunctionObjArgs(PyTuple_GetItem(chain->setters, i), (PyObject *)call->function, NULL);
         int good = more && PyDict_Check(more) ? PyDict_Update(all, more) : -1;
         if (more && good < 0 && !PyErr_Occurred())
             PyErr_Format(PyExc_TypeError, "%U.set: the callable gave %R; expected a dict", call->function->name, (PyObject *)Py_TYPE(more));
         Py_XDECREF(more);
         if (good < 0) return -1;
     }
-    if (chain->writer) {
-        PyObject *cursor = spyp_recorder_make(all), *rest = PyTuple_GetSlice(chain->writer, 1, PyTuple_Size(chain->writer));
-        PyObject *first = cursor ? PyTuple_Pack(1, cursor) : NULL, *args = first && rest ? PySequence_Concat(first, rest) : NULL;
-        PyObject *done = args ? PyObject_Call(PyTuple_GetItem(chain->writer, 0), args, NULL) : NULL;
+    for (Py_ssize_t i = 0; chain->writers && i < PyTuple_Size(chain->writers); i++) {
+        PyObject *writer = PyTuple_GetItem(chain->writers, i), *cursor = spyp_recorder_make(all);
+        PyObject *first = cursor ? PyTuple_Pack(1, cursor) : NULL, *args = first ? PySequence_Concat(first, PyTuple_GetItem(writer, 1)) : NULL;
+        PyObject *done = args ? PyObject_Call(PyTuple_GetItem(writer, 0), args, PyTuple_GetItem(writer, 2)) : NULL;
         Py_XDECREF(cursor);
-        Py_XDECREF(rest);
         Py_XDECREF(first);
         Py_XDECREF(args);
         Py_XDECREF(done);
         if (!done) return -1;
     }
     return spyp_dict_args(call, all, out);
+}
+
+// Converts the constants. A constant of another kind than numbers and vectors is an error of its type.
+static int spyp_chain_constants(spyp_call *call, spy_args *out) {
+    if (spyp_dict_args(call, call->function->chain->constants, out) == 0) return 0;
+    PyObject *type, *value, *trace;
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(spyp.error)) return -1;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *text = value ? PyObject_Str(value) : NULL;
+    if (text) PyErr_SetObject(spyp.type_error, text);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return -1;
 }
 
 int spyp_chain_options(spyp_call *call, spy_call_options *options) {
@@ -90,7 +105,7 @@ int spyp_chain_options(spyp_call *call, spy_call_options *options) {
     options->call_group_shape = chain->call_group;
     options->mode = chain->mode;
     options->deterministic = chain->deterministic;
-    if (chain->constants && spyp_dict_args(call, chain->constants, &options->constants) < 0) return -1;
+    if (chain->constants && spyp_chain_constants(call, &options->constants) < 0) return -1;
     if (chain->conformances && spyp_strings(&call->arena, chain->conformances, "type_conformances", "items", &options->conformances,
                                             &options->conformance_count) < 0)
         return -1;

@@ -54,6 +54,8 @@ typedef struct spyp_call {
     spyp_arena arena;
     spyp_update *updates, **last_update;
     spyp_back *backs; // list of all, so that each tensor in them is released
+    bool drops;       // plain values within the dict that is being converted do not come back
+    bool result;      // the value of `_result` is being converted
     bool foreign;     // the error that is set was raised by the user's own code
     // The value being converted is a gradient: its numbers become floats that the call may change.
     bool gradient;
@@ -115,6 +117,8 @@ const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeErro
 void spyp_input_only(spy_arg *arg); // forbids the call to write into host arrays of the argument
 // Raises an OverflowError for an int that fits no type; always returns -1.
 int spyp_int_error(PyObject *number);
+// Lets a field that is a plain value be one of an out or inout struct, whose new value is dropped.
+void spyp_drop_changes(spy_arg *arg);
 // Arranges that what the call writes into array->data is copied to array->place. Returns 1, or -1 with an
 // exception set.
 int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
@@ -140,6 +144,11 @@ PyObject *spyp_function_new(spyp_module *module, spy_function *function, PyObjec
 #define SPYP_TRAIT_PAIRS 32u // has a parameter that is or holds a DifferentialPair<T>
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
+// Returns the number of parameters of the overload that has most, the instance of a method included unless
+// one is bound, or -1 if they are not known.
+int spyp_parameter_count(spyp_function *function);
+// Returns whether a parameter is a pointer, which may only be read though its type says that it is written.
+bool spyp_takes_pointers(spyp_function *function);
 // Returns the function's first declaration, or NULL if reflection does not know the function. Enters the
 // device.
 const spy_decl *spyp_declared(spyp_function *function);

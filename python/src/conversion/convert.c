@@ -309,8 +309,33 @@ static int spyp_convert_tensors(spyp_call *call, PyObject *tensors, spy_arg *arg
     return 0;
 }
 
+// Returns whether an item of a list stands for the value that its get_this() returns.
+static bool spyp_stands_for_this(PyObject *item) {
+    if (PyFloat_Check(item) || PyLong_Check(item) || PyDict_Check(item) || PyType_Check(item)) return false;
+    if (spyp_is_sequence(item) || PyObject_TypeCheck(item, spyp.tensor)) return false;
+    return PyObject_HasAttr(item, spyp.s_get_this);
+}
+
+// Returns a list's items as a tuple, with the values of those that have get_this().
+static PyObject *spyp_unpacked_items(spyp_call *call, PyObject *object) {
+    PyObject *items = spyp_list_items(object), *unpacked = NULL;
+    for (Py_ssize_t i = 0; items && i < PyTuple_Size(items); i++) {
+        PyObject *item = PyTuple_GetItem(items, i);
+        if (!spyp_stands_for_this(item)) continue;
+        if (!unpacked && !(unpacked = PySequence_List(items))) break;
+        PyObject *value = spyp_call_method(item, spyp.s_get_this);
+        if (!value) call->foreign = true;
+        if (value && PyList_SetItem(unpacked, i, value) == 0) continue;
+        Py_CLEAR(items);
+    }
+    if (items && unpacked) spyp_replace(&items, PyList_AsTuple(unpacked));
+    Py_XDECREF(unpacked);
+    if (PyErr_Occurred()) Py_CLEAR(items);
+    return items;
+}
+
 static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
-    PyObject *items = spyp_list_items(object);
+    PyObject *items = spyp_unpacked_items(call, object);
     PyObject *first = items && PyTuple_Size(items) ? PyTuple_GetItem(items, 0) : NULL;
     bool dicts = first && PyDict_Check(first), tensors = first && (PyObject_TypeCheck(first, spyp.tensor) || PyObject_TypeCheck(first, spyp.pair));
     int structs = items ? spyp_convert_structs(call, object, items, arg) : -1;
@@ -325,12 +350,19 @@ static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
 
 // >>structs
 
+void spyp_drop_changes(spy_arg *arg) {
+    bool number = arg->kind >= SPY_ARG_KIND_BOOL && arg->kind <= SPY_ARG_KIND_FLOAT;
+    bool host = number || arg->kind == SPY_ARG_KIND_ARRAY || arg->kind == SPY_ARG_KIND_DATA;
+    if (host && arg->direction == SPY_DIRECTION_DEFAULT) arg->direction = SPY_DIRECTION_DROP;
+}
+
 static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg) {
     PyObject *items = spyp_arena_kept(&call->arena, spyp_dict_items(given, NULL)), *type = NULL;
     Py_ssize_t n = items ? PyTuple_Size(items) / 2 : 0;
     spy_arg *fields = items ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields) : NULL;
     spy_args list = { fields, 0 };
     if (!fields) return -1;
+    bool changes = call->result || (call->function->function && spyp_function_is(call->function, SPYP_TRAIT_CHANGES));
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *value = PyTuple_GetItem(items, 2 * i + 1);
         const char *name = spyp_utf8(PyTuple_GetItem(items, 2 * i));
@@ -347,6 +379,7 @@ static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg) {
             spyp_error_prefix(call, "field '%s': ", name);
             return -1;
         }
+        if (changes) spyp_drop_changes(&fields[list.count]);
         list.count++;
     }
     *arg = spy_arg_struct(NULL, list);
@@ -359,6 +392,7 @@ static int spyp_convert_tensor(spyp_call *call, PyObject *object, spy_arg *arg) 
     spyp_tensor *t = (spyp_tensor *)object;
     if (SPYP_LIKELY(t->device == call->function->module->device)) {
         *arg = spy_arg_tensor(NULL, t->tensor);
+        if (t->read_only && !spyp_takes_pointers(call->function)) arg->direction = SPY_DIRECTION_IN;
         return 0;
     }
     PyErr_SetString(PyExc_ValueError, "the tensor belongs to another device");
@@ -422,7 +456,7 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
 }
 
 void spyp_input_only(spy_arg *arg) {
-    if (arg->direction == SPY_DIRECTION_ANY) arg->direction = SPY_DIRECTION_DEFAULT;
+    if (arg->direction == SPY_DIRECTION_ANY || arg->direction == SPY_DIRECTION_DROP) arg->direction = SPY_DIRECTION_DEFAULT;
     union {
         const spy_arg *in;
         spy_arg *out;
@@ -519,8 +553,35 @@ int spyp_array_write_back(spyp_call *call, const spyp_host_array *array) {
 
 // >>map()
 
-// Applies one entry of map() to an argument. The entry is a tuple of kernel dimensions, or a type.
+// Applies the entries of a dict to a struct's fields, by their names; that of "$type" is the struct's type.
+static int spyp_map_fields(spyp_call *call, PyObject *map, spy_arg *arg) {
+    union { // the fields lie in the arena, so they may be written
+        const spy_arg *in;
+        spy_arg *out;
+    } fields;
+    PyObject *items = spyp_arena_kept(&call->arena, spyp_dict_items(map, "map"));
+    if (!items) return -1;
+    fields.in = arg->value.fields;
+    for (Py_ssize_t i = 0; i + 1 < PyTuple_Size(items); i += 2) {
+        const char *name = spyp_utf8(PyTuple_GetItem(items, i));
+        PyObject *entry = PyTuple_GetItem(items, i + 1);
+        if (!name) return -1;
+        bool type = strcmp(name, "$type") == 0 || strcmp(name, "_type") == 0;
+        size_t k = 0;
+        while (!type && k < arg->count && !(fields.in[k].name && strcmp(fields.in[k].name, name) == 0)) k++;
+        if (!type && k == arg->count) {
+            PyErr_Format(PyExc_ValueError, "map: the dict has no field '%s'", name);
+            return -1;
+        }
+        if (spyp_apply_map(call, entry, type ? arg : &fields.out[k]) < 0) return -1;
+    }
+    return 0;
+}
+
+// Applies one entry of map() to an argument. The entry is a tuple of kernel dimensions, or a type, or, for a
+// dict, a dict of such entries.
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg) {
+    if (PyDict_Check(map) && arg->kind == SPY_ARG_KIND_STRUCT) return spyp_map_fields(call, map, arg);
     if (arg->kind == SPY_ARG_KIND_PAIR) return spyp_map_pair(call, map, arg);
     if (PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map)) {
         spy_shape dims;

@@ -491,7 +491,7 @@ static PyObject *spyp_tensor_get_grad(PyObject *self, void *which) {
     PyObject *grad = (int)(intptr_t)which == SPYP_GRAD_IN ? t->grad_in : t->grad_out;
     if (!grad && (int)(intptr_t)which == SPYP_GRAD) grad = t->grad_in;
     if (!grad && (int)(intptr_t)which == SPYP_GRAD)
-        return PyErr_Format(PyExc_AttributeError, "Tensor.grad: expected a tensor with gradients, got one without; with_grads() gives one that has some");
+        return PyErr_Format(spyp.lookup_error, "Tensor.grad: expected a tensor with gradients, got one without; with_grads() gives one that has some");
     return Py_NewRef(grad ? grad : Py_None);
 }
 
@@ -580,7 +580,7 @@ int spyp_gradient_ready(PyObject *module) {
     };
     static PyGetSetDef grads[] = {
         { "grad", spyp_tensor_get_grad, NULL,
-          "The gradient, a Tensor: grad_out, or else grad_in; AttributeError without gradients. Views have views "
+          "The gradient, a Tensor: grad_out, or else grad_in; a NameNotFoundError without gradients, which is a RuntimeError and an AttributeError. Views have views "
           "of it.",
           (void *)SPYP_GRAD },
         { "grad_in", spyp_tensor_get_grad, NULL,

@@ -61,11 +61,38 @@ const spy_decl *spyp_declared(spyp_function *f) {
     return decl;
 }
 
+// Bits of spyp_function.traits from here on hold the number of parameters and 1, or 0 if it is not known.
+#define SPYP_PARAMETER_SHIFT 16
+
+static unsigned int spyp_count_parameters(const spy_decl *decl, bool bound) {
+    unsigned int n = decl->kind == SPY_DECL_KIND_METHOD && !(decl->flags & SPY_DECL_FLAG_STATIC) && !bound ? 1 : 0;
+    for (uint32_t i = 0; i < decl->child_count; i++) n += decl->children[i].kind == SPY_DECL_KIND_PARAMETER;
+    return n;
+}
+
+int spyp_parameter_count(spyp_function *f) {
+    spyp_function_is(f, SPYP_TRAIT_KNOWN);
+    return (int)(f->traits >> SPYP_PARAMETER_SHIFT) - 1;
+}
+
+bool spyp_takes_pointers(spyp_function *f) {
+    if (!spyp_function_is(f, SPYP_TRAIT_POINTERS)) return false; // also structs of slangpy's that hold pointers
+    for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl))
+        for (uint32_t i = 0; i < decl->child_count; i++)
+            if (decl->children[i].kind == SPY_DECL_KIND_PARAMETER && decl->children[i].type &&
+                decl->children[i].type->kind == SPY_TYPE_KIND_POINTER)
+                return true;
+    return false;
+}
+
 bool spyp_function_is(spyp_function *f, unsigned int trait) {
     if (f->traits) return f->traits & trait;
     const spy_decl *decl = spyp_declared(f);
     f->traits = SPYP_TRAIT_KNOWN | (decl ? 0 : SPYP_TRAIT_CHANGES);
     for (; decl; decl = spy_next_overload(decl)) {
+        unsigned int count = spyp_count_parameters(decl, f->chain && f->chain->self) + 1;
+        if (count > f->traits >> SPYP_PARAMETER_SHIFT)
+            f->traits = (f->traits & ((1u << SPYP_PARAMETER_SHIFT) - 1)) | count << SPYP_PARAMETER_SHIFT;
         if (decl->flags & SPY_DECL_FLAG_MUTATING) f->traits |= SPYP_TRAIT_CHANGES;
         if (decl->kind == SPY_DECL_KIND_METHOD && decl->parent && spyp_has_pointers(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
         if (decl->kind == SPY_DECL_KIND_METHOD && decl->parent && spyp_has_pairs(decl->parent->type, 0)) f->traits |= SPYP_TRAIT_PAIRS;

@@ -10,18 +10,22 @@
 enum { SPYP_CALL_ID, SPYP_THREAD_ID, SPYP_GRID, SPYP_WANG_HASH, SPYP_RAND_FLOAT };
 
 typedef struct spyp_generator {
-    PyObject_HEAD
-    int kind;
+    PyObject_HEAD int kind;
+    int dims; // the number of dimensions or components that the maker asked for; -1: what the parameter has
     spy_grid_desc grid;
     spy_random_desc random;
     float low, high;
 } spyp_generator;
 
-static const char *const spyp_generator_names[] = { "call_id", "thread_id", "grid", "wang_hash", "rand_float" };
+static const char *const spyp_generator_names[] = { "call_id", "thread_id", "grid", "wang_hash",
+                                                    "rand_float" };
 
-static spyp_generator *spyp_generator_make(int kind) {
-    spyp_generator *g = (spyp_generator *)spyp_alloc(spyp.generator);
-    if (g) g->kind = kind;
+// Makes a generator of `type`, or, if that is NULL, of the class of its kind.
+static spyp_generator *spyp_generator_make(PyTypeObject *type, int kind) {
+    spyp_generator *g = (spyp_generator *)spyp_alloc(type ? type : spyp.generators[kind]);
+    if (!g) return NULL;
+    g->kind = kind;
+    g->dims = -1;
     return g;
 }
 
@@ -29,60 +33,123 @@ static PyObject *spyp_generator_repr(PyObject *self) {
     return spyp_format("<slangpy.%s>", spyp_generator_names[((spyp_generator *)self)->kind]);
 }
 
-static PyObject *spyp_ids(PyObject *args, PyObject *kwargs, int kind) {
+static PyObject *spyp_generator_signature(PyObject *self, void *ignored) {
+    const spyp_generator *g = (spyp_generator *)self;
+    SPYP_UNUSED(ignored);
+    return PyUnicode_FromFormat("[%s,%d,%u]", spyp_generator_names[g->kind], g->dims,
+                                (unsigned)g->random.warmup);
+}
+
+static PyObject *spyp_generator_dims(PyObject *self, void *ignored) {
+    SPYP_UNUSED(ignored);
+    return PyLong_FromLong(((spyp_generator *)self)->dims);
+}
+
+static PyGetSetDef spyp_generator_getset[] = {
+    { "slangpy_signature", spyp_generator_signature, NULL,
+      "A text that is the same for generators of one kind and number of dimensions.", NULL },
+    { "dims", spyp_generator_dims, NULL,
+      "The number of dimensions or components; -1: as many as the parameter has.", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+static PyObject *spyp_grid_of(PyTypeObject *type, PyObject *shape, PyObject *offset, PyObject *stride);
+
+static PyObject *spyp_ids(PyTypeObject *type, PyObject *args, PyObject *kwargs, int kind) {
     static char *names[] = { "dims", NULL };
+    PyObject *given = NULL;
     int dims = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|i", names, &dims)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &given)) return NULL;
+    if (given && kind == SPYP_CALL_ID && !type && !PyIndex_Check(given) &&
+        PySequence_Check(given)) // sizes: a grid
+        return spyp_grid_of(NULL, given, Py_None, Py_None);
+    if (given) dims = (int)PyLong_AsLong(given);
+    if (dims == -1 && PyErr_Occurred()) return NULL;
     if (dims < -1 || dims == 0 || dims > SPY_MAX_RANK)
-        return PyErr_Format(PyExc_ValueError, "%s: argument 'dims': expected -1 or 1 to %d, got %d", spyp_generator_names[kind], SPY_MAX_RANK, dims);
-    return (PyObject *)spyp_generator_make(kind); // the parameter's type gives the size
+        return PyErr_Format(PyExc_ValueError, "%s: argument 'dims': expected -1 or 1 to %d, got %d",
+                            spyp_generator_names[kind], SPY_MAX_RANK, dims);
+    spyp_generator *g = spyp_generator_make(type, kind); // the parameter's type gives the size
+    if (g) g->dims = dims;
+    return (PyObject *)g;
 }
 
 static PyObject *spyp_call_id(PyObject *self, PyObject *args, PyObject *kwargs) {
     SPYP_UNUSED(self);
-    return spyp_ids(args, kwargs, SPYP_CALL_ID);
+    return spyp_ids(NULL, args, kwargs, SPYP_CALL_ID);
 }
 
 static PyObject *spyp_thread_id(PyObject *self, PyObject *args, PyObject *kwargs) {
     SPYP_UNUSED(self);
-    return spyp_ids(args, kwargs, SPYP_THREAD_ID);
+    return spyp_ids(NULL, args, kwargs, SPYP_THREAD_ID);
 }
 
-// grid(shape): `shape` may be a rank instead. Then the call gives the sizes.
-static PyObject *spyp_grid(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = { "shape", "offset", "stride", NULL };
-    PyObject *shape, *offset = Py_None, *stride = Py_None;
-    SPYP_UNUSED(self);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:grid", names, &shape, &offset, &stride)) return NULL;
-    spyp_generator *g = spyp_generator_make(SPYP_GRID);
+static PyObject *spyp_call_id_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    return spyp_ids(type, args, kwargs, SPYP_CALL_ID);
+}
+
+static PyObject *spyp_thread_id_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    return spyp_ids(type, args, kwargs, SPYP_THREAD_ID);
+}
+
+// Parses the offset or stride of a grid, which has an entry for each dimension.
+static int spyp_grid_numbers(const spyp_generator *g, PyObject *object, const char *what,
+                             spy_shape *numbers) {
+    if (object == Py_None) return 0;
+    if (spyp_shape_parse(object, what, numbers) < 0) return -1;
+    if (numbers->rank == g->grid.shape.rank) return 0;
+    PyErr_Format(PyExc_ValueError, "%s: expected %u numbers, one for each dimension, got %u", what,
+                 g->grid.shape.rank, numbers->rank);
+    return -1;
+}
+
+// `shape` may be a rank instead. Then the call gives the sizes.
+static PyObject *spyp_grid_of(PyTypeObject *type, PyObject *shape, PyObject *offset, PyObject *stride) {
+    spyp_generator *g = spyp_generator_make(type, SPYP_GRID);
     int status = g ? spyp_shape_parse(shape, "grid: argument 'shape'", &g->grid.shape) : -1;
     if (status == 0 && PyLong_Check(shape)) {
         int64_t rank = g->grid.shape.dims[0];
         if (rank < 1 || rank > SPY_MAX_RANK) {
-            PyErr_Format(PyExc_ValueError, "grid: argument 'shape': expected a rank of 1 to %d, got %R", SPY_MAX_RANK, shape);
+            PyErr_Format(PyExc_ValueError, "grid: argument 'shape': expected a rank of 1 to %d, got %R",
+                         SPY_MAX_RANK, shape);
             status = -1;
         } else {
             g->grid.shape.rank = (uint32_t)rank;
             for (int64_t i = 0; i < rank; i++) g->grid.shape.dims[i] = -1;
         }
     }
-    if (status == 0 && offset != Py_None) status = spyp_shape_parse(offset, "grid: argument 'offset'", &g->grid.offset);
-    if (status == 0 && stride != Py_None) status = spyp_shape_parse(stride, "grid: argument 'stride'", &g->grid.stride);
+    if (status == 0) status = spyp_grid_numbers(g, offset, "grid: argument 'offset'", &g->grid.offset);
+    if (status == 0) status = spyp_grid_numbers(g, stride, "grid: argument 'stride'", &g->grid.stride);
+    if (status == 0) g->dims = (int)g->grid.shape.rank;
     if (status < 0) Py_CLEAR(g);
     return (PyObject *)g;
 }
 
-static int spyp_random_parse(spyp_generator *g, int dim, long long seed, long long warmup, int hash_seed, const char *what) {
+static PyObject *spyp_grid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "shape", "offset", "stride", NULL };
+    PyObject *shape, *offset = Py_None, *stride = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:grid", names, &shape, &offset, &stride)) return NULL;
+    return spyp_grid_of(type, shape, offset, stride);
+}
+
+static PyObject *spyp_grid(PyObject *self, PyObject *args, PyObject *kwargs) {
+    SPYP_UNUSED(self);
+    return spyp_grid_new(NULL, args, kwargs);
+}
+
+static int spyp_random_parse(spyp_generator *g, int dim, long long seed, long long warmup, int hash_seed,
+                             const char *what) {
     if (seed < 0 || seed > UINT32_MAX || warmup < 0 || warmup > UINT32_MAX) {
         bool bad = seed < 0 || seed > UINT32_MAX;
-        PyErr_Format(PyExc_ValueError, "%s: argument '%s': expected 0 to 4294967295, got %lld", what, bad ? "seed" : "warmup",
-                     bad ? seed : warmup);
+        PyErr_Format(PyExc_ValueError, "%s: argument '%s': expected 0 to 4294967295, got %lld", what,
+                     bad ? "seed" : "warmup", bad ? seed : warmup);
         return -1;
     }
-    if (dim < 1) {
-        PyErr_Format(PyExc_ValueError, "%s: argument 'dim': expected 1 or more numbers, got %d", what, dim);
+    if (dim == 0 || dim < -1) {
+        PyErr_Format(PyExc_ValueError, "%s: argument 'dim': expected 1 or more numbers, or -1, got %d", what,
+                     dim);
         return -1;
     }
+    g->dims = dim;
     g->random.seed = (uint32_t)seed;
     g->random.explicit_seed = seed == 0;
     g->random.warmup = (uint32_t)warmup;
@@ -90,30 +157,45 @@ static int spyp_random_parse(spyp_generator *g, int dim, long long seed, long lo
     return 0;
 }
 
-static PyObject *spyp_wang_hash(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = { "dim", "seed", "warmup", "hash_seed", NULL };
-    int dim = 1, hash_seed = 1;
-    long long seed = 2640457667, warmup = 0;
-    SPYP_UNUSED(self);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iLLp:wang_hash", names, &dim, &seed, &warmup, &hash_seed)) return NULL;
-    spyp_generator *g = spyp_generator_make(SPYP_WANG_HASH);
+// The classes begin with seed 0, the functions with another one; `type` is NULL in a function.
+static PyObject *spyp_wang_hash_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *function_names[] = { "dim", "seed", "warmup", "hash_seed", NULL },
+                *class_names[] = { "dims", "seed", "warmup", "hash_seed", NULL };
+    int dim = -1, hash_seed = 1;
+    long long seed = type ? 0 : 2640457667, warmup = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iLLp:wang_hash", type ? class_names : function_names,
+                                     &dim, &seed, &warmup, &hash_seed))
+        return NULL;
+    spyp_generator *g = spyp_generator_make(type, SPYP_WANG_HASH);
     if (g && spyp_random_parse(g, dim, seed, warmup, hash_seed, "wang_hash") < 0) Py_CLEAR(g);
     return (PyObject *)g;
 }
 
-static PyObject *spyp_rand_float(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = { "min", "max", "dim", "seed", "warmup", "hash_seed", NULL };
-    int dim = 1, hash_seed = 1;
-    long long seed = 2640457667, warmup = 0;
-    float low = 0, high = 1;
+static PyObject *spyp_wang_hash(PyObject *self, PyObject *args, PyObject *kwargs) {
     SPYP_UNUSED(self);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ffiLLp:rand_float", names, &low, &high, &dim, &seed, &warmup, &hash_seed)) return NULL;
-    spyp_generator *g = spyp_generator_make(SPYP_RAND_FLOAT);
+    return spyp_wang_hash_make(NULL, args, kwargs);
+}
+
+static PyObject *spyp_rand_float_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "min", "max", "dim", "seed", "warmup", "hash_seed", NULL };
+    int dim = -1, hash_seed = 1;
+    long long seed = type ? 0 : 2640457667, warmup = 0;
+    float low = 0, high = 1;
+    const char *format = type ? "ff|iLLp:RandFloatArg" : "|ffiLLp:rand_float";
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &low, &high, &dim, &seed, &warmup,
+                                     &hash_seed))
+        return NULL;
+    spyp_generator *g = spyp_generator_make(type, SPYP_RAND_FLOAT);
     if (g && spyp_random_parse(g, dim, seed, warmup, hash_seed, "rand_float") < 0) Py_CLEAR(g);
     if (!g) return NULL;
     g->low = low;
     g->high = high;
     return (PyObject *)g;
+}
+
+static PyObject *spyp_rand_float(PyObject *self, PyObject *args, PyObject *kwargs) {
+    SPYP_UNUSED(self);
+    return spyp_rand_float_make(NULL, args, kwargs);
 }
 
 static int spyp_convert_generator(spyp_call *call, PyObject *object, spy_arg *arg) {
@@ -146,8 +228,7 @@ static int spyp_convert_range(spyp_call *call, PyObject *object, spy_arg *arg) {
 // >>references
 
 typedef struct spyp_value_ref_object {
-    PyObject_HEAD
-    PyObject *value;
+    PyObject_HEAD PyObject *value;
 } spyp_value_ref_object;
 
 static PyObject *spyp_ref_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -159,20 +240,23 @@ static PyObject *spyp_ref_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return (PyObject *)ref;
 }
 
-static PyObject *spyp_ref_make(PyObject *args, PyObject *standard, const char *what) {
-    if (spyp_check_args(what, PyTuple_Size(args), 0, 1) < 0) return NULL;
-    return PyObject_CallFunctionObjArgs((PyObject *)spyp.value_ref, PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : standard, NULL);
+static PyObject *spyp_ref_make(PyObject *args, PyObject *kwargs, PyObject *standard, const char *format) {
+    static char *names[] = { "init_value", NULL };
+    PyObject *value = standard;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &value)) return NULL;
+    return PyObject_CallFunctionObjArgs((PyObject *)spyp.value_ref, value, NULL);
 }
 
-static PyObject *spyp_int_ref(PyObject *self, PyObject *args) {
-    PyObject *zero = PyLong_FromLong(0), *ref = zero ? spyp_ref_make(args, zero, "intRef") : NULL;
+static PyObject *spyp_int_ref(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *zero = PyLong_FromLong(0), *ref = zero ? spyp_ref_make(args, kwargs, zero, "|O:intRef") : NULL;
     SPYP_UNUSED(self);
     Py_XDECREF(zero);
     return ref;
 }
 
-static PyObject *spyp_float_ref(PyObject *self, PyObject *args) {
-    PyObject *zero = PyFloat_FromDouble(0), *ref = zero ? spyp_ref_make(args, zero, "floatRef") : NULL;
+static PyObject *spyp_float_ref(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *zero = PyFloat_FromDouble(0),
+             *ref = zero ? spyp_ref_make(args, kwargs, zero, "|O:floatRef") : NULL;
     SPYP_UNUSED(self);
     Py_XDECREF(zero);
     return ref;
@@ -199,8 +283,20 @@ static void spyp_ref_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
+static PyObject *spyp_ref_signature(PyObject *self, void *ignored) {
+    SPYP_UNUSED(ignored);
+    return spyp_format("[ValueRef,%R]", (PyObject *)Py_TYPE(((spyp_value_ref_object *)self)->value));
+}
+
+static PyGetSetDef spyp_ref_getset[] = {
+    { "slangpy_signature", spyp_ref_signature, NULL, "A text that is the same for values of one type.",
+      NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
 static PyMemberDef spyp_ref_members[] = {
-    { "value", Py_T_OBJECT_EX, offsetof(spyp_value_ref_object, value), 0, "What goes in, and then what came back." },
+    { "value", Py_T_OBJECT_EX, offsetof(spyp_value_ref_object, value), 0,
+      "What goes in, and then what came back." },
     { NULL, 0, 0, 0, NULL },
 };
 
@@ -249,6 +345,28 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     return 1;
 }
 
+// Converts the items of a dict; *type receives the one of "_type".
+static int spyp_convert_part_items(spyp_call *call, PyObject *items, spy_arg *fields, spy_args *list, spyp_part *part, PyObject **type) {
+    for (part->count = 0; 2 * part->count < PyTuple_Size(items); part->count++) {
+        PyObject *item = PyTuple_GetItem(items, 2 * part->count + 1);
+        spyp_part *inner = &part->parts[part->count];
+        const char *name = spyp_utf8(PyTuple_GetItem(items, 2 * part->count));
+        memset(inner, 0, sizeof *inner);
+        inner->value = item;
+        if (!name) return -1;
+        if (strcmp(name, "_type") == 0) {
+            *type = item;
+            continue;
+        }
+        if (spyp_convert_part(call, item, &fields[list->count], inner) < 0) {
+            spyp_error_prefix(call, "field '%s': ", name);
+            return -1;
+        }
+        fields[list->count++].name = name;
+    }
+    return 0;
+}
+
 static int spyp_convert_part_dict(spyp_call *call, PyObject *dict, spy_arg *arg, spyp_part *part) {
     PyObject *items = spyp_arena_kept(&call->arena, spyp_dict_items(dict, NULL)), *type = NULL;
     Py_ssize_t n = items ? PyTuple_Size(items) / 2 : 0;
@@ -258,23 +376,16 @@ static int spyp_convert_part_dict(spyp_call *call, PyObject *dict, spy_arg *arg,
     spy_args list = { fields, 0 };
     if (!fields || !part->parts) return -1;
     part->value = items;
-    for (part->count = 0; part->count < n; part->count++) {
-        PyObject *item = PyTuple_GetItem(items, 2 * part->count + 1);
-        spyp_part *inner = &part->parts[part->count];
-        const char *name = spyp_utf8(PyTuple_GetItem(items, 2 * part->count));
-        memset(inner, 0, sizeof *inner);
-        inner->value = item;
-        if (!name) return -1;
-        if (strcmp(name, "_type") == 0) {
-            type = item;
-            continue;
-        }
-        if (spyp_convert_part(call, item, &fields[list.count], inner) < 0) {
-            spyp_error_prefix(call, "field '%s': ", name);
-            return -1;
-        }
-        fields[list.count++].name = name;
+    // A struct with tensors among its fields is many structs: its plain values count for all of them.
+    bool outer = call->drops;
+    for (Py_ssize_t i = 0; i < n && !call->drops; i++) {
+        PyObject *item = PyTuple_GetItem(items, 2 * i + 1);
+        spyp_math_info info;
+        call->drops = PyObject_TypeCheck(item, spyp.tensor) || (spyp_is_array(item) && !spyp_math_view(item, &info));
     }
+    int status = spyp_convert_part_items(call, items, fields, &list, part, &type);
+    call->drops = outer;
+    if (status < 0) return -1;
     *arg = spy_arg_struct(NULL, list);
     return type ? spyp_apply_map(call, type, arg) : 0;
 }
@@ -289,11 +400,16 @@ int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part 
         return status;
     }
     if (spyp_convert(call, value, NULL, arg) < 0) return -1;
+    if (call->drops && !call->gradient) {
+        spyp_drop_changes(arg);
+        return 0;
+    }
     return spyp_make_back(call, arg, &part->back) < 0 ? -1 : 0;
 }
 
 static bool spyp_part_changed(const spyp_part *part) {
-    if (part->back && part->back->host) return memcmp(part->back->host, part->back->before, part->back->size_bytes) != 0;
+    if (part->back && part->back->host)
+        return memcmp(part->back->host, part->back->before, part->back->size_bytes) != 0;
     if (part->back) return part->back->result.type || part->back->result.tensor;
     for (Py_ssize_t i = 0; i < part->count; i++)
         if (spyp_part_changed(&part->parts[i])) return true;
@@ -317,7 +433,8 @@ PyObject *spyp_part_value(spyp_module *module, const spyp_part *part) {
     if (part->back && part->back->host) return spyp_host_back_value(part->back, part->value);
     spy_tensor *tensor = part->back->result.tensor;
     part->back->result.tensor = NULL;
-    return tensor ? spyp_tensor_make(spyp.tensor, module->device, tensor, (PyObject *)module) : spyp_value_from(module, &part->back->result);
+    return tensor ? spyp_tensor_make(spyp.tensor, module->device, tensor, (PyObject *)module)
+                  : spyp_value_from(module, &part->back->result);
 }
 
 int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg) {
@@ -343,10 +460,13 @@ static int spyp_convert_ref(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *value = ((spyp_value_ref_object *)object)->value;
     if (!value || value == Py_None) return spyp_convert_ref_out(call, object, arg);
     if (!(value = spyp_arena_kept(&call->arena, Py_NewRef(value)))) return -1;
-    if (call->mode == SPY_CALL_MODE_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return spyp_convert(call, value, NULL, arg);
+    if (call->mode == SPY_CALL_MODE_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES))
+        return spyp_convert(call, value, NULL, arg);
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
     PyObject **place = &((spyp_value_ref_object *)object)->value;
-    return part && spyp_convert_part(call, value, arg, part) == 0 ? spyp_call_update(call, object, place, part) : -1;
+    return part && spyp_convert_part(call, value, arg, part) == 0
+               ? spyp_call_update(call, object, place, part)
+               : -1;
 }
 
 int spyp_give_updates(spyp_call *call) {
@@ -368,19 +488,24 @@ int spyp_give_updates(spyp_call *call) {
 // >>packed arguments
 
 typedef struct spyp_packed_object {
-    PyObject_HEAD
-    spyp_device *device;
+    PyObject_HEAD spyp_device *device;
     spy_packed *packed;
+    PyObject *value; // what was packed
 } spyp_packed_object;
 
-static PyObject *spyp_pack(PyObject *self, PyObject *args) {
+static PyObject *spyp_packed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "module", "python_object", NULL },
+                *pack_names[] = { "module", "arg_value", NULL };
     PyObject *module, *value;
     spyp_call call;
     spy_arg arg;
     PyObject *result = NULL;
-    SPYP_UNUSED(self);
-    if (!PyArg_ParseTuple(args, "O!O:pack", spyp.module_type, &module, &value)) return NULL;
-    PyObject *name = PyUnicode_FromString("pack"), *function = name ? spyp_function_new((spyp_module *)module, NULL, name) : NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O:pack", type ? names : pack_names, spyp.module_type,
+                                     &module, &value))
+        return NULL;
+    if (PyObject_TypeCheck(value, spyp.packed)) return Py_NewRef(value);
+    PyObject *name = PyUnicode_FromString("pack"),
+             *function = name ? spyp_function_new((spyp_module *)module, NULL, name) : NULL;
     spyp_device *d = ((spyp_module *)module)->device;
     if (function) {
         spyp_call_begin(&call, (spyp_function *)function);
@@ -389,10 +514,12 @@ static PyObject *spyp_pack(PyObject *self, PyObject *args) {
             spy_packed *packed = spy_pack(d->device, arg);
             if (!packed) spyp_raise(d);
             spyp_leave(d);
-            spyp_packed_object *p = packed ? (spyp_packed_object *)spyp_alloc(spyp.packed) : NULL;
+            spyp_packed_object *p =
+                packed ? (spyp_packed_object *)spyp_alloc(type ? type : spyp.packed) : NULL;
             if (p) {
                 p->device = (spyp_device *)Py_NewRef((PyObject *)d);
                 p->packed = packed;
+                p->value = Py_NewRef(value);
             } else if (packed) {
                 spy_release_packed(packed);
             }
@@ -405,8 +532,20 @@ static PyObject *spyp_pack(PyObject *self, PyObject *args) {
     return result;
 }
 
+static PyObject *spyp_pack(PyObject *self, PyObject *args, PyObject *kwargs) {
+    SPYP_UNUSED(self);
+    return spyp_packed_new(NULL, args, kwargs);
+}
+
+static PyMemberDef spyp_packed_members[] = {
+    { "python_object", Py_T_OBJECT_EX, offsetof(spyp_packed_object, value), Py_READONLY,
+      "The value that was packed." },
+    { NULL, 0, 0, 0, NULL },
+};
+
 static int spyp_packed_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((spyp_packed_object *)self)->value);
     Py_VISIT((PyObject *)((spyp_packed_object *)self)->device);
     return 0;
 }
@@ -415,6 +554,7 @@ static void spyp_packed_dealloc(PyObject *self) {
     spyp_packed_object *p = (spyp_packed_object *)self;
     PyObject_GC_UnTrack(self);
     if (p->device->device && p->device->fork_count == spyp.fork_count) spy_release_packed(p->packed);
+    Py_CLEAR(p->value);
     Py_CLEAR(p->device);
     spyp_free(self);
 }
@@ -432,13 +572,17 @@ static int spyp_convert_packed(spyp_call *call, PyObject *object, spy_arg *arg) 
 // >>structured arrays: a struct whose fields are the array's fields
 
 int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg *arg) {
-    PyObject *numpy = spyp_numpy(), *object = numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", array->object) : NULL;
-    PyObject *dtype = object ? PyObject_GetAttr(object, spyp.s_dtype) : NULL, *names = dtype ? PyObject_GetAttrString(dtype, "names") : NULL;
+    PyObject *numpy = spyp_numpy(),
+             *object = numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", array->object) : NULL;
+    PyObject *dtype = object ? PyObject_GetAttr(object, spyp.s_dtype) : NULL,
+             *names = dtype ? PyObject_GetAttrString(dtype, "names") : NULL;
     Py_ssize_t n = names && PyTuple_Check(names) ? PyTuple_Size(names) : -1;
     int status = n >= 0 ? spyp_arena_keep(&call->arena, names) : -1;
     if (status == 0) status = spyp_arena_keep(&call->arena, object);
-    spy_arg *fields = status == 0 ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields) : NULL;
-    if (n < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "Unsupported type: structs in an array without names of fields");
+    spy_arg *fields =
+        status == 0 ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *fields) : NULL;
+    if (n < 0 && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "Unsupported type: structs in an array without names of fields");
     for (Py_ssize_t i = 0; fields && status == 0 && i < n; i++) {
         PyObject *field = PyObject_GetItem(object, PyTuple_GetItem(names, i));
         status = field ? spyp_arena_keep(&call->arena, field) : -1;
@@ -460,8 +604,7 @@ int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg 
 // >>the cursor of Function.write(): cursor.path.to.field = value, cursor["path"] = value, cursor.write(dict)
 
 typedef struct spyp_recorder {
-    PyObject_HEAD
-    PyObject *dict;
+    PyObject_HEAD PyObject *dict;
     PyObject *path; // str, or NULL at the root
 } spyp_recorder;
 
@@ -484,12 +627,15 @@ static PyObject *spyp_recorder_new(PyTypeObject *type, PyObject *args, PyObject 
     PyObject *object;
     SPYP_UNUSED(type);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:ShaderCursor", names, &object)) return NULL;
-    PyObject *dict = PyDict_Check(object) ? Py_NewRef(object) : PyObject_GetAttrString(object, "values"), *made = NULL;
+    PyObject *dict = PyDict_Check(object) ? Py_NewRef(object) : PyObject_GetAttrString(object, "values"),
+             *made = NULL;
     if (dict && PyDict_Check(dict)) {
         made = spyp_recorder_make(dict);
     } else {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "ShaderCursor: argument 'shader_object': expected a ShaderObject, got %R", (PyObject *)Py_TYPE(object));
+        PyErr_Format(PyExc_TypeError,
+                     "ShaderCursor: argument 'shader_object': expected a ShaderObject, got %R",
+                     (PyObject *)Py_TYPE(object));
     }
     Py_XDECREF(dict);
     return made;
@@ -497,7 +643,9 @@ static PyObject *spyp_recorder_new(PyTypeObject *type, PyObject *args, PyObject 
 
 static PyObject *spyp_recorder_path(spyp_recorder *r, PyObject *key) {
     if (PyLong_Check(key)) return spyp_format("%V[%S]", r->path, "", key);
-    if (!PyUnicode_Check(key)) return PyErr_Format(PyExc_TypeError, "cursor: expected a name or index, got %R", (PyObject *)Py_TYPE(key));
+    if (!PyUnicode_Check(key))
+        return PyErr_Format(PyExc_TypeError, "cursor: expected a name or index, got %R",
+                            (PyObject *)Py_TYPE(key));
     return r->path ? spyp_format("%U.%U", r->path, key) : Py_NewRef(key);
 }
 
@@ -557,9 +705,11 @@ static void spyp_recorder_dealloc(PyObject *self) {
 }
 
 static PyMethodDef spyp_recorder_methods[] = {
-    { "write", spyp_recorder_write, METH_O, "write(value): set the place; write(dict) at the root: set several." },
+    { "write", spyp_recorder_write, METH_O,
+      "write(value): set the place; write(dict) at the root: set several." },
     { "find_field", spyp_recorder_get, METH_O, "find_field(name): the place of a field: cursor[name]." },
-    { "find_element", spyp_recorder_get, METH_O, "find_element(index): the place of an element: cursor[index]." },
+    { "find_element", spyp_recorder_get, METH_O,
+      "find_element(index): the place of an element: cursor[index]." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -574,47 +724,74 @@ static const spyp_converter spyp_own_converters[] = {
 
 const spyp_converter *spyp_values_converter(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
-    if (type == spyp.generator) return &spyp_own_converters[0];
+    if (PyObject_TypeCheck(object, spyp.generator)) return &spyp_own_converters[0];
     if (type == &PyRange_Type) return &spyp_own_converters[1];
     if (PyObject_TypeCheck(object, spyp.value_ref)) return &spyp_own_converters[2];
-    if (type == spyp.packed) return &spyp_own_converters[3];
+    if (PyObject_TypeCheck(object, spyp.packed)) return &spyp_own_converters[3];
     if (type == spyp.pair) return &spyp_pair_converter;
     return NULL;
 }
 
-#define SPYP_TYPE(variable, name, object, flags, slots)                                                       \
-    static PyType_Spec variable = { "slangpy._slangpy." name, sizeof(object), 0, Py_TPFLAGS_DEFAULT | (flags), slots }
+#define SPYP_TYPE(variable, name, object, flags, slots)                                                      \
+    static PyType_Spec variable = { "slangpy._slangpy." name, sizeof(object), 0,                             \
+                                    Py_TPFLAGS_DEFAULT | (flags), slots }
 
 static PyType_Slot spyp_generator_slots[] = {
-    { Py_tp_doc, (void *)"An argument whose values are made in the kernel: see call_id, thread_id, grid, wang_hash, rand_float." },
+    { Py_tp_doc, (void *)"An argument whose values are made in the kernel: see call_id, thread_id, grid, "
+                         "wang_hash, rand_float." },
     { Py_tp_repr, (void *)spyp_generator_repr },
+    { Py_tp_getset, spyp_generator_getset },
     { Py_tp_dealloc, (void *)spyp_free },
     { 0, NULL },
 };
-SPYP_TYPE(spyp_generator_spec, "Generator", spyp_generator, Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_generator_slots);
+SPYP_TYPE(spyp_generator_spec, "Generator", spyp_generator,
+          Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_generator_slots);
+
+#define SPYP_GENERATOR_TYPE(name, make, doc)                                                                 \
+    static PyType_Slot make##_slots[] = { { Py_tp_doc, (void *)doc },                                        \
+                                          { Py_tp_new, (void *)make },                                       \
+                                          { 0, NULL } };                                                     \
+    SPYP_TYPE(make##_spec, name, spyp_generator, Py_TPFLAGS_BASETYPE, make##_slots)
+
+SPYP_GENERATOR_TYPE("CallIdArg", spyp_call_id_new, "CallIdArg(dims=-1): what call_id() makes.");
+SPYP_GENERATOR_TYPE("ThreadIdArg", spyp_thread_id_new, "ThreadIdArg(dims=-1): what thread_id() makes.");
+SPYP_GENERATOR_TYPE("GridArg", spyp_grid_new, "GridArg(shape, offset=None, stride=None): what grid() makes.");
+SPYP_GENERATOR_TYPE("WangHashArg", spyp_wang_hash_make,
+                    "WangHashArg(dims=-1, seed=0, warmup=0, hash_seed=True): what wang_hash() makes.");
+SPYP_GENERATOR_TYPE(
+    "RandFloatArg", spyp_rand_float_make,
+    "RandFloatArg(min, max, dim=-1, seed=0, warmup=0, hash_seed=True): what rand_float() makes.");
 
 static PyType_Slot spyp_ref_slots[] = {
-    { Py_tp_doc, (void *)"ValueRef(init_value): a value that an out or inout parameter changes; .value holds it." },
+    { Py_tp_doc,
+      (void *)"ValueRef(init_value): a value that an out or inout parameter changes; .value holds it." },
     { Py_tp_new, (void *)spyp_ref_new },
     { Py_tp_repr, (void *)spyp_ref_repr },
     { Py_tp_dealloc, (void *)spyp_ref_dealloc },
     { Py_tp_traverse, (void *)spyp_ref_traverse },
     { Py_tp_clear, (void *)spyp_ref_clear },
     { Py_tp_members, spyp_ref_members },
+    { Py_tp_getset, spyp_ref_getset },
     { 0, NULL },
 };
-SPYP_TYPE(spyp_ref_spec, "ValueRef", spyp_value_ref_object, Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, spyp_ref_slots);
+SPYP_TYPE(spyp_ref_spec, "ValueRef", spyp_value_ref_object, Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+          spyp_ref_slots);
 
 static PyType_Slot spyp_packed_slots[] = {
-    { Py_tp_doc, (void *)"An argument made once by pack(module, value), to be given to many calls." },
+    { Py_tp_doc, (void *)"PackedArg(module, python_object): an argument that is converted once and serves "
+                         "many calls, as pack() makes it." },
+    { Py_tp_new, (void *)spyp_packed_new },
+    { Py_tp_members, spyp_packed_members },
     { Py_tp_dealloc, (void *)spyp_packed_dealloc },
     { Py_tp_traverse, (void *)spyp_packed_traverse },
     { 0, NULL },
 };
-SPYP_TYPE(spyp_packed_spec, "PackedArg", spyp_packed_object, Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_packed_slots);
+SPYP_TYPE(spyp_packed_spec, "PackedArg", spyp_packed_object, Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+          spyp_packed_slots);
 
 static PyType_Slot spyp_recorder_slots[] = {
-    { Py_tp_doc, (void *)"The module's global shader parameters, to be set: cursor.light.color = value, cursor['gain'] = 2." },
+    { Py_tp_doc, (void *)"The module's global shader parameters, to be set: cursor.light.color = value, "
+                         "cursor['gain'] = 2." },
     { Py_tp_new, (void *)spyp_recorder_new },
     { Py_tp_getattro, (void *)spyp_recorder_getattr },
     { Py_tp_setattro, (void *)spyp_recorder_set },
@@ -628,22 +805,35 @@ static PyType_Slot spyp_recorder_slots[] = {
 SPYP_TYPE(spyp_recorder_spec, "ShaderCursor", spyp_recorder, Py_TPFLAGS_HAVE_GC, spyp_recorder_slots);
 
 static PyMethodDef spyp_values_functions[] = {
-    { "call_id", SPYP_FUNC(spyp_call_id), METH_VARARGS | METH_KEYWORDS, "call_id(dims=-1): where in the call's shape each element is. `dims` is the parameter's size, which is known." },
-    { "thread_id", SPYP_FUNC(spyp_thread_id), METH_VARARGS | METH_KEYWORDS, "thread_id(dims=-1): the number of each element. `dims` is the parameter's size, which is known." },
+    { "call_id", SPYP_FUNC(spyp_call_id), METH_VARARGS | METH_KEYWORDS,
+      "call_id(dims=-1): where in the call's shape each element is. `dims` is the parameter's size, which is "
+      "known. call_id((2, 3)) is "
+      "grid((2, 3))." },
+    { "thread_id", SPYP_FUNC(spyp_thread_id), METH_VARARGS | METH_KEYWORDS,
+      "thread_id(dims=-1): the number of each element. `dims` is the parameter's size, which is known." },
     { "grid", SPYP_FUNC(spyp_grid), METH_VARARGS | METH_KEYWORDS,
-      "grid(shape, offset=0, stride=1): coordinates; -1 in shape is any size, an int is a rank of open sizes." },
+      "grid(shape, offset=0, stride=1): coordinates; -1 in shape is any size, an int is a rank of open "
+      "sizes." },
     { "wang_hash", SPYP_FUNC(spyp_wang_hash), METH_VARARGS | METH_KEYWORDS,
-      "wang_hash(dim=1, seed=2640457667, warmup=0, hash_seed=True): random unsigned numbers." },
+      "wang_hash(dim=-1, seed=2640457667, warmup=0, hash_seed=True): random unsigned numbers." },
     { "rand_float", SPYP_FUNC(spyp_rand_float), METH_VARARGS | METH_KEYWORDS,
-      "rand_float(min=0, max=1, dim=1, seed=2640457667, warmup=0, hash_seed=True): random floats in [min, max)." },
-    { "intRef", spyp_int_ref, METH_VARARGS, "intRef(value=0): a ValueRef." },
-    { "floatRef", spyp_float_ref, METH_VARARGS, "floatRef(value=0.0): a ValueRef." },
-    { "pack", spyp_pack, METH_VARARGS, "pack(module, value): the value as a PackedArg, converted once for many calls." },
+      "rand_float(min=0, max=1, dim=-1, seed=2640457667, warmup=0, hash_seed=True): random floats in [min, "
+      "max)." },
+    { "intRef", SPYP_FUNC(spyp_int_ref), METH_VARARGS | METH_KEYWORDS, "intRef(init_value=0): a ValueRef." },
+    { "floatRef", SPYP_FUNC(spyp_float_ref), METH_VARARGS | METH_KEYWORDS,
+      "floatRef(init_value=0.0): a ValueRef." },
+    { "pack", SPYP_FUNC(spyp_pack), METH_VARARGS | METH_KEYWORDS,
+      "pack(module, arg_value): the value as a PackedArg, converted once for many calls. A PackedArg is "
+      "returned as it is." },
     { NULL, NULL, 0, NULL },
 };
 
 int spyp_values_ready(PyObject *module) {
     if (!(spyp.generator = spyp_type_add(module, &spyp_generator_spec, NULL))) return -1;
+    PyType_Spec *specs[] = { &spyp_call_id_new_spec, &spyp_thread_id_new_spec, &spyp_grid_new_spec,
+                             &spyp_wang_hash_make_spec, &spyp_rand_float_make_spec };
+    for (int i = 0; i < 5; i++)
+        if (!(spyp.generators[i] = spyp_type_add(module, specs[i], spyp.generator))) return -1;
     if (!(spyp.value_ref = spyp_type_add(module, &spyp_ref_spec, NULL))) return -1;
     if (!(spyp.packed = spyp_type_add(module, &spyp_packed_spec, NULL))) return -1;
     if (!(spyp.recorder = spyp_type_add(module, &spyp_recorder_spec, NULL))) return -1;

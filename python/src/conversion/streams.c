@@ -21,7 +21,7 @@ int spyp_stream_parse(PyObject *object, void **stream) {
     Py_XDECREF(handle);
     if (PyErr_Occurred()) {
         PyErr_Format(
-            PyExc_TypeError,
+            spyp.type_error,
             "cuda_stream: expected a CUDA stream's handle as int, or an object with cuda_stream, got %R",
             object);
         return -1;

@@ -41,6 +41,25 @@ spy_tensor *spyp_buffer_range(spyp_tensor *t, long long offset, long long size, 
     return part;
 }
 
+// _element_name(tensor) returns the name of the elements' type.
+static PyObject *spyp_element_name(PyObject *self, PyObject *tensor) {
+    SPYP_UNUSED(self);
+    if (!PyObject_TypeCheck(tensor, spyp.tensor)) return PyErr_Format(PyExc_TypeError, "_element_name: expected a Tensor");
+    spyp_tensor *t = (spyp_tensor *)tensor;
+    if (spyp_enter(t->device, "Buffer") < 0) return NULL;
+    PyObject *name = PyUnicode_FromString(spy_get_tensor_info(t->tensor).type);
+    spyp_leave(t->device);
+    return name;
+}
+
+// _set_usage(tensor, usage): what calls may do with its memory.
+static PyObject *spyp_set_usage(PyObject *self, PyObject *args) {
+    PyObject *tensor, *usage;
+    SPYP_UNUSED(self);
+    if (!PyArg_ParseTuple(args, "O!O:_set_usage", spyp.tensor, &tensor, &usage) || spyp_tensor_set_usage(tensor, usage) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
 // _buffer_make(type, device, dtype, count, zeroed) makes a buffer. If `dtype` is None, its elements are
 // bytes.
 static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
@@ -162,6 +181,8 @@ static PyObject *spyp_buffer_read(PyObject *self, PyObject *args) {
 static PyMethodDef spyp_buffer_functions[] = {
     { "_buffer_make", spyp_buffer_make, METH_VARARGS,
       "_buffer_make(type, device, dtype, count, zeroed=False, label=None): a tensor of rank 1." },
+    { "_element_name", spyp_element_name, METH_O, "_element_name(tensor): the name of its elements' type." },
+    { "_set_usage", spyp_set_usage, METH_VARARGS, "_set_usage(tensor, usage): what calls may do with its memory." },
     { "_buffer_over", spyp_buffer_over, METH_VARARGS, "_buffer_over(type, tensor): its memory in bytes, shared." },
     { "_buffer_size", spyp_buffer_size, METH_O, "_buffer_size(tensor): bytes on the device." },
     { "_buffer_write", spyp_buffer_write, METH_VARARGS,

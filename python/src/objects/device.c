@@ -127,11 +127,12 @@ static const spy_backend *spyp_backend_of(PyObject *type, const char *where) {
 }
 
 static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter_name, unsigned int adapter, PyObject *paths,
-                             spy_device_desc *desc) {
+                             PyObject *slang_paths, spy_device_desc *desc) {
     spyp_arena arena;
     spyp_arena_begin(&arena);
     desc->backend = spyp_backend_of(type, "create_device");
     int status = desc->backend ? spyp_paths(&arena, paths, "create_device", &desc->include_paths, &desc->include_path_count) : -1;
+    if (status == 0) status = spyp_paths(&arena, slang_paths, "create_device", &desc->slang_paths, &desc->slang_path_count);
     if (status == 0) {
         desc->adapter = adapter;
         desc->adapter_name = adapter_name;
@@ -185,17 +186,17 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     static char *names[] = { "type", "enable_debug_layers", "adapter_luid", "include_paths", "enable_cuda_interop",
                              "enable_print", "enable_hot_reload", "enable_compilation_reports", "cuda_context",
                              "bindless_options", "adapter_name", "max_plans", "slang_library", "dump_directory", "label",
-                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", NULL };
+                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", "slang_paths", NULL };
     PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *context = Py_None, *bindless = Py_None, *log = Py_None,
-             *progress = Py_None, *options = Py_None;
+             *progress = Py_None, *options = Py_None, *slang_paths = Py_None;
     const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL;
     int layers = 0, interop = 0, print = 0, reload = 1, reports = 0, bounds = 0;
     unsigned int plans = 0, adapter = 0;
     Py_ssize_t print_bytes = 0;
     double timeout = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdp:create_device", names, &backend, &layers, &luid, &paths,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdpO:create_device", names, &backend, &layers, &luid, &paths,
                                      &interop, &print, &reload, &reports, &context, &bindless, &adapter_name, &plans, &library,
-                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds))
+                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds, &slang_paths))
         return NULL;
     spy_cuda_desc cuda;
     memset(&cuda, 0, sizeof cuda);
@@ -236,7 +237,7 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     desc.print_buffer_bytes = (size_t)print_bytes;
     desc.compile_timeout_s = timeout;
     desc.check_bounds = bounds;
-    int status = d->types && d->extra ? spyp_device_setup(d, backend, adapter_name, adapter, paths, &desc) : -1;
+    int status = d->types && d->extra ? spyp_device_setup(d, backend, adapter_name, adapter, paths, slang_paths, &desc) : -1;
     Py_XDECREF(paths);
     if (status < 0) Py_CLEAR(d);
     return (PyObject *)d;
@@ -248,7 +249,7 @@ static void spyp_call_close_callbacks(spyp_device *d, PyObject **error) {
     PyObject *callbacks = d->close_callbacks;
     d->close_callbacks = NULL;
     for (Py_ssize_t i = 0; callbacks && i < PyList_Size(callbacks); i++) {
-        PyObject *function = Py_NewRef(PyList_GetItem(callbacks, i));
+        PyObject *function = Py_NewRef(PyTuple_GetItem(PyList_GetItem(callbacks, i), 1));
         PyObject *result = PyObject_CallFunctionObjArgs(function, (PyObject *)d, NULL);
         if (!result && !*error) {
             PyObject *type, *trace;
@@ -487,21 +488,35 @@ static PyObject *spyp_device_set_dump(PyObject *self, PyObject *path) {
     Py_RETURN_NONE;
 }
 
-// Adds `function` to one of the device's lists of callbacks.
-static PyObject *spyp_add_callback(PyObject **list, PyObject *function, const char *where) {
-    if (!PyCallable_Check(function))
-        return PyErr_Format(PyExc_TypeError, "%s: expected a callable, got %R", where, (PyObject *)Py_TYPE(function));
+// Adds `item` to one of the device's lists of callbacks.
+static int spyp_add_callback(PyObject **list, PyObject *item) {
     if (!*list) *list = PyList_New(0);
-    if (!*list || PyList_Append(*list, function) < 0) return NULL;
-    Py_RETURN_NONE;
+    return item && *list ? PyList_Append(*list, item) : -1;
 }
 
 static PyObject *spyp_device_on_close(PyObject *self, PyObject *function) {
-    return spyp_add_callback(&((spyp_device *)self)->close_callbacks, function, "Device.register_device_close_callback");
+    spyp_device *d = (spyp_device *)self;
+    if (!PyCallable_Check(function))
+        return PyErr_Format(PyExc_TypeError, "Device.register_device_close_callback: expected a callable, got %R", (PyObject *)Py_TYPE(function));
+    PyObject *number = PyLong_FromUnsignedLong(d->callback_count + 1), *item = number ? PyTuple_Pack(2, number, function) : NULL;
+    if (spyp_add_callback(&d->close_callbacks, item) < 0) Py_CLEAR(number);
+    else d->callback_count++;
+    Py_XDECREF(item);
+    return number;
+}
+
+static PyObject *spyp_device_off_close(PyObject *self, PyObject *number) {
+    PyObject *list = ((spyp_device *)self)->close_callbacks;
+    for (Py_ssize_t i = list ? PyList_Size(list) : 0; i-- > 0;) {
+        int same = PyObject_RichCompareBool(PyTuple_GetItem(PyList_GetItem(list, i), 0), number, Py_EQ);
+        if (same < 0 || (same && PyList_SetSlice(list, i, i + 1, NULL) < 0)) return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 static PyObject *spyp_device_on_hot_reload(PyObject *self, PyObject *function) {
-    return spyp_add_callback(&((spyp_device *)self)->reload_callbacks, function, "Device.register_shader_hot_reload_callback");
+    if (spyp_add_callback(&((spyp_device *)self)->reload_callbacks, function) < 0) return NULL;
+    Py_RETURN_NONE;
 }
 
 static PyObject *spyp_device_set_delay(PyObject *self, PyObject *arg) {
@@ -520,7 +535,7 @@ static PyObject *spyp_device_reload(PyObject *self, PyObject *ignored) {
     if (spyp_enter(d, "Device.reload_all_programs") < 0) return NULL;
     spy_reload_info info = { 0, 0, 0 };
     spy_status status = spy_reload_changed(d->device, 0, &info);
-    if (status != SPY_OK) spyp_raise(d);
+    if (status != SPY_OK) spyp_raise_source(d);
     spyp_leave(d);
     return status == SPY_OK ? PyLong_FromUnsignedLong(info.reloaded) : NULL;
 }
@@ -558,18 +573,6 @@ static PyObject *spyp_device_print_string(PyObject *self, PyObject *ignored) {
     }
     Py_DECREF(lines);
     return text;
-}
-
-static PyObject *spyp_device_enter(PyObject *self, PyObject *ignored) {
-    SPYP_UNUSED(ignored);
-    return Py_NewRef(self);
-}
-
-// Ends a block `with device:`. After a Ctrl-C that ended a wait, closing would wait for the same work. So the
-// device is not closed here, but released when nothing refers to it.
-static PyObject *spyp_device_exit(PyObject *self, PyObject *args) {
-    if (((spyp_device *)self)->interrupted && PyTuple_Size(args) && PyTuple_GetItem(args, 0) == PyExc_KeyboardInterrupt) Py_RETURN_NONE;
-    return PyObject_CallMethod(self, "close", NULL);
 }
 
 static PyObject *spyp_device_repr(PyObject *self) {
@@ -642,16 +645,15 @@ static PyMethodDef spyp_device_methods[] = {
     { "_calibration", spyp_device_calibration, METH_NOARGS, "(gpu_ns, host_ns): one moment on the GPU's clock and the host's." },
     { "_set_dump_directory", spyp_device_set_dump, METH_O, "Where generated kernels are written from now on; None: nowhere." },
     { "trim", spyp_device_trim, METH_NOARGS, "Give unused pooled memory back to the driver." },
-    { "register_device_close_callback", spyp_device_on_close, METH_O, "Call function(device) before the device is released." },
-    { "register_shader_hot_reload_callback", spyp_device_on_hot_reload, METH_O,
-      "Call function(succeeded, message) after each reload of a module." },
+    { "register_device_close_callback", spyp_device_on_close, METH_O,
+      "Call function(device) before the device is released; gives a number for unregister_device_close_callback()." },
+    { "_on_reload", spyp_device_on_hot_reload, METH_O, "Call function(succeeded, message) after each reload of a module." },
     { "set_hot_reload_delay", spyp_device_set_delay, METH_O, "Least time between two looks at the files, in milliseconds." },
     { "reload_all_programs", spyp_device_reload, METH_NOARGS, "Reload all modules whose files have changed, and return their number." },
     { "flush_print", spyp_device_flush_print, METH_NOARGS, "Wait for work that prints, and deliver its messages to the log." },
     { "flush_print_to_string", spyp_device_print_string, METH_NOARGS,
       "Wait for work that prints; gives its messages, a line each." },
-    { "__enter__", spyp_device_enter, METH_NOARGS, NULL },
-    { "__exit__", spyp_device_exit, METH_VARARGS, NULL },
+    { "unregister_device_close_callback", spyp_device_off_close, METH_O, "Forget the close callback of that number." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -15,7 +15,7 @@ static void spyp_chain_release(spyp_chain *chain) {
     Py_XDECREF(chain->constants);
     Py_XDECREF(chain->globals);
     Py_XDECREF(chain->setters);
-    Py_XDECREF(chain->writer);
+    Py_XDECREF(chain->writers);
     Py_XDECREF(chain->prelude);
     Py_XDECREF(chain->conformances);
     Py_XDECREF(chain->result);
@@ -37,7 +37,7 @@ static spyp_chain *spyp_chain_copy(const spyp_chain *from) {
     Py_XINCREF(chain->constants);
     Py_XINCREF(chain->globals);
     Py_XINCREF(chain->setters);
-    Py_XINCREF(chain->writer);
+    Py_XINCREF(chain->writers);
     Py_XINCREF(chain->prelude);
     Py_XINCREF(chain->conformances);
     Py_XINCREF(chain->result);
@@ -75,28 +75,41 @@ static PyObject *spyp_link_map(PyObject *self, PyObject *args, PyObject *kwargs)
     return (PyObject *)f;
 }
 
-// set() takes dicts and keywords, or callables that return a dict at each call.
+// Adds one item to a tuple that may be NULL. A new reference.
+static PyObject *spyp_appended(PyObject *tuple, PyObject *item) {
+    PyObject *one = item ? PyTuple_Pack(1, item) : NULL;
+    PyObject *all = one && tuple ? PySequence_Concat(tuple, one) : Py_XNewRef(one);
+    Py_XDECREF(one);
+    return all;
+}
+
+// Returns a callable for set() as one that takes the function which is called.
+static PyObject *spyp_setter_of(PyObject *callable) {
+    PyObject *chains = PyImport_ImportModule("slangpy.chains");
+    PyObject *setter = chains ? PyObject_CallMethod(chains, "setter", "(O)", callable) : NULL;
+    Py_XDECREF(chains);
+    return setter;
+}
+
+// set() takes one dict, or one callable that returns a dict at each call, or keywords.
 static PyObject *spyp_link_set(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *name = ((spyp_function *)self)->name, *item = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : NULL;
+    bool named = kwargs && PyDict_Size(kwargs), dict = item && PyDict_Check(item);
+    if (PyTuple_Size(args) + named != 1)
+        return PyErr_Format(PyExc_ValueError, "%U.set: expected one dict, or one callable, or keywords", name);
+    if (item && !dict && !PyCallable_Check(item))
+        return PyErr_Format(spyp.type_error, "%U.set: expected a dict, keywords or a callable, got %R", name, (PyObject *)Py_TYPE(item));
     spyp_function *f = spyp_function_link(self);
-    PyObject *all = f ? spyp_merged(f->chain->globals, kwargs) : NULL;
-    bool good = all != NULL;
-    for (Py_ssize_t i = 0; good && i < PyTuple_Size(args); i++) {
-        PyObject *item = PyTuple_GetItem(args, i);
-        if (PyDict_Check(item)) {
-            good = PyDict_Update(all, item) == 0;
-        } else if (PyCallable_Check(item)) {
-            PyObject *one = PyTuple_Pack(1, item);
-            PyObject *setters = f->chain->setters && one ? PySequence_Concat(f->chain->setters, one) : Py_XNewRef(one);
-            good = setters != NULL;
-            spyp_set(&f->chain->setters, setters);
-            Py_XDECREF(one);
-            Py_XDECREF(setters);
-        } else {
-            PyErr_Format(PyExc_TypeError, "%U.set: expected a dict, keywords or a callable, got %R", f->name, (PyObject *)Py_TYPE(item));
-            good = false;
-        }
+    if (!f) return NULL;
+    PyObject **place = item && !dict ? &f->chain->setters : &f->chain->globals, *all = NULL;
+    if (item && !dict) {
+        PyObject *setter = spyp_setter_of(item);
+        all = setter ? spyp_appended(*place, setter) : NULL;
+        Py_XDECREF(setter);
+    } else {
+        all = spyp_merged(*place, dict ? item : kwargs);
     }
-    if (good) spyp_set(&f->chain->globals, all);
+    if (all) spyp_set(place, all);
     else Py_CLEAR(f);
     Py_XDECREF(all);
     return (PyObject *)f;
@@ -104,7 +117,7 @@ static PyObject *spyp_link_set(PyObject *self, PyObject *args, PyObject *kwargs)
 
 static PyObject *spyp_link_constants(PyObject *self, PyObject *arg) {
     if (!PyDict_Check(arg))
-        return PyErr_Format(PyExc_TypeError, "%U.constants: expected a dict, got %R", ((spyp_function *)self)->name, (PyObject *)Py_TYPE(arg));
+        return PyErr_Format(spyp.type_error, "%U.constants: expected a dict, got %R", ((spyp_function *)self)->name, (PyObject *)Py_TYPE(arg));
     spyp_function *f = spyp_function_link(self);
     PyObject *all = f ? spyp_merged(f->chain->constants, arg) : NULL;
     if (all) spyp_set(&f->chain->constants, all);
@@ -183,13 +196,19 @@ static PyObject *spyp_link_stream(PyObject *self, PyObject *object) {
     return (PyObject *)f;
 }
 
-static PyObject *spyp_link_writer(PyObject *self, PyObject *args) {
+static PyObject *spyp_link_writer(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (PyTuple_Size(args) < 1 || !PyCallable_Check(PyTuple_GetItem(args, 0)))
+        return PyErr_Format(spyp.type_error, "%U.write: expected a callable that takes a cursor", ((spyp_function *)self)->name);
     spyp_function *f = spyp_function_link(self);
-    if (f) spyp_set(&f->chain->writer, args); // (callable, further arguments...)
-    if (f && (PyTuple_Size(args) < 1 || !PyCallable_Check(PyTuple_GetItem(args, 0)))) {
-        PyErr_Format(PyExc_TypeError, "%U.write: expected a callable that takes a cursor", f->name);
-        Py_CLEAR(f);
-    }
+    PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_Size(args)), *named = spyp_merged(kwargs, NULL);
+    PyObject *writer = rest && named ? PyTuple_Pack(3, PyTuple_GetItem(args, 0), rest, named) : NULL;
+    PyObject *all = f && writer ? spyp_appended(f->chain->writers, writer) : NULL;
+    if (all) spyp_set(&f->chain->writers, all);
+    else Py_CLEAR(f);
+    Py_XDECREF(rest);
+    Py_XDECREF(named);
+    Py_XDECREF(writer);
+    Py_XDECREF(all);
     return (PyObject *)f;
 }
 
@@ -228,7 +247,7 @@ static int spyp_function_traverse(PyObject *self, visitproc visit, void *arg) {
         Py_VISIT(f->chain->constants);
         Py_VISIT(f->chain->globals);
         Py_VISIT(f->chain->setters);
-        Py_VISIT(f->chain->writer);
+        Py_VISIT(f->chain->writers);
         Py_VISIT(f->chain->result);
     }
     for (int i = 0; i < SPYP_SEEN; i++) Py_VISIT((PyObject *)f->seen[i].type);
@@ -277,6 +296,14 @@ static PyObject *spyp_function_append_to(PyObject *self, PyObject *args, PyObjec
     return result;
 }
 
+// Calls slangpy.chains.build(function, args, kwargs).
+static PyObject *spyp_function_build(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *chains = PyImport_ImportModule("slangpy.chains");
+    PyObject *built = chains ? PyObject_CallMethod(chains, "build", "OOO", self, args, kwargs ? kwargs : Py_None) : NULL;
+    Py_XDECREF(chains);
+    return built;
+}
+
 static PyObject *spyp_function_self(PyObject *self, PyObject *ignored) {
     SPYP_UNUSED(ignored);
     return Py_NewRef(self);
@@ -289,7 +316,12 @@ static PyObject *spyp_function_as_struct(PyObject *self, PyObject *ignored) {
 
 static PyObject *spyp_function_get_name(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
-    return Py_NewRef(((spyp_function *)self)->name);
+    return spyp_short_name(((spyp_function *)self)->name);
+}
+
+static PyObject *spyp_function_get_full_name(PyObject *self, void *ignored) {
+    SPYP_UNUSED(ignored);
+    return PyObject_CallMethod(((spyp_function *)self)->name, "replace", "ss", "::", ".");
 }
 
 static PyObject *spyp_function_get_module(PyObject *self, void *ignored) {
@@ -315,7 +347,8 @@ static PyMethodDef spyp_function_methods[] = {
       "map(*args, **kwargs): for each argument, by position or parameter name, a tuple of kernel dimensions (() for one value that is "
       "passed whole) or the Slang type it is loaded as. A name that no overload has is a ValueError." },
     { "set", SPYP_FUNC(spyp_link_set), METH_VARARGS | METH_KEYWORDS,
-      "set(*args, **kwargs): dicts, keywords, or callables that give a dict at each call: values for the module's global shader parameters." },
+      "set(*args, **kwargs): values for the module's global shader parameters: one dict, keywords, or one callable that gives a dict "
+      "at each call. It gets the function that is called, if it takes an argument." },
     { "constants", spyp_link_constants, METH_O, "constants(values): a dict of values for `extern static const`, fixed when it is compiled." },
     { "bind", spyp_link_bind, METH_O, "bind(this): the instance that a method is called on." },
     { "return_type", spyp_link_return_type, METH_O, "return_type(return_type): what calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default." },
@@ -331,14 +364,19 @@ static PyMethodDef spyp_function_methods[] = {
     { "cuda_stream", spyp_link_stream, METH_O,
       "cuda_stream(stream): calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int, a "
       "NativeHandle, or an object with cuda_stream or __cuda_stream__(), as torch's streams. ValueError where the device is not CUDA's, or the stream of another context." },
-    { "write", spyp_link_writer, METH_VARARGS, "write(function, *args): function(cursor, *args) sets globals at each call." },
+    { "write", SPYP_FUNC(spyp_link_writer), METH_VARARGS | METH_KEYWORDS,
+      "write(function, *args, **kwargs): function(cursor, *args, **kwargs) sets globals at each call, through a ShaderCursor." },
+    { "debug_build_call_data", SPYP_FUNC(spyp_function_build), METH_VARARGS | METH_KEYWORDS,
+      "debug_build_call_data(*args, **kwargs): the kernel of a call with these arguments, built but not run: code, pipeline, "
+      "debug_only_bindings." },
     { "as_func", spyp_function_self, METH_NOARGS, "as_func(): the function itself." },
     { "as_struct", spyp_function_as_struct, METH_NOARGS, "as_struct(): ValueError, for this is a function." },
     { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef spyp_function_getset[] = {
-    { "name", spyp_function_get_name, NULL, "Slang's name.", NULL },
+    { "name", spyp_function_get_name, NULL, "Slang's name, without the struct's of a method.", NULL },
+    { "full_name", spyp_function_get_full_name, NULL, "The name with the struct's and with generic arguments: 'Particle.step', 'f<float>'.", NULL },
     { "module", spyp_function_get_module, NULL, "The module that it is looked up in.", NULL },
     { "bwds", spyp_function_get_mode, NULL,
       "The backward derivative, a Function: bwds(..., _result=tensor) takes the arguments of the call, reads the gradients of the "

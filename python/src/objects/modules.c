@@ -83,9 +83,26 @@ static PyObject *spyp_struct_as_func(PyObject *self, PyObject *ignored) {
     return PyErr_Format(PyExc_ValueError, "'%U' is a type; expected a function", ((spyp_struct *)self)->name);
 }
 
+PyObject *spyp_short_name(PyObject *path) {
+    const char *text = spyp_utf8(path), *start = text;
+    if (!text) return NULL;
+    if (strchr(text, '[')) return Py_NewRef(path);
+    size_t n = strcspn(text, "<");
+    for (const char *c = text; c < text + n; c++)
+        if (*c == '.' || *c == ':') start = c + 1;
+    return PyUnicode_FromStringAndSize(start, (Py_ssize_t)(text + n - start));
+}
+
 static PyObject *spyp_struct_get_name(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
-    return Py_NewRef(((spyp_struct *)self)->name);
+    return spyp_short_name(((spyp_struct *)self)->name);
+}
+
+static PyObject *spyp_struct_get_full_name(PyObject *self, void *ignored) {
+    spyp_module *module;
+    const spy_type_info *info = spyp_reflection_type(self, &module);
+    SPYP_UNUSED(ignored);
+    return info ? spyp_full_name(info) : NULL;
 }
 
 static PyObject *spyp_struct_get_module(PyObject *self, void *ignored) {
@@ -157,8 +174,8 @@ static PyMethodDef spyp_struct_methods[] = {
 };
 
 static PyGetSetDef spyp_struct_getset[] = {
-    { "name", spyp_struct_get_name, NULL, "Slang's name, e.g. 'float3' or 'Particle'.", NULL },
-    { "full_name", spyp_struct_get_name, NULL, "Slang's name.", NULL },
+    { "name", spyp_struct_get_name, NULL, "Slang's name without its path and generic arguments, e.g. 'float3' or 'Particle'.", NULL },
+    { "full_name", spyp_struct_get_full_name, NULL, "The name in full: 'vector<float,3>', 'Scene.Light', 'Grid<int>'.", NULL },
     { "module", spyp_struct_get_module, NULL, "The module in which the name is known.", NULL },
     { "fields", spyp_struct_get_fields, NULL, "Field names to the fields, as VariableReflections; empty when it is no struct.", NULL },
     { "shape", spyp_struct_get_shape, NULL, "Sizes of a vector, matrix or array; () for others.", NULL },
@@ -195,12 +212,17 @@ static int spyp_module_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT((PyObject *)m->device);
     Py_VISIT(m->found);
     Py_VISIT(m->link);
+    Py_VISIT(m->made);
+    Py_VISIT(m->extra);
     return 0;
 }
 
 static int spyp_module_clear(PyObject *self) {
-    Py_CLEAR(((spyp_module *)self)->found);
-    Py_CLEAR(((spyp_module *)self)->link);
+    spyp_module *m = (spyp_module *)self;
+    Py_CLEAR(m->found);
+    Py_CLEAR(m->link);
+    Py_CLEAR(m->made);
+    Py_CLEAR(m->extra);
     return 0;
 }
 
@@ -373,13 +395,12 @@ static int spyp_defines(spyp_arena *arena, PyObject *dict, const char *where, sp
     return 0;
 }
 
-// Returns a conformance as text: "Circle : IShape = 0". It is given as text, as ("IShape", "Circle", 0), or
-// as an object with interface_name, type_name and id (-1: none).
-static PyObject *spyp_conformance_text(PyObject *item, const char *where) {
-    PyObject *parts[3] = { NULL, NULL, NULL }, *text = NULL;
+// Returns a conformance that is no text as (interface, type, id), where the id is -1 if it is not given. It comes
+// as ("IShape", "Circle", 0), or as an object with interface_name, type_name and id.
+static PyObject *spyp_conformance_parts(PyObject *item, const char *where) {
+    PyObject *parts[3] = { NULL, NULL, NULL }, *result = NULL;
     static const char *const names[] = { "interface_name", "type_name", "id" };
     Py_ssize_t n = PyTuple_Check(item) ? PyTuple_Size(item) : 0;
-    if (PyUnicode_Check(item)) return Py_NewRef(item);
     for (int i = 0; i < 3; i++) {
         parts[i] = i < n ? Py_NewRef(PyTuple_GetItem(item, i)) : n ? NULL : PyObject_GetAttrString(item, names[i]);
         if (!parts[i]) PyErr_Clear();
@@ -388,10 +409,41 @@ static PyObject *spyp_conformance_text(PyObject *item, const char *where) {
     long id = good && parts[2] && parts[2] != Py_None ? PyLong_AsLong(parts[2]) : -1;
     if (PyErr_Occurred()) good = false;
     PyErr_Clear();
-    if (good) text = id < 0 ? spyp_format("%U : %U", parts[1], parts[0]) : spyp_format("%U : %U = %ld", parts[1], parts[0], id);
+    if (good) result = Py_BuildValue("OOl", parts[0], parts[1], id);
     else PyErr_Format(PyExc_TypeError, "%s: 'type_conformances': expected 'Circle : IShape' or ('IShape', 'Circle'), got %R", where, item);
     for (int i = 0; i < 3; i++) Py_XDECREF(parts[i]);
-    return text;
+    return result;
+}
+
+// Returns whether another conformance of `list` than number `at` has the same interface as `item`, and the same
+// type (`id` is -1) or this id.
+static bool spyp_conformance_meets(PyObject *list, Py_ssize_t at, PyObject *item, long id) {
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        PyObject *other = PyList_GetItem(list, i);
+        if (i == at || !PyTuple_Check(other) || PyUnicode_Compare(PyTuple_GetItem(other, 0), PyTuple_GetItem(item, 0)) != 0) continue;
+        if (id < 0 ? PyUnicode_Compare(PyTuple_GetItem(other, 1), PyTuple_GetItem(item, 1)) == 0 : PyLong_AsLong(PyTuple_GetItem(other, 2)) == id)
+            return true;
+    }
+    return false;
+}
+
+// Gives each conformance without an id the lowest one that no other type of the interface has.
+static int spyp_conformances_number(PyObject *list, const char *where) {
+    for (Py_ssize_t i = 0; i < PyList_Size(list); i++) {
+        PyObject *item = PyList_GetItem(list, i);
+        if (!PyTuple_Check(item)) continue;
+        long id = PyLong_AsLong(PyTuple_GetItem(item, 2));
+        bool twice = spyp_conformance_meets(list, i, item, -1);
+        if (twice || (id >= 0 && spyp_conformance_meets(list, i, item, id))) {
+            PyErr_Format(spyp.error, "%s: 'type_conformances': %R has a %s that another one has, too", where, item, twice ? "type" : "number");
+            return -1;
+        }
+        if (id >= 0) continue;
+        for (id = 0; spyp_conformance_meets(list, i, item, id);) id++;
+        PyObject *numbered = Py_BuildValue("OOl", PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1), id);
+        if (!numbered || PyList_SetItem(list, i, numbered) < 0) return -1;
+    }
+    return 0;
 }
 
 PyObject *spyp_conformances_parse(PyObject *items, const char *where) {
@@ -401,7 +453,14 @@ PyObject *spyp_conformances_parse(PyObject *items, const char *where) {
         return PyErr_Format(PyExc_TypeError, "%s: 'type_conformances': expected a list, got %R", where, (PyObject *)Py_TYPE(items));
     }
     for (Py_ssize_t i = 0; list && i < PyList_Size(list); i++) {
-        PyObject *text = spyp_conformance_text(PyList_GetItem(list, i), where);
+        PyObject *item = PyList_GetItem(list, i), *parts = PyUnicode_Check(item) ? Py_NewRef(item) : spyp_conformance_parts(item, where);
+        if (!parts || PyList_SetItem(list, i, parts) < 0) Py_CLEAR(list);
+    }
+    if (list && spyp_conformances_number(list, where) < 0) Py_CLEAR(list);
+    for (Py_ssize_t i = 0; list && i < PyList_Size(list); i++) { // the texts that the library takes: "Circle : IShape = 0"
+        PyObject *item = PyList_GetItem(list, i);
+        if (!PyTuple_Check(item)) continue;
+        PyObject *text = spyp_format("%U : %U = %S", PyTuple_GetItem(item, 1), PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 2));
         if (!text || PyList_SetItem(list, i, text) < 0) Py_CLEAR(list);
     }
     PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
@@ -509,6 +568,14 @@ static int spyp_downstream(spyp_arena *arena, PyObject *options, const char *whe
     return 0;
 }
 
+static int spyp_module_conformances(spyp_arena *arena, PyObject *value, const char *where, spy_module_desc *desc) {
+    PyObject *items = spyp_conformances_parse(value, where);
+    int status = items ? spyp_arena_keep(arena, items) : -1;
+    if (status == 0) status = spyp_strings(arena, items, where, "type_conformances", &desc->conformances, &desc->conformance_count);
+    Py_XDECREF(items);
+    return status;
+}
+
 // Parses SlangPy's options: strict_broadcasting, and the members of SlangCompilerOptions.
 static int spyp_module_options(spyp_arena *arena, PyObject *options, const char *where, spy_module_desc *desc) {
     PyObject *value;
@@ -533,11 +600,7 @@ static int spyp_module_options(spyp_arena *arena, PyObject *options, const char 
     desc->options.experimental_features = spyp_flag(arena, options, "enable_experimental_features");
     if (spyp_downstream(arena, options, where, &desc->options) < 0) return -1;
     if (!(value = spyp_option(arena, options, "type_conformances"))) return PyErr_Occurred() ? -1 : 0;
-    PyObject *items = spyp_conformances_parse(value, where);
-    int status = items ? spyp_arena_keep(arena, items) : -1;
-    if (status == 0) status = spyp_strings(arena, items, where, "type_conformances", &desc->conformances, &desc->conformance_count);
-    Py_XDECREF(items);
-    return status;
+    return spyp_module_conformances(arena, value, where, desc);
 }
 
 // Returns the module's name: the one that was given, or else the file's name without its folder and ending.
@@ -550,7 +613,22 @@ static PyObject *spyp_module_name(const spy_module_desc *desc) {
     return PyUnicode_DecodeUTF8(start, end - start, "replace");
 }
 
-static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *desc, PyObject *options, PyObject *link) {
+// Notes how the module was loaded, for load_again().
+static int spyp_module_note(spyp_module *m, const spy_module_desc *desc, PyObject *options) {
+    PyObject *path = desc->path ? PyBytes_FromString(desc->path) : Py_NewRef(Py_None), *source = Py_NewRef(Py_None);
+    if (desc->source) {
+        Py_ssize_t size = (Py_ssize_t)(desc->source_size_bytes ? desc->source_size_bytes : strlen(desc->source));
+        spyp_replace(&source, PyUnicode_DecodeUTF8(desc->source, size, NULL));
+    }
+    if (path && source) m->made = Py_BuildValue("OzOOO", path, desc->name, source, options ? options : Py_None, m->link);
+    Py_XDECREF(path);
+    Py_XDECREF(source);
+    return m->made ? 0 : -1;
+}
+
+// Loads a module. `conformances`: further type conformances, or NULL.
+static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *desc, PyObject *options, PyObject *link,
+                           PyObject *conformances) {
     spyp_arena arena;
     PyObject *result = NULL, *links = link && link != Py_None ? PySequence_Tuple(link) : PyTuple_New(0);
     if (!links && PyErr_ExceptionMatches(PyExc_TypeError))
@@ -561,6 +639,7 @@ static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *d
     // The device's options.
     if (!options || options == Py_None) options = PyDict_GetItemString(d->extra, "compiler_options");
     bool good = modules && spyp_module_options(&arena, options, where, desc) == 0;
+    if (good && conformances) good = spyp_module_conformances(&arena, conformances, where, desc) == 0;
     for (Py_ssize_t i = 0; good && i < n; i++) {
         PyObject *m = PyTuple_GetItem(links, i);
         good = PyObject_TypeCheck(m, spyp.module_type);
@@ -575,11 +654,12 @@ static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *d
         desc->link = modules;
         desc->link_count = (size_t)n;
         spy_module *module = spy_load_module(d->device, desc);
-        if (!module) spyp_raise(d);
+        if (!module) spyp_raise_source(d);
         spyp_leave(d);
         PyObject *name = module ? spyp_module_name(desc) : NULL;
         if (name) result = spyp_module_make(d, module, name, links);
         else spy_release_module(module);
+        if (result && spyp_module_note((spyp_module *)result, desc, options) < 0) Py_CLEAR(result);
         Py_XDECREF(name);
     }
     Py_XDECREF(links);
@@ -607,7 +687,7 @@ static PyObject *spyp_load_file(PyObject *device, PyObject *path, PyObject *opti
         spyp_replace(&bytes, full);
     }
     desc.path = bytes ? PyBytes_AsString(bytes) : NULL;
-    PyObject *module = bytes ? spyp_load(d, where, &desc, options, link) : NULL;
+    PyObject *module = bytes ? spyp_load(d, where, &desc, options, link, NULL) : NULL;
     Py_XDECREF(bytes);
     return module;
 }
@@ -637,10 +717,78 @@ static PyObject *spyp_module_load_source(PyObject *type, PyObject *args, PyObjec
     desc.source = source;
     desc.source_size_bytes = (size_t)size;
     if (!size) desc.source_size_bytes = 0;
-    return spyp_load(d, "Module.load_from_source", &desc, options, link);
+    return spyp_load(d, "Module.load_from_source", &desc, options, link, NULL);
 }
 
-// load_from_module() makes a Module of a SlangModule in SlangPy. Here one object is both.
+// Loads the module's code another time, with other modules linked to it (after those that it links already),
+// with other options unless `options` is None, and with these type conformances unless there are none.
+static PyObject *spyp_module_again(spyp_module *m, const char *where, PyObject *options, PyObject *link, PyObject *conformances) {
+    spy_module_desc desc;
+    memset(&desc, 0, sizeof desc);
+    if (!m->made) return PyErr_Format(spyp.error, "%s: module '%U' cannot be loaded again", where, m->name);
+    PyObject *path = PyTuple_GetItem(m->made, 0), *name = PyTuple_GetItem(m->made, 1), *source = PyTuple_GetItem(m->made, 2);
+    PyObject *own = PyTuple_GetItem(m->made, 4), *list = PyList_New(0), *result = NULL;
+    if (path != Py_None) desc.path = PyBytes_AsString(path);
+    if (name != Py_None) desc.name = spyp_utf8(name);
+    if (source != Py_None) desc.source = spyp_utf8(source);
+    bool empty = !options || options == Py_None || (PyDict_Check(options) && PyDict_Size(options) == 0);
+    if (empty) options = PyTuple_GetItem(m->made, 3);
+    bool good = list && PyList_SetSlice(list, 0, 0, own) == 0;
+    if (good && link && link != Py_None) {
+        PyObject *both = PySequence_InPlaceConcat(list, link);
+        good = both != NULL;
+        Py_XDECREF(both);
+    }
+    if (good) result = spyp_load(m->device, where, &desc, options, list, conformances);
+    Py_XDECREF(list);
+    return result;
+}
+
+static PyObject *spyp_module_load_again(PyObject *self, PyObject *args) {
+    PyObject *options, *link, *conformances;
+    if (!PyArg_ParseTuple(args, "OOO:_load_again", &options, &link, &conformances)) return NULL;
+    int any = PyObject_IsTrue(conformances);
+    return any < 0 ? NULL : spyp_module_again((spyp_module *)self, "link_program", options, link, any ? conformances : NULL);
+}
+
+// Makes an object of `type`, a subclass of Module or Module itself, for the same module.
+static PyObject *spyp_module_view(PyObject *self, PyObject *type) {
+    spyp_module *m = (spyp_module *)self;
+    if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, spyp.module_type))
+        return PyErr_Format(PyExc_TypeError, "_view: expected a class of modules, got %R", type);
+    spyp_module *view = (spyp_module *)spyp_alloc((PyTypeObject *)type);
+    if (!view) return NULL;
+    view->device = (spyp_device *)Py_NewRef((PyObject *)m->device);
+    view->name = Py_NewRef(m->name);
+    view->link = Py_XNewRef(m->link);
+    view->made = Py_XNewRef(m->made);
+    view->found = PyDict_New();
+    view->extra = m->extra ? PyDict_Copy(m->extra) : NULL;
+    if (view->found && spyp_enter(m->device, "Module") == 0) {
+        spy_retain_module(m->module);
+        view->module = m->module;
+        spyp_leave(m->device);
+    }
+    if (view->module) return (PyObject *)view;
+    SPYP_DECREF(view);
+    return NULL;
+}
+
+// Makes a Module of a SlangModule. With options or modules to link, its code is loaded another time.
+static PyObject *spyp_module_wrap(PyObject *module, PyObject *options, PyObject *link, const char *where) {
+    spyp_module *m = (spyp_module *)module;
+    int other = options && options != Py_None ? PyObject_IsTrue(options) : 0;
+    int linked = link && link != Py_None ? PyObject_IsTrue(link) : 0;
+    if (other < 0 || linked < 0) return NULL;
+    PyObject *made = other || linked ? spyp_module_again(m, where, options, link, NULL)
+                     : Py_TYPE(module) == spyp.module_type ? Py_NewRef(module)
+                                                           : spyp_module_view(module, (PyObject *)spyp.module_type);
+    if (made && made != module && m->extra && ((spyp_module *)made)->extra == NULL)
+        ((spyp_module *)made)->extra = PyDict_Copy(m->extra);
+    return made;
+}
+
+// load_from_module() makes a Module of a SlangModule.
 static PyObject *spyp_module_load_module(PyObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "device", "module", "options", "link", NULL };
     PyObject *device, *module, *options = NULL, *link = NULL;
@@ -648,9 +796,7 @@ static PyObject *spyp_module_load_module(PyObject *type, PyObject *args, PyObjec
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:Module.load_from_module", names, &device, &module, &options, &link)) return NULL;
     if (!PyObject_TypeCheck(module, spyp.module_type))
         return PyErr_Format(PyExc_TypeError, "Module.load_from_module: argument 'module': expected a module, got %R", (PyObject *)Py_TYPE(module));
-    if (link && PyObject_IsTrue(link) > 0)
-        return PyErr_Format(spyp.error, "Module.load_from_module: a module is linked when it is loaded: give 'link' there");
-    return Py_NewRef(module);
+    return spyp_module_wrap(module, options, link, "Module.load_from_module");
 }
 
 // Module(device_module) does the same as load_from_module().
@@ -661,7 +807,7 @@ static PyObject *spyp_module_new(PyTypeObject *type, PyObject *args, PyObject *k
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:Module", names, &module, &options, &link)) return NULL;
     if (!PyObject_TypeCheck(module, spyp.module_type))
         return PyErr_Format(PyExc_TypeError, "Module: expected a loaded module; see Module.load_from_file and load_from_source");
-    return Py_NewRef(module);
+    return spyp_module_wrap(module, options, link, "Module");
 }
 
 static PyObject *spyp_module_reload(PyObject *self, PyObject *args) {
@@ -669,9 +815,15 @@ static PyObject *spyp_module_reload(PyObject *self, PyObject *args) {
     const char *source = NULL;
     if (!PyArg_ParseTuple(args, "|z:Module.reload", &source) || spyp_enter(m->device, "Module.reload") < 0) return NULL;
     spy_status status = spy_reload_module(m->module, source);
-    if (status != SPY_OK) spyp_raise(m->device);
+    if (status != SPY_OK) spyp_raise_source(m->device);
     spyp_leave(m->device);
     if (status != SPY_OK) return NULL;
+    if (source && m->made && PyTuple_GetItem(m->made, 2) != Py_None) { // a later load_again() has the new text, too
+        PyObject *made = Py_BuildValue("OOsOO", PyTuple_GetItem(m->made, 0), PyTuple_GetItem(m->made, 1), source,
+                                       PyTuple_GetItem(m->made, 3), PyTuple_GetItem(m->made, 4));
+        if (!made) return NULL;
+        spyp_replace(&m->made, made);
+    }
     Py_RETURN_NONE;
 }
 
@@ -700,9 +852,23 @@ static PyObject *spyp_module_get_device(PyObject *self, void *ignored) {
     return Py_NewRef((PyObject *)((spyp_module *)self)->device);
 }
 
-static PyObject *spyp_module_get_self(PyObject *self, void *ignored) {
+static PyObject *spyp_module_get_made(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
-    return Py_NewRef(self);
+    PyObject *made = ((spyp_module *)self)->made;
+    return Py_NewRef(made ? made : Py_None);
+}
+
+// Two objects of one module, such as a Module and its device_module, have the same number.
+static PyObject *spyp_module_get_number(PyObject *self, void *ignored) {
+    SPYP_UNUSED(ignored);
+    return PyLong_FromVoidPtr(((spyp_module *)self)->module);
+}
+
+static PyObject *spyp_module_get_extra(PyObject *self, void *ignored) {
+    spyp_module *m = (spyp_module *)self;
+    SPYP_UNUSED(ignored);
+    if (!m->extra) m->extra = PyDict_New();
+    return Py_XNewRef(m->extra);
 }
 
 static PyObject *spyp_module_repr(PyObject *self) {
@@ -716,7 +882,7 @@ spyp_module *spyp_module_default(spyp_device *d) {
     memset(&desc, 0, sizeof desc);
     desc.name = "slangpy_default";
     desc.source = "import slangpy;\n";
-    module = spyp_load(d, "slangpy", &desc, NULL, NULL);
+    module = spyp_load(d, "slangpy", &desc, NULL, NULL, NULL);
     if (module && PyDict_SetItemString(d->extra, "default module", module) < 0) Py_CLEAR(module);
     return (spyp_module *)module;
 }
@@ -728,7 +894,7 @@ static PyMethodDef spyp_module_methods_table[] = {
     { "load_from_source", SPYP_FUNC(spyp_module_load_source), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
       "load_from_source(device, name, source, options={}, link=[]): load Slang text." },
     { "load_from_module", SPYP_FUNC(spyp_module_load_module), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-      "load_from_module(device, module, options={}, link=[]): the module itself." },
+      "load_from_module(device, module, options={}, link=[]): a Module of a SlangModule, with these modules linked to it." },
     { "find_function", spyp_module_find_function, METH_O, "find_function(name): the function of that name, or None." },
     { "require_function", spyp_module_require_function, METH_O, "require_function(name): the function of that name; ValueError when there is none." },
     { "find_struct", spyp_module_find_struct, METH_O, "find_struct(name): the type of that name, or None." },
@@ -737,13 +903,18 @@ static PyMethodDef spyp_module_methods_table[] = {
     { "reload", spyp_module_reload, METH_VARARGS,
       "reload(source=None): load the code again, from its file or from new text. When that fails, all stays as it was." },
     { "save", spyp_module_save, METH_O, "save(path): write the module in compiled form as a .slang-module file." },
+    { "_load_again", spyp_module_load_again, METH_VARARGS,
+      "_load_again(options, link, type_conformances): the same code as another module, linked to further ones." },
+    { "_view", spyp_module_view, METH_O, "_view(type): an object of Module or of a subclass for the same module." },
     { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef spyp_module_getset[] = {
     { "name", spyp_module_get_name, NULL, "The module's name or path.", NULL },
     { "device", spyp_module_get_device, NULL, "The device that it was loaded on.", NULL },
-    { "device_module", spyp_module_get_self, NULL, "SlangPy's lower-level module: here the module itself.", NULL },
+    { "_made", spyp_module_get_made, NULL, "How it was loaded: (path, name, source, options, link).", NULL },
+    { "_number", spyp_module_get_number, NULL, "A number that only objects of the same module have in common.", NULL },
+    { "_extra", spyp_module_get_extra, NULL, "What Python code keeps with the module: a dict.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -768,7 +939,7 @@ static PyType_Slot spyp_module_type_slots[] = {
 };
 
 static PyType_Spec spyp_module_spec = {
-    "slangpy._slangpy.Module", sizeof(spyp_module), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, spyp_module_type_slots,
+    "slangpy._slangpy.Module", sizeof(spyp_module), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, spyp_module_type_slots,
 };
 
 // >>what a device loads

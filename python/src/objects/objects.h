@@ -5,6 +5,8 @@
 #include "calls/calls.h"
 
 // >>function.c, describe.c
+// Returns the last part of a path, without generic arguments: "step" of "Particle::step", "f" of "f<float>".
+PyObject *spyp_short_name(PyObject *path);
 PyObject *spyp_function_make(spyp_module *module, spy_function *function, PyObject *name);
 PyObject *spyp_function_str(PyObject *self); // Slang's declarations with their comments
 int spyp_describe_ready(void);

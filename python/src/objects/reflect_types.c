@@ -100,7 +100,11 @@ PyObject *spyp_full_name(const spy_type_info *t) {
     const spy_type_info *inner = t;
     while (inner->kind == SPY_TYPE_KIND_ARRAY && inner->element) inner = inner->element;
     const char *sizes = strchr(t->name, '[');
-    if (inner == t || !sizes) return PyUnicode_FromString(t->name);
+    if (inner == t || !sizes) {
+        PyObject *name = PyUnicode_FromString(t->name), *dotted = name ? PyObject_CallMethod(name, "replace", "ss", "::", ".") : NULL;
+        Py_XDECREF(name);
+        return dotted;
+    }
     PyObject *name = spyp_full_name(inner), *text = name ? spyp_format("%U%s", name, sizes) : NULL;
     Py_XDECREF(name);
     return text;

@@ -154,6 +154,7 @@ PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl) {
 
 static int spyp_reflection_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((spyp_reflection *)self)->entries);
     Py_VISIT((PyObject *)((spyp_reflection *)self)->module);
     Py_VISIT(((spyp_reflection *)self)->parts);
     return 0;
@@ -170,6 +171,7 @@ static void spyp_reflection_dealloc(PyObject *self) {
     }
     Py_CLEAR(r->key);
     Py_CLEAR(((spyp_reflection *)self)->parts);
+    Py_CLEAR(((spyp_reflection *)self)->entries);
     Py_CLEAR(((spyp_reflection *)self)->module);
     spyp_free(self);
 }
@@ -448,6 +450,7 @@ static int spyp_add_entry_points(PyObject *list, spyp_module *module, const spy_
 }
 
 static PyObject *spyp_program_entry_points(spyp_reflection *r) {
+    if (r->entries) return PySequence_List(r->entries);
     PyObject *list = PyList_New(0);
     if (list && spyp_add_entry_points(list, r->module, r->decl) < 0) Py_CLEAR(list);
     return list;
@@ -457,7 +460,18 @@ static PyObject *spyp_program_module_decl(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_DECL, r->module, r->decl);
 }
 
+// Returns the same layout with these entry points: those of a program, which may be fewer than its module has.
+static PyObject *spyp_program_of_entries(PyObject *self, PyObject *entries) {
+    spyp_reflection *r = (spyp_reflection *)self;
+    if (spyp_reflection_open(r, "layout") < 0) return NULL;
+    PyObject *list = PySequence_List(entries), *made = list ? spyp_reflect_decl(SPYP_PROGRAM, r->module, r->decl) : NULL;
+    if (made) ((spyp_reflection *)made)->entries = Py_NewRef(list);
+    Py_XDECREF(list);
+    return made;
+}
+
 static PyMethodDef spyp_program_methods[] = {
+    { "_of_entry_points", spyp_program_of_entries, METH_O, "_of_entry_points(layouts): the same layout with these entry points." },
     { "find_type_by_name", spyp_layout_find_type, METH_O,
       "find_type_by_name(name): a TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when "
       "there is none." },

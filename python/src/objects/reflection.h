@@ -50,7 +50,7 @@ PyObject *spyp_attribute_total(PyObject *self, PyObject *ignored);
 PyObject *spyp_attribute_at(PyObject *self, PyObject *index);
 PyObject *spyp_find_attribute(PyObject *self, PyObject *name);
 PyObject *spyp_reflect_attribute(spyp_module *module, const spy_attribute *attribute);
-PyObject *spyp_full_name(const spy_type_info *type); // "vector<float,3>[4]"
+PyObject *spyp_full_name(const spy_type_info *type); // "vector<float,3>[4]", "Outer.Inner"
 PyObject *spyp_type_repr(spyp_reflection *type);
 PyObject *spyp_variable_repr(spyp_reflection *variable);
 // Returns -1 with an exception set if the device was closed, because the declarations are gone then.

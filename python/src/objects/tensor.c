@@ -11,6 +11,7 @@ static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const sp
     spyp_dtype parsed;
     spy_tensor_desc desc;
     PyObject *result = NULL;
+    if (dtype == Py_None) return PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': expected a type, got None", what);
     if (spyp_dtype_parse(dtype, what, &parsed) < 0) return NULL;
     spyp_module *from = parsed.from;
     spyp_module *standard = NULL;
@@ -47,7 +48,9 @@ static PyObject *spyp_tensor_fresh(PyObject *type, PyObject *args, PyObject *kwa
     if (shape == Py_None) shape = count;
     if (shape == Py_None) return PyErr_Format(PyExc_ValueError, "%s: argument 'shape' not specified", what);
     if (spyp_shape_parse(shape, what, &sizes) < 0) return NULL;
-    return spyp_tensor_create((PyTypeObject *)type, d, &sizes, dtype, zeroed, what);
+    PyObject *made = spyp_tensor_create((PyTypeObject *)type, d, &sizes, dtype, zeroed, what);
+    if (made && spyp_tensor_set_usage(made, usage) < 0) Py_CLEAR(made);
+    return made;
 }
 
 static PyObject *spyp_tensor_empty(PyObject *type, PyObject *args, PyObject *kwargs) {
@@ -143,7 +146,9 @@ static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *k
     if (shape == Py_None) shape = count;
     if (shape == Py_None) return PyErr_Format(PyExc_ValueError, "NDBuffer: argument 'shape' or 'element_count' not specified");
     if (spyp_shape_parse(shape, "NDBuffer", &sizes) < 0) return NULL;
-    return spyp_tensor_create(type, d, &sizes, dtype, false, "NDBuffer");
+    PyObject *made = spyp_tensor_create(type, d, &sizes, dtype, false, "NDBuffer");
+    if (made && spyp_tensor_set_usage(made, usage) < 0) Py_CLEAR(made);
+    return made;
 }
 
 // Returns the one argument of a function, given by position or name, borrowed. NULL with an exception set.
@@ -169,7 +174,7 @@ static PyObject *spyp_tensor_zeros_like(PyObject *type, PyObject *args, PyObject
 
 static PyObject *spyp_tensor_copy_from(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *object = spyp_only_argument(args, kwargs, "O:copy_from_numpy", "data");
-    if (!object || spyp_tensor_fill_from((spyp_tensor *)self, object, "copy_from_numpy") < 0) return NULL;
+    if (!object || spyp_tensor_copy_bytes_from((spyp_tensor *)self, object, "copy_from_numpy") < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -260,10 +265,12 @@ static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwar
     if (PyType_Check(owner)) {
         if (spyp_lacks_device(args, kwargs, "Tensor.from_numpy")) return NULL;
         if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$O:Tensor.from_numpy", makes, &device, &array, &usage, &memory, &dtype)) return NULL;
-        return spyp_tensor_of_array((PyTypeObject *)owner, device, array, dtype);
+        PyObject *made = spyp_tensor_of_array((PyTypeObject *)owner, device, array, dtype);
+        if (made && spyp_tensor_set_usage(made, usage) < 0) Py_CLEAR(made);
+        return made;
     }
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:from_numpy", fills, &array)) return NULL;
-    if (spyp_tensor_fill_from((spyp_tensor *)owner, array, "from_numpy") < 0) return NULL;
+    if (spyp_tensor_copy_bytes_from((spyp_tensor *)owner, array, "from_numpy") < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -428,7 +435,7 @@ static int spyp_index_parse(PyObject *item, spy_index *index) {
     } else {
         PyObject *whole = PyIndex_Check(item) ? PyNumber_Index(item) : NULL;
         if (!whole) {
-            PyErr_Format(PyExc_TypeError, "Tensor: expected indices of int, slice, None or ..., got %R", (PyObject *)Py_TYPE(item));
+            PyErr_Format(spyp.type_error, "Tensor: expected indices of int, slice, None or ..., got %R", (PyObject *)Py_TYPE(item));
             return -1;
         }
         int overflow;
@@ -456,6 +463,13 @@ static PyObject *spyp_tensor_subscript(PyObject *self, PyObject *key) {
     }
     if (spyp_enter(t->device, "Tensor") < 0) return NULL;
     spy_tensor *view = spy_create_indexed(t->tensor, list);
+    if (view && spy_get_tensor_info(view).shape.rank == 0) { // one element is a tensor of the shape (1,)
+        spy_index one = spy_index_new();
+        spy_indices ones = { &one, 1 };
+        spy_tensor *line = spy_create_indexed(view, ones);
+        spy_release_tensor(view);
+        view = line;
+    }
     if (view) return spyp_view_of(t, view);
     spyp_raise_index(t->device);
     spyp_leave(t->device);
@@ -562,20 +576,24 @@ static PyObject *spyp_tensor_get_device(PyObject *self, void *ignored) {
 
 static PyObject *spyp_tensor_repr(PyObject *self) { // it does not read from the GPU
     spyp_tensor *t = (spyp_tensor *)self;
-    PyObject *name = PyType_GetName(Py_TYPE(self)), *shape = NULL, *text = NULL;
+    PyObject *name = PyType_GetName(Py_TYPE(self)), *text = NULL;
     if (name && !t->device->device) {
         text = spyp_format("<slangpy.%U, of a closed device>", name);
     } else if (name) {
-        spy_tensor_info info = spy_get_tensor_info(t->tensor);
-        shape = spyp_shape_tuple(&info.shape);
-        if (shape) text = spyp_format("<slangpy.%U %s %R>", name, info.type, shape);
+        PyObject *tensors = PyImport_ImportModule("slangpy.tensors");
+        text = tensors ? PyObject_CallMethod(tensors, "representation", "OO", name, self) : NULL;
+        Py_XDECREF(tensors);
     }
     Py_XDECREF(name);
-    Py_XDECREF(shape);
     return text;
 }
 
-static PyObject *spyp_tensor_str(PyObject *self);
+// str(tensor) is that of its numpy array.
+static PyObject *spyp_tensor_str(PyObject *self) {
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self), *text = array ? PyObject_Str(array) : NULL;
+    Py_XDECREF(array);
+    return text;
+}
 
 // Returns the text that shows a tensor: its values, unless they are gone.
 static PyObject *spyp_tensor_shown(PyObject *self) {
@@ -642,21 +660,6 @@ static PyObject *spyp_tensor_cursor(PyObject *self, PyObject *args, PyObject *kw
     return PyErr_Occurred() ? NULL : spyp_cursor_make(t->device, t->tensor, self, t->module, first, n);
 }
 
-static PyObject *spyp_tensor_str(PyObject *self) {
-    spyp_tensor *t = (spyp_tensor *)self;
-    PyObject *result = NULL;
-    if (spyp_enter(t->device, "print") < 0) return NULL;
-    if (spyp_wait_to_read(t->device) == 0) {
-        size_t size = spy_tensor_print(t->tensor, NULL, 0);
-        char *text = size ? (char *)PyMem_Malloc(size + 1) : NULL;
-        if (text && spy_tensor_print(t->tensor, text, size + 1)) result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-        else spyp_raise(t->device);
-        PyMem_Free(text);
-    }
-    spyp_leave(t->device);
-    return result;
-}
-
 static Py_ssize_t spyp_tensor_length(PyObject *self) {
     spyp_tensor *t = (spyp_tensor *)self;
     if (spyp_enter(t->device, "Tensor") < 0) return -1;
@@ -715,7 +718,8 @@ static PyMethodDef spyp_tensor_methods[] = {
     { "to_numpy", spyp_tensor_numpy_method, METH_NOARGS,
       "to_numpy(): a numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured elements. Waits." },
     { "copy_from_numpy", SPYP_FUNC(spyp_tensor_copy_from), METH_VARARGS | METH_KEYWORDS, "copy_from_numpy(data): fill the tensor from an array with as many numbers, converted, or for structs from a structured array "
-      "or a dict of arrays by field names. ValueError: a Shape mismatch; OverflowError: numbers that do not fit." },
+      "or a dict of arrays by field names. An array of another size, if it is no larger: its bytes, to the start of a contiguous "
+      "tensor. ValueError: a Shape mismatch; OverflowError: numbers that do not fit." },
     { "view", SPYP_FUNC(spyp_tensor_view), METH_VARARGS | METH_KEYWORDS,
       "view(shape, strides=None, offset=0, dtype=None): the same memory in another way; strides and offset in elements." },
     { "broadcast_to", SPYP_FUNC(spyp_tensor_broadcast), METH_VARARGS | METH_KEYWORDS, "broadcast_to(shape): sizes of 1 stretched, leading dimensions added; no copy." },

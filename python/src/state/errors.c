@@ -5,8 +5,9 @@
 
 // >>exceptions
 
-static PyObject *spyp_exception_add(PyObject *module, const char *name, const char *doc, PyObject *first, PyObject *second) {
-    PyObject *bases = second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first);
+// `second` and `third` may be NULL.
+static PyObject *spyp_exception_add(PyObject *module, const char *name, const char *doc, PyObject *first, PyObject *second, PyObject *third) {
+    PyObject *bases = third ? PyTuple_Pack(3, first, second, third) : second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first);
     PyObject *type = bases ? PyErr_NewExceptionWithDoc(name, doc, bases, NULL) : NULL;
     Py_XDECREF(bases);
     if (type && PyModule_AddObjectRef(module, strrchr(name, '.') + 1, type) < 0) Py_CLEAR(type);
@@ -16,21 +17,28 @@ static PyObject *spyp_exception_add(PyObject *module, const char *name, const ch
 int spyp_errors_ready(PyObject *module) {
     spyp.error = spyp_exception_add(module, "slangpy.Error",
                                     "An error of the library: what was asked, what was expected, what came.",
-                                    PyExc_RuntimeError, NULL);
+                                    PyExc_RuntimeError, NULL, NULL);
     if (!spyp.error) return -1;
     spyp.type_error = spyp_exception_add(module, "slangpy.ArgumentTypeError",
-                                         "A type that does not fit. Also a TypeError.", spyp.error, PyExc_TypeError);
+                                         "A type that does not fit. Also a TypeError, and a ValueError for scripts that "
+                                         "were written for SlangPy.", spyp.error, PyExc_TypeError, PyExc_ValueError);
     spyp.value_error = spyp_exception_add(module, "slangpy.ArgumentValueError",
                                           "A value, shape or number of arguments that does not fit. Also a ValueError.",
-                                          spyp.error, PyExc_ValueError);
+                                          spyp.error, PyExc_ValueError, NULL);
     spyp.lookup_error = spyp_exception_add(module, "slangpy.NameNotFoundError",
-                                           "A name, file or object that was not found. Also a KeyError.", spyp.error,
-                                           PyExc_KeyError);
+                                           "A name, file or object that was not found. Also a KeyError and an AttributeError.",
+                                           spyp.error, PyExc_KeyError, PyExc_AttributeError);
     spyp.compile_error = spyp_exception_add(module, "slangpy.SlangCompileError",
                                             "Slang code that does not compile: the compiler's text, with file and line.",
-                                            spyp.error, NULL);
+                                            spyp.error, NULL, NULL);
+    if (!spyp.compile_error) return -1;
+    spyp.kernel_error = spyp_exception_add(module, "slangpy.KernelCompileError",
+                                           "A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError.", spyp.compile_error,
+                                           PyExc_ValueError, NULL);
     spyp.attribute_error = PyExc_AttributeError;
-    if (!spyp.compile_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
+    spyp.index_error = spyp_exception_add(module, "slangpy.IndexOutOfRangeError",
+                                          "An index that a tensor does not have. Also an IndexError.", spyp.error, PyExc_IndexError, NULL);
+    if (!spyp.index_error || !spyp.kernel_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
     // KeyError.__str__() is the repr of the text.
     PyObject *plain = PyObject_GetAttrString(PyExc_BaseException, "__str__");
     int set = plain ? PyObject_SetAttrString(spyp.lookup_error, "__str__", plain) : -1;
@@ -46,7 +54,7 @@ static PyObject *spyp_exception_of(spy_status status) {
     case SPY_ERROR_SHAPE_MISMATCH:
     case SPY_ERROR_OUT_OF_RANGE: return spyp.value_error;
     case SPY_ERROR_NOT_FOUND: return spyp.lookup_error;
-    case SPY_ERROR_COMPILE: return spyp.compile_error;
+    case SPY_ERROR_COMPILE: return spyp.kernel_error;
     case SPY_ERROR_OUT_OF_MEMORY: return PyExc_MemoryError;
     default: return spyp.error;
     }
@@ -145,10 +153,25 @@ PyObject *spyp_raise(spyp_device *d) {
     return spyp_raise_status(error.code == SPY_OK ? SPY_ERROR_INTERNAL : error.code, error.message, d ? d->what : NULL);
 }
 
+PyObject *spyp_raise_call(spyp_device *d) {
+    spy_error error = spy_take_error(d->device);
+    if (spyp_raise_heard(d)) return NULL;
+    if (error.code == SPY_OK) error = spy_take_error(NULL);
+    spy_status status = error.code == SPY_OK ? SPY_ERROR_INTERNAL : error.code;
+    return spyp_raise_as(spyp_exception_of(status), status, error.message, NULL);
+}
+
+PyObject *spyp_raise_source(spyp_device *d) {
+    spy_error error = spy_take_error(d->device);
+    if (spyp_raise_heard(d)) return NULL;
+    bool text = error.code == SPY_ERROR_COMPILE || error.code == SPY_ERROR_IO;
+    return spyp_raise_as(text ? spyp.compile_error : spyp_exception_of(error.code), error.code, error.message, d->what);
+}
+
 PyObject *spyp_raise_index(spyp_device *d) {
     spy_error error = spy_take_error(d->device);
     if (spyp_raise_heard(d)) return NULL;
-    PyObject *exception = error.code == SPY_ERROR_OUT_OF_RANGE ? PyExc_IndexError : spyp_exception_of(error.code);
+    PyObject *exception = error.code == SPY_ERROR_OUT_OF_RANGE ? spyp.index_error : spyp_exception_of(error.code);
     return spyp_raise_as(exception, error.code, error.message, d->what);
 }
 

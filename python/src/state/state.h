@@ -28,9 +28,9 @@
 typedef struct spyp_state {
     PyObject *module;
     // Exception classes for the library's statuses.
-    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error;
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error;
     // Classes of this package.
-    PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *value_ref,
+    PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *generators[5], *value_ref,
         *packed, *recorder, *encoder, *commands, *pair;
     // Interned strings, each for the name that its member has.
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
@@ -85,7 +85,9 @@ typedef struct spyp_device {
     // Text of the last logged error, until it is known whether an exception says it, or NULL.
     PyObject *held;
     PyObject *printed; // list of the texts that kernels print, while they are collected, or NULL
-    PyObject *close_callbacks, *reload_callbacks; // lists, or NULL
+    // Lists, or NULL: of (number, function) and of functions.
+    PyObject *close_callbacks, *reload_callbacks;
+    unsigned long callback_count; // the number of the last close callback
     PyObject *types;          // dict: (module or None, type name) -> Struct
     // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
     PyObject *follow;
@@ -115,6 +117,9 @@ typedef struct spyp_module {
     PyObject *found; // dict: name -> Function or Struct
     PyObject *link;  // tuple of Modules, kept alive
     PyObject *reflected; // dict: key of a reflection object -> its address, while it lives; or NULL
+    // Tuple of what load_again() needs: path as bytes, name and source, each or None, options, link.
+    PyObject *made;
+    PyObject *extra; // dict of what Python code keeps with the module, or NULL
     PyObject *weakrefs;
 } spyp_module;
 
@@ -141,7 +146,7 @@ typedef struct spyp_chain {
     PyObject *map_args, *map_kwargs; // tuple and dict of map()'s entries, or NULL
     PyObject *constants, *globals;   // dicts, or NULL
     PyObject *setters;               // tuple of callables that return further globals at each call, or NULL
-    PyObject *writer;                // tuple of write()'s callable and its further arguments, or NULL
+    PyObject *writers;               // tuple of (callable, arguments, keywords) of each write(), or NULL
     PyObject *prelude;            // str, or NULL
     PyObject *conformances;       // tuple of str, or NULL
     PyObject *result;             // the class that return_type() was given, or NULL
@@ -171,6 +176,7 @@ typedef struct spyp_tensor {
     PyObject *dtype;  // Struct of the elements; NULL until asked for
     PyObject *module; // Module that the element type comes from, or NULL
     PyObject *grad_in, *grad_out; // Tensors, or NULL
+    bool read_only;               // its usage says that no call may write it
     PyObject *owner;              // lease of another library's memory under the tensor, or NULL
     PyObject *weakrefs;
 } spyp_tensor;
@@ -260,6 +266,9 @@ void spyp_notify(PyObject *function, PyObject *first, PyObject *second);
 int spyp_errors_ready(PyObject *module);
 // Raises the device's last error as an exception, or the thread's if `device` is NULL. Always returns NULL.
 PyObject *spyp_raise(spyp_device *device);
+// As spyp_raise() for an error of a call, whose text names the Slang function itself.
+PyObject *spyp_raise_call(spyp_device *device);
+PyObject *spyp_raise_source(spyp_device *device); // spyp_raise() for loading: a SlangCompileError for a missing file, too
 PyObject *spyp_raise_index(spyp_device *device); // spyp_raise() with an IndexError for an index out of range
 // Raises a status and the library's message. `what` is the Python function, which replaces the C function's
 // name at the beginning; if `what` is NULL, no name stands there.

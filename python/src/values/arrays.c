@@ -131,7 +131,7 @@ static int spyp_bad_format(const char *what, const char *format) {
     while (*letter >= '0' && *letter <= '9') letter++;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (*letter && strchr(kinds[i].letters, *letter)) kind = kinds[i].text;
-    PyErr_Format(PyExc_TypeError, "%s: Unsupported type: an array of %s (format '%s'); expected bool, int, uint or float of at most 64 bits",
+    PyErr_Format(spyp.type_error, "%s: Unsupported type: an array of %s (format '%s'); expected bool, int, uint or float of at most 64 bits",
                  what, kind ? kind : "other elements", format);
     return -1;
 }

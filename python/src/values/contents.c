@@ -15,9 +15,22 @@ PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *
     return (PyObject *)t;
 }
 
+int spyp_tensor_set_usage(PyObject *tensor, PyObject *usage) {
+    static const long shader_resource = 8, unordered_access = 16; // BufferUsage in enums.py
+    PyObject *value = !usage || usage == Py_None  ? NULL
+                      : PyLong_Check(usage)       ? Py_NewRef(usage)
+                                                  : PyObject_GetAttrString(usage, "value");
+    long bits = value ? PyLong_AsLong(value) : 0;
+    Py_XDECREF(value);
+    if (PyErr_Occurred()) return -1;
+    ((spyp_tensor *)tensor)->read_only = (bits & shader_resource) && !(bits & unordered_access);
+    return 0;
+}
+
 PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor *view, PyObject *module) {
     PyObject *made = spyp_tensor_make(type, of->device, view, module);
     if (made) ((spyp_tensor *)made)->owner = Py_XNewRef(of->owner);
+    if (made) ((spyp_tensor *)made)->read_only = of->read_only;
     return made;
 }
 
@@ -96,16 +109,65 @@ static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *o
     return -1;
 }
 
-int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *what) {
+// Copies an array's bytes to the start of a contiguous tensor's memory. Returns 1, or 0 if its numbers are
+// those of the tensor's elements or `object` is no array, or -1 with an exception set. Call it inside the
+// device.
+static int spyp_tensor_write_bytes(spyp_tensor *t, spyp_arena *arena, PyObject *object, const char *what) {
+    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+    spyp_host_array array;
+    size_t each = 1;
+    int64_t count = 1;
+    if (!PyObject_CheckBuffer(object)) return 0;
+    if (spyp_host_array_get(arena, object, what, &array) < 0) return -1;
+    if (array.dtype == SPY_DTYPE_DEFAULT) return 0; // a structured array has the fields of a struct
+    const spy_type_info *type = spyp_element_info(t, &info);
+    if (PyErr_Occurred()) return -1;
+    spy_dtype scalar = type ? spyp_scalar_of(type, &each) : info.dtype;
+    for (uint32_t i = 0; i < array.shape.rank; i++) count *= array.shape.dims[i];
+    if (scalar && count == info.element_count * (int64_t)each) return 0;
+    if (!scalar && array.size_bytes == info.host_size_bytes) {
+        if (spy_tensor_write(t->tensor, array.data, array.size_bytes) == SPY_OK) return 1;
+        spyp_raise(t->device);
+        return -1;
+    }
+    size_t room = info.element_size_bytes * (size_t)info.element_count;
+    if (array.size_bytes > room || !info.is_contiguous) {
+        PyErr_Format(spyp.value_error, "%s: Shape mismatch: expected %lld numbers, got %lld; bytes are copied if there are no more than %zu%s, got %zu",
+                     what, (long long)(info.element_count * (int64_t)each), (long long)count, room,
+                     info.is_contiguous ? "" : " and the tensor is contiguous", array.size_bytes);
+        return -1;
+    }
+    spy_view_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.shape.rank = 1;
+    desc.shape.dims[0] = (int64_t)array.size_bytes;
+    desc.type = "uint8_t";
+    spy_tensor *bytes = array.size_bytes ? spy_create_view(t->tensor, &desc) : NULL;
+    bool good = !array.size_bytes || (bytes && spy_tensor_write(bytes, array.data, array.size_bytes) == SPY_OK);
+    if (!good) spyp_raise(t->device);
+    spy_release_tensor(bytes);
+    return good ? 1 : -1;
+}
+
+static int spyp_tensor_fill(spyp_tensor *t, PyObject *object, bool bytes, const char *what) {
     spyp_arena arena;
     int status = -1;
     spyp_arena_begin(&arena);
     if (spyp_enter(t->device, what) == 0) {
-        status = spyp_tensor_write_from(t, &arena, object, what);
+        status = bytes ? spyp_tensor_write_bytes(t, &arena, object, what) : 0;
+        if (status == 0) status = spyp_tensor_write_from(t, &arena, object, what);
         spyp_leave(t->device);
     }
     spyp_arena_end(&arena);
-    return status;
+    return status < 0 ? -1 : 0;
+}
+
+int spyp_tensor_fill_from(spyp_tensor *t, PyObject *object, const char *what) {
+    return spyp_tensor_fill(t, object, false, what);
+}
+
+int spyp_tensor_copy_bytes_from(spyp_tensor *t, PyObject *object, const char *what) {
+    return spyp_tensor_fill(t, object, true, what);
 }
 
 int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shape *outer, const char *what) {

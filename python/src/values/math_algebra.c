@@ -138,9 +138,13 @@ static PyObject *spyp_math_call_dot(const spyp_math_function *function, PyObject
 }
 
 static PyObject *spyp_math_call_cross(const spyp_math_function *function, PyObject *const *args) {
-    double x[4], y[4], result[3];
-    const spyp_math_kind *kind = spyp_math_pair_of(function, args, false, x, y);
+    double x[4], y[4], result[4];
+    const spyp_math_kind *kind = spyp_math_pair_of(function, args, true, x, y);
     if (!kind) return NULL;
+    if (kind->form == SPYP_MATH_QUATERNION) { // as GLM has it
+        spyp_math_quaternion_product(x, y, result);
+        return spyp_math_make(kind, result);
+    }
     if (kind->columns != 3) return spyp_math_arg_error(function, 0, "a vector of 3 components", args[0]);
     spyp_math_cross_by(spyp_math_is_float(kind->dtype) ? spyp_math_dot : spyp_math_dot_integers, x, y,
                        result);
@@ -223,6 +227,12 @@ static PyObject *spyp_math_call_all(const spyp_math_function *function, PyObject
     return spyp_math_truth(function, args[0], false);
 }
 
+static PyObject *spyp_math_call_none(const spyp_math_function *function, PyObject *const *args) {
+    PyObject *any = spyp_math_truth(function, args[0], true);
+    if (any) spyp_replace(&any, PyBool_FromLong(any != Py_True));
+    return any;
+}
+
 static PyObject *spyp_math_call_any(const spyp_math_function *function, PyObject *const *args) {
     return spyp_math_truth(function, args[0], true);
 }
@@ -257,6 +267,54 @@ static PyObject *spyp_math_call_asint(const spyp_math_function *function, PyObje
 
 static PyObject *spyp_math_call_asuint(const spyp_math_function *function, PyObject *const *args) {
     return spyp_math_reinterpret(function, args[0], SPY_DTYPE_UINT32);
+}
+
+// Reads the bits of a half as a number, or the other way round (`to_half`). Vectors of integers and floats go by component.
+static PyObject *spyp_math_half_bits(const spyp_math_function *function, PyObject *arg, bool to_half) {
+    const spyp_math_kind *kind = spyp_math_kind_of(arg);
+    spy_dtype source = to_half ? SPY_DTYPE_FLOAT32 : SPY_DTYPE_UINT32,
+              made = to_half ? SPY_DTYPE_UINT32 : SPY_DTYPE_FLOAT32;
+    double x[4];
+    int found = 1;
+    if (kind && kind->form == SPYP_MATH_VECTOR && kind->dtype == source) spyp_math_load_all(arg, x);
+    else found = kind ? 0 : spyp_math_read_scalar(source, arg, x);
+    if (found == 0)
+        return spyp_math_arg_error(
+            function, 0, to_half ? "a float vector or a number" : "a uint vector or an integer", arg);
+    if (found < 0) return NULL;
+    for (uint32_t i = 0; i < (kind ? kind->columns : 1); i++) {
+        uint16_t half = (uint16_t)(uint32_t)(int64_t)(to_half ? 0 : x[i]);
+        if (to_half) spyp_math_store("math", SPY_DTYPE_FLOAT16, &half, 0, x[i]);
+        x[i] = to_half ? half : spyp_math_load(SPY_DTYPE_FLOAT16, &half, 0);
+    }
+    return kind ? spyp_math_make(spyp_math_kind_find(made, 1, kind->columns), x)
+                : spyp_math_scalar_new(made, x[0]);
+}
+
+static PyObject *spyp_math_call_f16tof32(const spyp_math_function *function, PyObject *const *args) {
+    return spyp_math_half_bits(function, args[0], false);
+}
+
+static PyObject *spyp_math_call_f32tof16(const spyp_math_function *function, PyObject *const *args) {
+    return spyp_math_half_bits(function, args[0], true);
+}
+
+static PyObject *spyp_math_call_asfloat16(const spyp_math_function *function, PyObject *const *args) {
+    double bits;
+    uint16_t half;
+    int found = spyp_math_read_scalar(SPY_DTYPE_UINT32, args[0], &bits);
+    if (found == 0) return spyp_math_arg_error(function, 0, "an integer", args[0]);
+    if (found < 0) return NULL;
+    half = (uint16_t)(int64_t)bits;
+    return spyp_math_new(SPY_DTYPE_FLOAT16, 0, 0, &half);
+}
+
+static PyObject *spyp_math_call_asuint16(const spyp_math_function *function, PyObject *const *args) {
+    double value;
+    uint16_t half;
+    if (!spyp_math_arg_number(function, 0, args[0], &value)) return NULL;
+    spyp_math_store("math", SPY_DTYPE_FLOAT16, &half, 0, value);
+    return PyLong_FromLong(half);
 }
 
 // >>matrices
@@ -381,14 +439,20 @@ const spyp_math_function spyp_math_algebra[] = {
                                        "times a float3 rotates it. TypeError when the sizes do not fit."),
     SPYP_MATH_CALL(spyp_math_call_all, "all(x)\n--\n\nWhether no component is zero."),
     SPYP_MATH_CALL(spyp_math_call_any, "any(x)\n--\n\nWhether a component is not zero."),
+    SPYP_MATH_CALL(spyp_math_call_none, "none(x)\n--\n\nWhether every component is zero."),
+    SPYP_MATH_CALL(spyp_math_call_asfloat16, "asfloat16(x)\n--\n\nThe float16_t of 16 bits."),
+    SPYP_MATH_CALL(spyp_math_call_asuint16, "asuint16(x)\n--\n\nThe 16 bits of a float16_t as an int."),
+    SPYP_MATH_CALL(spyp_math_call_f16tof32,
+                   "f16tof32(x)\n--\n\nThe float whose half has the low 16 bits of x."),
+    SPYP_MATH_CALL(spyp_math_call_f32tof16, "f32tof16(x)\n--\n\nThe bits of x as a half."),
     SPYP_MATH_CALL(spyp_math_call_asfloat, "asfloat(x)\n--\n\nThe bits of int, uint or float as float."),
     SPYP_MATH_CALL(spyp_math_call_asint, "asint(x)\n--\n\nThe bits of float, uint or int as int."),
     SPYP_MATH_CALL(spyp_math_call_asuint, "asuint(x)\n--\n\nThe bits of float, int or uint as uint."),
     SPYP_MATH_CALL(spyp_math_call_conjugate,
                    "conjugate(x)\n--\n\nThe quaternion with its vector part negated."),
-    SPYP_MATH_CALL(spyp_math_call_cross,
-                   "cross(x, y)\n--\n\nThe cross product of two vectors of 3 components."),
-    SPYP_MATH_CALL(spyp_math_call_determinant, "determinant(m)\n--\n\nOf a square matrix."),
+    SPYP_MATH_CALL(spyp_math_call_cross, "cross(x, y)\n--\n\nThe cross product of two vectors of 3 "
+                                         "components; of two quaternions their product."),
+    SPYP_MATH_CALL(spyp_math_call_determinant, "determinant(x)\n--\n\nOf a square matrix."),
     SPYP_MATH_CALL(spyp_math_call_distance, "distance(x, y)\n--\n\nThe length of y - x."),
     SPYP_MATH_CALL(spyp_math_call_dot, "dot(x, y)\n--\n\nThe sum of products of two vectors or quaternions "
                                        "of one type; OverflowError when integers are out of range."),
@@ -403,9 +467,9 @@ const spyp_math_function spyp_math_algebra[] = {
     SPYP_MATH_CALL(spyp_math_call_refract,
                    "refract(i, n, eta)\n--\n\nThe unit direction i refracted at the unit normal n, eta the "
                    "ratio of the indices; zero at total reflection."),
-    SPYP_MATH_CALL(spyp_math_call_slerp, "slerp(x, y, t)\n--\n\nBetween two unit quaternions, t from 0 to 1, "
+    SPYP_MATH_CALL(spyp_math_call_slerp, "slerp(x, y, s)\n--\n\nBetween two unit quaternions, s from 0 to 1, "
                                          "at even speed and the shorter way."),
     SPYP_MATH_CALL(spyp_math_call_transpose,
-                   "transpose(m)\n--\n\nThe matrix with rows and columns exchanged."),
+                   "transpose(x)\n--\n\nThe matrix with rows and columns exchanged."),
     { NULL, NULL, { NULL }, 0, 0, false },
 };

@@ -33,14 +33,19 @@ static void spyp_math_call_error(const spyp_math_function *function, PyObject *w
     Py_XDECREF(what);
 }
 
-// Returns the index of the parameter with a name, or -1 when there is none.
+// Returns the index of the parameter with a name, or -1 when there is none. Two functions have a second name for their first
+// parameter, which says of which type it may be, too.
 static int spyp_math_find_parameter(const spyp_math_function *function, PyObject *wanted) {
+    static const char *const aliases[][2] = { { "q", "m" }, { "angles", "angle_x" } };
     const char *at = spyp_math_parameters(function), *name;
     size_t length;
     bool optional;
     for (int i = 0; spyp_math_parameter(&at, &name, &length, &optional); i++) {
         PyObject *text = PyUnicode_FromStringAndSize(name, (Py_ssize_t)length);
-        int same = text ? PyUnicode_Compare(text, wanted) == 0 : 0;
+        bool same = text && PyUnicode_Compare(text, wanted) == 0;
+        for (int a = 0; i == 0 && text && a < 2; a++)
+            same = same || (PyUnicode_CompareWithASCIIString(wanted, aliases[a][0]) == 0 &&
+                            PyUnicode_CompareWithASCIIString(text, aliases[a][1]) == 0);
         Py_XDECREF(text);
         if (same) return i;
     }
@@ -249,8 +254,8 @@ static double spyp_math_lerp(double x, double y, double s) {
     return x + s * (y - x);
 }
 
-static double spyp_math_step(double edge, double x) {
-    return x >= edge;
+static double spyp_math_step(double x, double y) {
+    return y >= x;
 }
 
 static double spyp_math_smoothstep(double low, double high, double x) {
@@ -293,9 +298,10 @@ static bool spyp_math_elementwise_kind(const spyp_math_function *function, int a
     for (int i = 0; i < arity; i++) {
         const spyp_math_kind *kind = spyp_math_kind_of(args[i]);
         if (!kind) continue;
-        if (kind->dtype == SPY_DTYPE_BOOL ||
-            (function->takes == SPYP_MATH_FLOATS && !spyp_math_is_float(kind->dtype)) ||
-            (kind->form == SPYP_MATH_QUATERNION && arity == 1)) {
+        if (function->takes != SPYP_MATH_ANY &&
+            (kind->dtype == SPY_DTYPE_BOOL ||
+             (function->takes == SPYP_MATH_FLOATS && !spyp_math_is_float(kind->dtype)) ||
+             (kind->form == SPYP_MATH_QUATERNION && arity == 1 && !function->to_bool))) {
             spyp_math_arg_error(function, i,
                                 function->takes == SPYP_MATH_FLOATS ? "a float vector, matrix or number"
                                                                     : "a vector, matrix or number",
@@ -334,14 +340,15 @@ static PyObject *spyp_math_elementwise_result(const spyp_math_function *function
                                               spy_dtype dtype, const double *components) {
     if (!kind) return spyp_math_scalar_new(function->to_bool ? SPY_DTYPE_BOOL : dtype, components[0]);
     if (!function->to_bool) return spyp_math_make(kind, components);
-    if (kind->form != SPYP_MATH_VECTOR) return PyBool_FromLong(components[0] != 0);
+    if (kind->form == SPYP_MATH_SCALAR || kind->form == SPYP_MATH_MATRIX)
+        return PyBool_FromLong(components[0] != 0);
     return spyp_math_make(spyp_math_kind_find(SPY_DTYPE_BOOL, 1, kind->columns), components);
 }
 
 static PyObject *spyp_math_call_elementwise(const spyp_math_function *function, PyObject *const *args) {
     const spyp_math_kind *kind;
     int arity = function->arity;
-    bool integers = function->takes == SPYP_MATH_NUMBERS;
+    bool integers = function->takes != SPYP_MATH_FLOATS;
     double x[3][SPYP_MATH_MAX_SIZE] = { { 0 } }, result[SPYP_MATH_MAX_SIZE];
     spy_dtype dtype;
     if (!spyp_math_elementwise_kind(function, arity, args, &kind)) return NULL;
@@ -361,10 +368,78 @@ static PyObject *spyp_math_call_elementwise(const spyp_math_function *function, 
     { spyp_math_call_elementwise, doc, { .one = map }, 1, takes, to_bool }
 #define SPYP_MATH_TWO(map, doc, takes)                                                                       \
     { spyp_math_call_elementwise, doc, { .two = map }, 2, takes, false }
+#define SPYP_MATH_COMPARE(name, map, says)                                                                   \
+    {                                                                                                        \
+        spyp_math_call_elementwise,                                                                          \
+            name "(x, y)\n--\n\nWhether x " says " y, by component, as bool or bool vector.",                \
+            { .two = map }, 2, SPYP_MATH_ANY, true                                                           \
+    }
 #define SPYP_MATH_THREE(map, doc, takes)                                                                     \
     { spyp_math_call_elementwise, doc, { .three = map }, 3, takes, false }
 
+static double spyp_math_eq(double x, double y) {
+    return x == y;
+}
+
+static double spyp_math_ne(double x, double y) {
+    return x != y;
+}
+
+static double spyp_math_lt(double x, double y) {
+    return x < y;
+}
+
+static double spyp_math_le(double x, double y) {
+    return x <= y;
+}
+
+static double spyp_math_gt(double x, double y) {
+    return x > y;
+}
+
+static double spyp_math_ge(double x, double y) {
+    return x >= y;
+}
+
+static const spyp_math_function *spyp_math_select_values(void);
+
+// select(): the first argument is a bool or bool vector, the others are read as those of max() are.
+static PyObject *spyp_math_call_select(const spyp_math_function *function, PyObject *const *args) {
+    const spyp_math_kind *condition = spyp_math_kind_of(args[0]), *kind;
+    double x[3][SPYP_MATH_MAX_SIZE] = { { 0 } };
+    spy_dtype dtype;
+    bool integers = PyLong_Check(args[1]) && PyLong_Check(args[2]);
+    if (condition ? condition->form != SPYP_MATH_VECTOR || condition->dtype != SPY_DTYPE_BOOL
+                  : !PyBool_Check(args[0]))
+        return spyp_math_arg_error(function, 0, "a bool vector", args[0]);
+    if (!spyp_math_elementwise_kind(spyp_math_select_values(), 2, args + 1, &kind)) return NULL;
+    if (!kind && condition)
+        kind = spyp_math_kind_find(integers ? SPY_DTYPE_INT32 : SPY_DTYPE_FLOAT32, 1, condition->columns);
+    dtype = kind ? kind->dtype : integers ? SPY_DTYPE_INT64 : SPY_DTYPE_FLOAT64;
+    if (!spyp_math_elementwise_arg(function, 0, args[0], SPY_DTYPE_BOOL, condition, x[0])) return NULL;
+    if (condition && spyp_math_size(kind) != spyp_math_size(condition))
+        return spyp_math_arg_error(function, 1, "as many components as 'condition' has", args[1]);
+    for (int i = 1; i < 3; i++)
+        if (!spyp_math_elementwise_arg(function, i, args[i], dtype, kind, x[i])) return NULL;
+    for (uint32_t i = 0; i < (kind ? spyp_math_size(kind) : 1); i++)
+        x[1][i] = x[0][condition ? i : 0] != 0 ? x[1][i] : x[2][i];
+    return spyp_math_elementwise_result(function, kind, dtype, x[1]);
+}
+
 const spyp_math_function spyp_math_elementwise[] = {
+    SPYP_MATH_COMPARE("eq", spyp_math_eq, "=="),
+    SPYP_MATH_COMPARE("ne", spyp_math_ne, "!="),
+    SPYP_MATH_COMPARE("lt", spyp_math_lt, "<"),
+    SPYP_MATH_COMPARE("le", spyp_math_le, "<="),
+    SPYP_MATH_COMPARE("gt", spyp_math_gt, ">"),
+    SPYP_MATH_COMPARE("ge", spyp_math_ge, ">="),
+    { spyp_math_call_select,
+      "select(condition, true_value, false_value)\n--\n\nOf each component true_value's where the condition "
+      "is true, else false_value's.",
+      { NULL },
+      3,
+      SPYP_MATH_ANY,
+      false },
     SPYP_MATH_ONE(fabs, "abs(x)\n--\n\nThe value without its sign.", SPYP_MATH_NUMBERS, false),
     SPYP_MATH_ONE(acos, "acos(x)\n--\n\nThe angle in radians, 0 to pi, whose cosine is x.", SPYP_MATH_FLOATS,
                   false),
@@ -404,11 +479,11 @@ const spyp_math_function spyp_math_elementwise[] = {
     SPYP_MATH_TWO(atan2, "atan2(y, x)\n--\n\nThe angle of the point (x, y) in radians, -pi to pi.",
                   SPYP_MATH_FLOATS),
     SPYP_MATH_TWO(fmod, "fmod(x, y)\n--\n\nThe rest of x / y with the sign of x.", SPYP_MATH_FLOATS),
-    SPYP_MATH_TWO(spyp_math_max, "max(x, y)\n--\n\nThe larger of each pair.", SPYP_MATH_NUMBERS),
-    SPYP_MATH_TWO(spyp_math_min, "min(x, y)\n--\n\nThe smaller of each pair.", SPYP_MATH_NUMBERS),
+    SPYP_MATH_TWO(spyp_math_max, "max(x, y)\n--\n\nThe larger of each pair.", SPYP_MATH_ANY),
+    SPYP_MATH_TWO(spyp_math_min, "min(x, y)\n--\n\nThe smaller of each pair.", SPYP_MATH_ANY),
     SPYP_MATH_TWO(pow, "pow(x, y)\n--\n\nx to the power of y.", SPYP_MATH_FLOATS),
-    SPYP_MATH_TWO(spyp_math_step, "step(edge, x)\n--\n\n1 where x >= edge, 0 elsewhere.", SPYP_MATH_FLOATS),
-    SPYP_MATH_THREE(spyp_math_clamp, "clamp(x, min, max)\n--\n\nx limited to min .. max.", SPYP_MATH_NUMBERS),
+    SPYP_MATH_TWO(spyp_math_step, "step(x, y)\n--\n\n1 where y >= x, 0 elsewhere.", SPYP_MATH_FLOATS),
+    SPYP_MATH_THREE(spyp_math_clamp, "clamp(x, min, max)\n--\n\nx limited to min .. max.", SPYP_MATH_ANY),
     SPYP_MATH_THREE(spyp_math_lerp,
                     "lerp(x, y, s)\n--\n\nx + s * (y - x); s is a number or one per component.",
                     SPYP_MATH_FLOATS),
@@ -417,3 +492,7 @@ const spyp_math_function spyp_math_elementwise[] = {
                     SPYP_MATH_FLOATS),
     { NULL, NULL, { NULL }, 0, 0, false },
 };
+
+static const spyp_math_function *spyp_math_select_values(void) {
+    return spyp_math_elementwise; // any entry that takes SPYP_MATH_ANY
+}

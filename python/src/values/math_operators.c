@@ -50,7 +50,7 @@ static double spyp_math_bits(spyp_math_operator op, spy_dtype dtype, double a, d
     }
     return dtype == SPY_DTYPE_INT32    ? (double)(int32_t)(uint32_t)bits
            : dtype == SPY_DTYPE_UINT32 ? (double)(uint32_t)bits
-                                 : (double)bits;
+                                       : (double)bits;
 }
 
 // >>operands
@@ -65,13 +65,17 @@ static const spyp_math_kind *spyp_math_common_kind(PyObject *a, PyObject *b) {
     return left->form == SPYP_MATH_SCALAR ? right : NULL;
 }
 
-// Reads an operand's components; a number stands for all of them. Returns 1, or 0 when the operand does not
-// fit, or -1 with an exception set.
+// Reads an operand's components; a number stands for all of them, a list or tuple has one number for each. Returns 1, or 0
+// when the operand does not fit, or -1 with an exception set.
 static int spyp_math_operand(const spyp_math_kind *kind, PyObject *object, double *components) {
     int found;
     if (spyp_math_kind_of(object) == kind) {
         spyp_math_load_all(object, components);
         return 1;
+    }
+    if (kind->form == SPYP_MATH_VECTOR && (PyList_Check(object) || PyTuple_Check(object))) {
+        Py_ssize_t count = spyp_math_read_list(kind->name, kind->dtype, object, components, kind->columns);
+        return count < 0 ? -1 : count == (Py_ssize_t)kind->columns;
     }
     found = spyp_math_read_scalar(kind->dtype, object, components);
     if (kind->dtype == SPY_DTYPE_BOOL) components[0] = components[0] != 0;
@@ -226,19 +230,17 @@ static PyObject *spyp_math_invert(PyObject *self) {
     spy_dtype dtype = spyp_math_kind_of(self)->dtype;
     return spyp_math_unary(self, dtype == SPY_DTYPE_BOOL    ? spyp_math_not_bool
                                  : dtype == SPY_DTYPE_INT32 ? spyp_math_not_int
-                                                      : spyp_math_not_uint);
+                                                            : spyp_math_not_uint);
 }
 
-// bool(): true for a bool vector if all components are true (after `!=`: if any is), and for a float16_t that
-// is not zero.
+// bool(): true for a bool vector if all components are true, and for a float16_t that is not zero.
 static int spyp_math_bool(PyObject *self) {
-    bool any = ((const spyp_math_value *)self)->true_when_any;
     double components[SPYP_MATH_MAX_SIZE];
     spyp_math_load_all(self, components);
     for (uint32_t i = 0; i < spyp_math_size(spyp_math_kind_of(self)); i++) {
-        if ((components[i] != 0) == any) return any;
+        if (components[i] == 0) return 0;
     }
-    return !any;
+    return 1;
 }
 
 // All kinds have this function. Without it, float() and int() would read a value's bytes as text.
@@ -338,26 +340,45 @@ static bool spyp_math_holds(int operation, double a, double b) {
     }
 }
 
-// Comparing vectors gives a bool vector; comparing matrices, quaternions or float16_t gives a bool.
-PyObject *spyp_math_compare(PyObject *a, PyObject *b, int operation) {
-    const spyp_math_kind *kind;
-    double x[SPYP_MATH_MAX_SIZE], y[SPYP_MATH_MAX_SIZE];
-    bool equality = operation == Py_EQ || operation == Py_NE, holds = operation != Py_NE;
-    int found = spyp_math_operands(a, b, &kind, x, y);
-    PyObject *result;
-    if (found <= 0) return found < 0 ? NULL : spyp_math_not_implemented();
-    if (kind->form != SPYP_MATH_VECTOR) {
-        bool one = kind->form == SPYP_MATH_SCALAR;
-        if (!one && (!equality || spyp_math_kind_of(a) != spyp_math_kind_of(b)))
-            return spyp_math_not_implemented();
-        for (uint32_t i = 0; i < spyp_math_size(kind); i++) {
-            bool here = spyp_math_holds(operation, x[i], y[i]);
-            holds = operation == Py_NE ? holds || here : holds && here;
-        }
-        return PyBool_FromLong(holds);
+// Reads what `kind` is compared with: a value or array of as many components, a list or tuple of as many numbers, or one
+// number for all components. Returns 1, or 0 when `object` is nothing of that.
+static int spyp_math_comparand(const spyp_math_kind *kind, PyObject *object, double *components) {
+    const spyp_math_kind *other = spyp_math_kind_of(object);
+    bool matrix = kind->form == SPYP_MATH_MATRIX;
+    Py_ssize_t count = 0, size = (Py_ssize_t)spyp_math_size(kind);
+    if (other && other->form != SPYP_MATH_SCALAR) {
+        if (kind->form != other->form || kind->rows != other->rows || kind->columns != other->columns)
+            return 0;
+        spyp_math_load_all(object, components);
+        return 1;
     }
-    for (uint32_t i = 0; i < kind->columns; i++) x[i] = spyp_math_holds(operation, x[i], y[i]);
-    result = spyp_math_make(spyp_math_kind_find(SPY_DTYPE_BOOL, 1, kind->columns), x);
-    if (result) ((spyp_math_value *)result)->true_when_any = operation == Py_NE;
-    return result;
+    if (other || !(PyList_Check(object) || PyTuple_Check(object) || PyObject_CheckBuffer(object))) {
+        int found = spyp_math_read_scalar(SPY_DTYPE_FLOAT64, object, components);
+        for (Py_ssize_t i = 1; i < size; i++) components[i] = components[0];
+        if (found < 0) PyErr_Clear();
+        return found > 0;
+    }
+    if (matrix &&
+        !spyp_math_read_matrix(kind->name, SPY_DTYPE_FLOAT64, object, components, kind->rows, kind->columns))
+        return 1;
+    if (!matrix)
+        count = spyp_math_read_list(kind->name, SPY_DTYPE_FLOAT64, object, components, (uint32_t)size);
+    PyErr_Clear();
+    return count == size;
+}
+
+// Compares by value: `==` all components, `<` and its sisters the first components that differ, as tuples do.
+PyObject *spyp_math_compare(PyObject *a, PyObject *b, int operation) {
+    const spyp_math_kind *kind = spyp_math_kind_of(a);
+    double x[SPYP_MATH_MAX_SIZE], y[SPYP_MATH_MAX_SIZE] = { 0 };
+    uint32_t i = 0;
+    if (!kind) return spyp_math_not_implemented();
+    spyp_math_load_all(a, x);
+    if (!spyp_math_comparand(kind, b, y)) {
+        if (PyObject_CheckBuffer(b) && (operation == Py_EQ || operation == Py_NE))
+            return PyBool_FromLong(operation == Py_NE);
+        return spyp_math_not_implemented();
+    }
+    while (i + 1 < spyp_math_size(kind) && x[i] == y[i]) i++;
+    return PyBool_FromLong(spyp_math_holds(operation, x[i], y[i]));
 }

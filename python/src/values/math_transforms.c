@@ -192,6 +192,141 @@ static PyObject *spyp_math_call_rotate(const spyp_math_function *function, PyObj
     return spyp_math_float_matrix(4, 4, result);
 }
 
+// >>2-D
+
+typedef void (*spyp_math_step_function)(const double *v, double *m);
+
+static void spyp_math_translation_2d(const double *v, double *m) {
+    const double made[9] = { 1, 0, v[0], 0, 1, v[1], 0, 0, 1 };
+    memcpy(m, made, sizeof made);
+}
+
+static void spyp_math_scaling_2d(const double *v, double *m) {
+    const double made[9] = { v[0], 0, 0, 0, v[1], 0, 0, 0, 1 };
+    memcpy(m, made, sizeof made);
+}
+
+static void spyp_math_rotation_2d(const double *angle, double *m) {
+    const double made[9] = { cos(*angle), -sin(*angle), 0, sin(*angle), cos(*angle), 0, 0, 0, 1 };
+    memcpy(m, made, sizeof made);
+}
+
+// Makes the float3x3 of a step, whose argument is `size` numbers, or, where it has one more argument, the product of a matrix
+// and that step.
+static PyObject *spyp_math_step_2d(const spyp_math_function *function, PyObject *const *args,
+                                   spyp_math_step_function make, uint32_t size, bool of_matrix) {
+    double m[9], v[2], step[9], result[9];
+    int at = of_matrix ? 1 : 0;
+    if (of_matrix && !spyp_math_arg_matrix(function, 0, args[0], 3, 3, m)) return NULL;
+    if (!(size == 1 ? spyp_math_arg_number(function, at, args[at], v)
+                    : spyp_math_arg_vector(function, at, args[at], 2, v)))
+        return NULL;
+    make(v, step);
+    if (!of_matrix) return spyp_math_float_matrix(3, 3, step);
+    spyp_math_product(3, 3, 3, m, step, result);
+    return spyp_math_float_matrix(3, 3, result);
+}
+
+#define SPYP_MATH_STEP_2D(name, make, size, of_matrix)                                                       \
+    static PyObject *spyp_math_call_##name(const spyp_math_function *function, PyObject *const *args) {      \
+        return spyp_math_step_2d(function, args, make, size, of_matrix);                                     \
+    }
+
+SPYP_MATH_STEP_2D(translate_2d, spyp_math_translation_2d, 2, true)
+SPYP_MATH_STEP_2D(scale_2d, spyp_math_scaling_2d, 2, true)
+SPYP_MATH_STEP_2D(rotate_2d, spyp_math_rotation_2d, 1, true)
+SPYP_MATH_STEP_2D(from_translation_2d, spyp_math_translation_2d, 2, false)
+SPYP_MATH_STEP_2D(from_scaling_2d, spyp_math_scaling_2d, 2, false)
+SPYP_MATH_STEP_2D(from_rotation_2d, spyp_math_rotation_2d, 1, false)
+
+// >>decomposition
+
+static PyObject *spyp_math_call_4x4_from_3x4(const spyp_math_function *function, PyObject *const *args) {
+    double m[16] = { 0 };
+    if (!spyp_math_arg_matrix(function, 0, args[0], 3, 4, m)) return NULL;
+    m[15] = 1;
+    return spyp_math_float_matrix(4, 4, m);
+}
+
+static PyObject *spyp_math_call_quat_matrix(const spyp_math_function *function,
+                                            PyObject *const *args); // below
+
+// Writes the components of a vector or quaternion that the caller gave.
+static void spyp_math_write_floats(PyObject *value, uint32_t size, const double *components) {
+    for (uint32_t i = 0; i < size; i++)
+        spyp_math_store("math", SPY_DTYPE_FLOAT32, ((spyp_math_value *)value)->data, i, components[i]);
+}
+
+// Returns whether argument `index` is a value of this form and size, into which a result can be written.
+static bool spyp_math_takes_floats(const spyp_math_function *function, int index, PyObject *arg,
+                                   spyp_math_form form, uint32_t size) {
+    const spyp_math_kind *kind = spyp_math_kind_of(arg);
+    if (kind && kind->form == form && kind->columns == size && kind->dtype == SPY_DTYPE_FLOAT32) return true;
+    spyp_math_arg_error(function, index,
+                        form == SPYP_MATH_QUATERNION ? "quatf"
+                        : size == 3                  ? "float3"
+                                                     : "float4",
+                        arg);
+    return false;
+}
+
+// Splits the columns of a linear map into lengths, shears and a rotation, by Gram and Schmidt's steps: each column loses its
+// parts along the ones before, and these parts are the shears. skew is (yz, xz, xy).
+static bool spyp_math_split_columns(double column[3][3], double *scale, double *skew) {
+    double xy, xz, yz, cross[3];
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < i; j++) {
+            double along = spyp_math_dot(column[i], column[j], 3);
+            for (int k = 0; k < 3; k++) column[i][k] -= along * column[j][k];
+            skew[3 - i - j] = along;
+        }
+        scale[i] = sqrt(spyp_math_dot(column[i], column[i], 3));
+        if (scale[i] == 0) return false;
+        for (int k = 0; k < 3; k++) column[i][k] /= scale[i];
+    }
+    xy = skew[2] / scale[1], xz = skew[1] / scale[2], yz = skew[0] / scale[2];
+    skew[0] = yz, skew[1] = xz, skew[2] = xy;
+    spyp_math_cross(column[1], column[2], cross);
+    if (spyp_math_dot(column[0], cross, 3) >= 0) return true;
+    for (int i = 0; i < 3; i++) { // a mirrored system: the mirror goes to the scale
+        scale[i] = -scale[i];
+        for (int k = 0; k < 3; k++) column[i][k] = -column[i][k];
+    }
+    return true;
+}
+
+static PyObject *spyp_math_call_decompose(const spyp_math_function *function, PyObject *const *args) {
+    double m[16], column[3][3], rotation[9], scale[3], skew[3] = { 0 }, position[3],
+                                                       bottom[4] = { 0, 0, 0, 1 };
+    if (!spyp_math_arg_matrix(function, 0, args[0], 4, 4, m) ||
+        !spyp_math_takes_floats(function, 1, args[1], SPYP_MATH_VECTOR, 3) ||
+        !spyp_math_takes_floats(function, 2, args[2], SPYP_MATH_QUATERNION, 4) ||
+        !spyp_math_takes_floats(function, 3, args[3], SPYP_MATH_VECTOR, 3) ||
+        !spyp_math_takes_floats(function, 4, args[4], SPYP_MATH_VECTOR, 3) ||
+        !spyp_math_takes_floats(function, 5, args[5], SPYP_MATH_VECTOR, 4))
+        return NULL;
+    if (m[15] == 0 || m[12] != 0 || m[13] != 0 || m[14] != 0) Py_RETURN_FALSE; // no affine map
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) column[i][k] = m[k * 4 + i] / m[15];
+        position[i] = m[i * 4 + 3] / m[15];
+    }
+    if (!spyp_math_split_columns(column, scale, skew)) Py_RETURN_FALSE;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) rotation[r * 3 + c] = column[c][r];
+    PyObject *matrix = spyp_math_float_matrix(3, 3, rotation),
+             *quaternion = matrix ? spyp_math_call_quat_matrix(function, &matrix) : NULL;
+    Py_XDECREF(matrix);
+    if (!quaternion) return NULL;
+    spyp_math_load_all(quaternion, m);
+    Py_DECREF(quaternion);
+    spyp_math_write_floats(args[1], 3, scale);
+    spyp_math_write_floats(args[2], 4, m);
+    spyp_math_write_floats(args[3], 3, position);
+    spyp_math_write_floats(args[4], 3, skew);
+    spyp_math_write_floats(args[5], 4, bottom);
+    Py_RETURN_TRUE;
+}
+
 // >>cameras
 
 static bool spyp_math_numbers_of(const spyp_math_function *function, PyObject *const *args, int count,
@@ -450,11 +585,11 @@ static PyObject *spyp_math_call_roll(const spyp_math_function *function, PyObjec
 
 const spyp_math_function spyp_math_transforms[] = {
     SPYP_MATH_CALL(spyp_math_call_euler_angles,
-                   "euler_angles(q)\n--\n\n(pitch, yaw, roll) of a unit quaternion as float3, the inverse of "
+                   "euler_angles(x)\n--\n\n(pitch, yaw, roll) of a unit quaternion as float3, the inverse of "
                    "quat_from_euler_angles."),
-    SPYP_MATH_CALL(spyp_math_call_pitch, "pitch(q)\n--\n\nThe Euler angle about x of a unit quaternion."),
-    SPYP_MATH_CALL(spyp_math_call_yaw, "yaw(q)\n--\n\nThe Euler angle about y of a unit quaternion."),
-    SPYP_MATH_CALL(spyp_math_call_roll, "roll(q)\n--\n\nThe Euler angle about z of a unit quaternion."),
+    SPYP_MATH_CALL(spyp_math_call_pitch, "pitch(x)\n--\n\nThe Euler angle about x of a unit quaternion."),
+    SPYP_MATH_CALL(spyp_math_call_yaw, "yaw(x)\n--\n\nThe Euler angle about y of a unit quaternion."),
+    SPYP_MATH_CALL(spyp_math_call_roll, "roll(x)\n--\n\nThe Euler angle about z of a unit quaternion."),
     SPYP_MATH_CALL(spyp_math_call_extract_euler,
                    "extract_euler_angle_xyz(m)\n--\n\nThe angles of matrix_from_rotation_xyz as float3, from "
                    "a float3x3 or float4x4."),
@@ -512,6 +647,26 @@ const spyp_math_function spyp_math_transforms[] = {
     SPYP_MATH_CALL(spyp_math_call_transform_vector,
                    "transform_vector(m, v)\n--\n\nThe float3 v as a direction turned by a float3x3, a "
                    "float4x4 (with w = 0) or a unit quaternion."),
+    SPYP_MATH_CALL(spyp_math_call_4x4_from_3x4,
+                   "matrix_4x4_from_3x4(m)\n--\n\nThe float3x4 m with the row 0, 0, 0, 1 below it."),
+    SPYP_MATH_CALL(spyp_math_call_translate_2d,
+                   "translate_2d(m, v)\n--\n\nm @ matrix_from_translation_2d(v)."),
+    SPYP_MATH_CALL(spyp_math_call_scale_2d, "scale_2d(m, v)\n--\n\nm @ matrix_from_scaling_2d(v)."),
+    SPYP_MATH_CALL(spyp_math_call_rotate_2d,
+                   "rotate_2d(m, angle)\n--\n\nm @ matrix_from_rotation_2d(angle)."),
+    SPYP_MATH_CALL(spyp_math_call_from_translation_2d,
+                   "matrix_from_translation_2d(v)\n--\n\nThe translation by a float2 as float3x3."),
+    SPYP_MATH_CALL(spyp_math_call_from_scaling_2d,
+                   "matrix_from_scaling_2d(v)\n--\n\nThe scaling by a float2 as float3x3."),
+    SPYP_MATH_CALL(
+        spyp_math_call_from_rotation_2d,
+        "matrix_from_rotation_2d(angle)\n--\n\nThe rotation of the plane by `angle` radians as float3x3."),
+    SPYP_MATH_CALL(spyp_math_call_decompose,
+                   "decompose(model_matrix, scale, orientation, translation, skew, "
+                   "perspective)\n--\n\nSplits an affine float4x4 and writes "
+                   "the parts into the values given: scale, translation and skew are float3, orientation is "
+                   "a quatf, perspective a float4. "
+                   "False, and nothing written, for a matrix that is not affine or has no inverse."),
     SPYP_MATH_CALL(spyp_math_call_translate, "translate(m, v)\n--\n\nm @ matrix_from_translation(v)."),
     { NULL, NULL, { NULL }, 0, 0, false },
 };

@@ -79,28 +79,21 @@ static int spyp_math_init_scalar(const spyp_math_kind *kind, PyObject *args, dou
     return -1;
 }
 
-// Returns the keywords of float3(x=1, y=2, z=3) as a tuple of positional arguments.
+// Returns the arguments of float3(x=1, y=2, z=3), float3(xy, z=3) or float3(scalar=1) as a tuple of positional arguments.
 static PyObject *spyp_math_keywords(const spyp_math_kind *kind, PyObject *args, PyObject *keywords) {
-    static const char *const names[] = { "x", "y", "z", "w" };
-    uint32_t size = spyp_math_size(kind);
-    PyObject *components;
-    if (kind->form == SPYP_MATH_MATRIX || kind->form == SPYP_MATH_SCALAR || PyTuple_Size(args) ||
-        PyDict_Size(keywords) != (Py_ssize_t)size) {
-        PyErr_Format(PyExc_TypeError, "%s: expected positional arguments%s", kind->name,
-                     kind->rows == 1 ? ", or each component by its name" : "");
-        return NULL;
-    }
-    components = PyTuple_New((Py_ssize_t)size);
-    for (uint32_t i = 0; components && i < size; i++) {
+    static const char *const names[] = { "scalar", "a",   "arg", "x",  "xy", "xyz",  "y",
+                                         "yz",     "yzw", "z",   "zw", "w",  "value" };
+    PyObject *list = PySequence_List(args), *components = NULL;
+    for (size_t i = 0; list && i < sizeof names / sizeof names[0]; i++) {
         PyObject *component = PyDict_GetItemString(keywords, names[i]);
-        if (component) {
-            Py_INCREF(component);
-            PyTuple_SetItem(components, (Py_ssize_t)i, component);
-        } else {
-            PyErr_Format(PyExc_TypeError, "%s: expected the component '%s' too", kind->name, names[i]);
-            Py_CLEAR(components);
-        }
+        if (component && PyList_Append(list, component) < 0) Py_CLEAR(list);
     }
+    bool splat =
+        list && PyList_Size(list) == 1 && spyp_math_size(kind) > 1 && PyDict_GetItemString(keywords, "x");
+    if (list && (splat || PyList_Size(list) != PyTuple_Size(args) + PyDict_Size(keywords)))
+        PyErr_Format(PyExc_TypeError, "%s: expected the names of components, got %R", kind->name, keywords);
+    else if (list) components = PyList_AsTuple(list);
+    Py_XDECREF(list);
     return components;
 }
 
@@ -110,22 +103,36 @@ static const spyp_math_kind *spyp_math_kind_of_type(PyTypeObject *type) {
     return kind;
 }
 
+// Makes a TypeError of the exception that is set: an argument that does not fit is of the wrong type for the constructor.
+static PyObject *spyp_math_becomes_type_error(void) {
+    PyObject *type, *error, *trace, *text;
+    PyErr_Fetch(&type, &error, &trace);
+    text = error ? PyObject_Str(error) : NULL;
+    if (text) PyErr_SetObject(PyExc_TypeError, text);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+    return NULL;
+}
+
 static PyObject *spyp_math_type_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     const spyp_math_kind *kind = spyp_math_kind_of_type(type);
     double components[SPYP_MATH_MAX_SIZE];
+    bool named = keywords && PyDict_Size(keywords);
     int failed = 0;
-    if (keywords && PyDict_Size(keywords)) {
-        args = spyp_math_keywords(kind, args, keywords);
-        if (!args) return NULL;
-    } else {
-        Py_INCREF(args);
-    }
+    args =
+        named ? spyp_math_keywords(kind, args, keywords) : PySequence_Tuple(args); // a tuple is its own tuple
+    if (!args) return NULL;
     if (PyTuple_Size(args) == 0) spyp_math_default(kind, components);
     else if (kind->form == SPYP_MATH_SCALAR) failed = spyp_math_init_scalar(kind, args, components);
     else if (kind->form == SPYP_MATH_MATRIX) failed = spyp_math_init_matrix(kind, args, components);
     else failed = spyp_math_init_vector(kind, args, components);
     Py_DECREF(args);
-    return failed ? NULL : spyp_math_make(kind, components);
+    if (failed && named && PyErr_ExceptionMatches(PyExc_ValueError)) return spyp_math_becomes_type_error();
+    if (failed) return NULL;
+    PyObject *value = spyp_math_make(kind, components);
+    return value || !PyErr_ExceptionMatches(PyExc_OverflowError) ? value : spyp_math_becomes_type_error();
 }
 
 static void spyp_math_dealloc(PyObject *self) {
@@ -304,7 +311,7 @@ static PyObject *spyp_math_get_shape(PyObject *self, void *Py_UNUSED(closure)) {
 
 static PyObject *spyp_math_get_element_type(PyObject *self, void *Py_UNUSED(closure)) {
     spy_dtype dtype = spyp_math_kind_at(self)->dtype;
-    PyTypeObject *type = dtype == SPY_DTYPE_BOOL           ? &PyBool_Type
+    PyTypeObject *type = dtype == SPY_DTYPE_BOOL     ? &PyBool_Type
                          : spyp_math_is_float(dtype) ? &PyFloat_Type
                                                      : &PyLong_Type;
     PyObject *object = (PyObject *)type;
@@ -356,7 +363,7 @@ static char *spyp_math_format_float(spy_dtype dtype, double value) {
 static PyObject *spyp_math_component_text(spy_dtype dtype, double value) {
     PyObject *text;
     char *digits;
-    if (dtype == SPY_DTYPE_BOOL) return PyUnicode_FromString(value != 0 ? "True" : "False");
+    if (dtype == SPY_DTYPE_BOOL) return PyUnicode_FromString(value != 0 ? "true" : "false");
     if (!spyp_math_is_float(dtype)) return PyUnicode_FromFormat("%lld", (long long)value);
     digits = spyp_math_format_float(dtype, value);
     text = digits ? PyUnicode_FromString(digits) : NULL;
@@ -364,56 +371,42 @@ static PyObject *spyp_math_component_text(spy_dtype dtype, double value) {
     return text;
 }
 
-// Returns `count` components as text: "1, 2, 3".
+// Returns `count` components as text: "{1, 2, 3}".
 static PyObject *spyp_math_line_text(spy_dtype dtype, const double *components, uint32_t count) {
     PyObject *line = PyUnicode_FromString("");
     for (uint32_t i = 0; line && i < count; i++) {
         PyObject *text = spyp_math_component_text(dtype, components[i]);
-        PyObject *longer = text ? PyUnicode_FromFormat(i ? "%U, %U" : "%U%U", line, text) : NULL;
+        spyp_replace(&line, text ? PyUnicode_FromFormat("%U%s%U%s", line, i ? ", " : "{", text,
+                                                        i + 1 < count ? "" : "}")
+                                 : NULL);
         Py_XDECREF(text);
-        Py_DECREF(line);
-        line = longer;
     }
     return line;
 }
 
 static PyObject *spyp_math_rows_text(const spyp_math_kind *kind, const double *components) {
-    PyObject *rows = PyUnicode_FromString("[");
+    PyObject *rows = PyUnicode_FromString("");
     for (uint32_t r = 0; rows && r < kind->rows; r++) {
         PyObject *row = spyp_math_line_text(kind->dtype, components + r * kind->columns, kind->columns);
-        PyObject *longer =
-            row ? PyUnicode_FromFormat(r + 1 < kind->rows ? "%U[%U], " : "%U[%U]]", rows, row) : NULL;
+        spyp_replace(&rows, row ? PyUnicode_FromFormat("%U%s%U%s", rows, r ? ", " : "{", row,
+                                                       r + 1 < kind->rows ? "" : "}")
+                                : NULL);
         Py_XDECREF(row);
-        Py_DECREF(rows);
-        rows = longer;
     }
     return rows;
 }
 
+// str() and repr(): {1, 2, 3}, {{1, 2}, {3, 4}}, and of float16_t the number.
 static PyObject *spyp_math_repr(PyObject *self) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     double components[SPYP_MATH_MAX_SIZE];
-    PyObject *inner, *text;
     spyp_math_load_all(self, components);
-    inner = kind->form == SPYP_MATH_MATRIX
-                ? spyp_math_rows_text(kind, components)
-                : spyp_math_line_text(kind->dtype, components, spyp_math_size(kind));
-    text = inner ? PyUnicode_FromFormat("%s(%U)", kind->name, inner) : NULL;
-    Py_XDECREF(inner);
-    return text;
+    if (kind->form == SPYP_MATH_SCALAR) return spyp_math_component_text(kind->dtype, components[0]);
+    if (kind->form == SPYP_MATH_MATRIX) return spyp_math_rows_text(kind, components);
+    return spyp_math_line_text(kind->dtype, components, spyp_math_size(kind));
 }
 
-// Only float16_t has a hash, because the other types can be changed. It hashes as the float that it equals.
-static Py_hash_t spyp_math_hash(PyObject *self) {
-    PyObject *number = PyFloat_FromDouble(spyp_math_component(self, 0));
-    Py_hash_t hash = number ? PyObject_Hash(number) : -1;
-    Py_XDECREF(number);
-    return hash;
-}
-
-// >>methods
-
-static PyObject *spyp_math_reduce(PyObject *self, PyObject *Py_UNUSED(none)) {
+static PyObject *spyp_math_components_tuple(PyObject *self) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     uint32_t size = spyp_math_size(kind);
     PyObject *components = PyTuple_New((Py_ssize_t)size);
@@ -422,6 +415,24 @@ static PyObject *spyp_math_reduce(PyObject *self, PyObject *Py_UNUSED(none)) {
         if (component) PyTuple_SetItem(components, (Py_ssize_t)i, component);
         else Py_CLEAR(components);
     }
+    return components;
+}
+
+// Values hash as the tuple of their components, so that equal values of several types have one hash; float16_t as the float
+// that it equals. Whoever changes a value that is a key of a dict loses it there.
+static Py_hash_t spyp_math_hash(PyObject *self) {
+    bool scalar = spyp_math_kind_at(self)->form == SPYP_MATH_SCALAR;
+    PyObject *key =
+        scalar ? PyFloat_FromDouble(spyp_math_component(self, 0)) : spyp_math_components_tuple(self);
+    Py_hash_t hash = key ? PyObject_Hash(key) : -1;
+    Py_XDECREF(key);
+    return hash;
+}
+
+// >>methods
+
+static PyObject *spyp_math_reduce(PyObject *self, PyObject *Py_UNUSED(none)) {
+    PyObject *components = spyp_math_components_tuple(self);
     return components ? Py_BuildValue("(ON)", Py_TYPE(self), components) : NULL;
 }
 
@@ -576,10 +587,12 @@ static const char *const spyp_math_doc[] = {
         "%s(*components, **named)\n--\n\n"
         "A vector of %u components of type %s. Without arguments it is zero; one number goes to all "
         "components; numbers, vectors, sequences and arrays are put one after the other and must give %u "
-        "components: TypeError or ValueError if not, OverflowError for integers out of range. Floats become "
-        "integers only from vectors: int3(float3(1.5)). x=, y=, ... name all components.\n\n"
-        "Operators work by component on two vectors of one type, or a vector and a number. Comparisons give "
-        "a bool vector; its truth is that all components agree (of !=: that one differs). '/' of integers "
+        "components: TypeError or ValueError if not. Floats become "
+        "integers only from vectors: int3(float3(1.5)). x=, y=, xy=, ... name the components.\n\n"
+        "Operators work by component on two vectors of one type, or a vector and a number, list or tuple. "
+        "'==' and '<' "
+        "compare by value, as tuples do; math.eq(), math.lt() and their sisters give a bool vector. '/' of "
+        "integers "
         "rounds towards zero as in Slang, '//' and '%%' as in Python. Swizzles (v.xy, v.bgr) make new "
         "vectors; v.x, v[0] can be written.",
     [SPYP_MATH_QUATERNION] = "%s(*components, **named)\n--\n\n"
@@ -632,7 +645,7 @@ static PyObject *spyp_math_type_make(PyObject *module, const spyp_math_kind *kin
     at = spyp_math_put(at, Py_tp_new, (void *)spyp_math_type_new);
     at = spyp_math_put(at, Py_tp_dealloc, (void *)spyp_math_dealloc);
     at = spyp_math_put(at, Py_tp_repr, (void *)spyp_math_repr);
-    at = spyp_math_put(at, Py_tp_hash, scalar ? (void *)spyp_math_hash : (void *)PyObject_HashNotImplemented);
+    at = spyp_math_put(at, Py_tp_hash, (void *)spyp_math_hash);
     at = spyp_math_put(at, Py_tp_richcompare, (void *)spyp_math_compare);
     at = spyp_math_put(at, Py_bf_getbuffer, (void *)spyp_math_getbuffer);
     at = spyp_math_put(at, Py_tp_methods,

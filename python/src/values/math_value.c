@@ -396,11 +396,11 @@ static int spyp_math_read_array(const char *name, spy_dtype dtype, PyObject *obj
     } else if (view.ndim == 2) {
         for (uint32_t r = 0; r < rows; r++) {
             for (uint32_t c = 0; c < columns; c++, count++)
-                components[count] = spyp_math_load(source,
-                                                   (const char *)view.buf +
-                                                       (Py_ssize_t)r * spyp_math_stride(&view, 0) +
-                                                       (Py_ssize_t)c * spyp_math_stride(&view, 1),
-                                                   0);
+                components[count] =
+                    spyp_math_load(source,
+                                   (const char *)view.buf + (Py_ssize_t)r * spyp_math_stride(&view, 0) +
+                                       (Py_ssize_t)c * spyp_math_stride(&view, 1),
+                                   0);
         }
     }
     PyBuffer_Release(&view);

@@ -29,8 +29,7 @@ typedef struct spyp_math_kind {
 typedef struct spyp_math_value {
     PyObject ob_base; // PyObject_HEAD
     const spyp_math_kind *kind;
-    bool true_when_any; // set in a bool vector made by `!=`: bool() is true if any component is
-    double data[];      // packed components, as many bytes as the kind needs; `double` aligns them
+    double data[]; // packed components, as many bytes as the kind needs; `double` aligns them
 } spyp_math_value;
 
 // Table of all kinds. It ends with a NULL name.
@@ -108,12 +107,12 @@ struct spyp_math_function {
         double (*two)(double, double);
         double (*three)(double, double, double);
     } map;
-    int arity;    // arguments of an elementwise function, 1 to 3: selects the member of `map`
-    int takes;    // arguments of an elementwise function: SPYP_MATH_FLOATS or SPYP_MATH_NUMBERS
+    int arity; // arguments of an elementwise function, 1 to 3: selects the member of `map`
+    int takes; // arguments of an elementwise function: SPYP_MATH_FLOATS, SPYP_MATH_NUMBERS or SPYP_MATH_ANY
     bool to_bool; // the result is a bool or bool vector
 };
 
-enum { SPYP_MATH_FLOATS = 1, SPYP_MATH_NUMBERS };
+enum { SPYP_MATH_FLOATS = 1, SPYP_MATH_NUMBERS, SPYP_MATH_ANY }; // ANY: bools and quaternions, too
 
 extern const spyp_math_function spyp_math_elementwise[]; // tables end with call == NULL
 extern const spyp_math_function spyp_math_algebra[];

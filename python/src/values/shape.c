@@ -2,42 +2,72 @@
 #include "values/values.h"
 #include "values/math_view.h"
 
+#include <stddef.h>
 #include <string.h>
 
 typedef struct spyp_shape_object {
-    PyObject_HEAD
-    spy_shape shape;
+    PyObject_VAR_HEAD // ob_size is the number of dimensions, which calls limit to SPY_MAX_RANK, and this class does not
+        bool invalid; // Shape(None): no shape at all, without dimensions
+    int64_t dims[];
 } spyp_shape_object;
 
-PyObject *spyp_shape_make(const spy_shape *shape) {
-    spyp_shape_object *s = (spyp_shape_object *)spyp_alloc(spyp.shape);
-    if (s) s->shape = *shape;
+static const int64_t *spyp_shape_dims(PyObject *self) {
+    return ((spyp_shape_object *)self)->dims;
+}
+
+// Makes a Shape of `rank` sizes. `dims` may be NULL; the sizes are 0 then.
+static PyObject *spyp_shape_of(const int64_t *dims, Py_ssize_t rank) {
+    spyp_shape_object *s = (spyp_shape_object *)PyType_GenericAlloc(spyp.shape, rank);
+    if (s && dims) memcpy(s->dims, dims, (size_t)rank * sizeof *dims);
     return (PyObject *)s;
 }
 
-PyObject *spyp_shape_tuple(const spy_shape *shape) {
-    PyObject *tuple = PyTuple_New((Py_ssize_t)shape->rank);
-    for (uint32_t i = 0; tuple && i < shape->rank; i++) {
-        PyObject *n = PyLong_FromLongLong(shape->dims[i]);
-        if (!n || PyTuple_SetItem(tuple, (Py_ssize_t)i, n) < 0) Py_CLEAR(tuple);
+PyObject *spyp_shape_make(const spy_shape *shape) {
+    return spyp_shape_of(shape->dims, (Py_ssize_t)shape->rank);
+}
+
+static PyObject *spyp_shape_tuple_of(const int64_t *dims, Py_ssize_t rank) {
+    PyObject *tuple = PyTuple_New(rank);
+    for (Py_ssize_t i = 0; tuple && i < rank; i++) {
+        PyObject *n = PyLong_FromLongLong(dims[i]);
+        if (!n || PyTuple_SetItem(tuple, i, n) < 0) Py_CLEAR(tuple);
     }
     return tuple;
+}
+
+PyObject *spyp_shape_tuple(const spy_shape *shape) {
+    return spyp_shape_tuple_of(shape->dims, (Py_ssize_t)shape->rank);
 }
 
 static int spyp_size_parse(PyObject *item, const char *what, int64_t *size) {
     PyObject *whole = PyIndex_Check(item) ? PyNumber_Index(item) : NULL;
     *size = whole ? PyLong_AsLongLong(whole) : -1;
-    if (whole && PyErr_Occurred()) PyErr_Format(PyExc_OverflowError, "%s: expected sizes of at most 63 bits", what);
-    else if (!whole && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: expected a shape (a tuple of int), got %R in it", what, (PyObject *)Py_TYPE(item));
+    if (whole && PyErr_Occurred())
+        PyErr_Format(PyExc_OverflowError, "%s: expected sizes of at most 63 bits", what);
+    else if (!whole && !PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s: expected a shape (a tuple of int), got %R in it", what,
+                     (PyObject *)Py_TYPE(item));
     Py_XDECREF(whole);
     return PyErr_Occurred() ? -1 : 0;
+}
+
+static int spyp_rank_check(Py_ssize_t rank, const char *what) {
+    if (rank <= SPY_MAX_RANK) return 0;
+    PyErr_Format(PyExc_ValueError, "%s: expected at most %d dimensions, got %zd", what, SPY_MAX_RANK, rank);
+    return -1;
 }
 
 int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape) {
     spyp_math_info info;
     memset(shape, 0, sizeof *shape);
     if (PyObject_TypeCheck(object, spyp.shape)) {
-        *shape = ((spyp_shape_object *)object)->shape;
+        if (((spyp_shape_object *)object)->invalid) {
+            PyErr_Format(PyExc_ValueError, "%s: expected a shape, got Shape(None), which is none", what);
+            return -1;
+        }
+        if (spyp_rank_check(Py_SIZE(object), what) < 0) return -1;
+        shape->rank = (uint32_t)Py_SIZE(object);
+        memcpy(shape->dims, spyp_shape_dims(object), shape->rank * sizeof *shape->dims);
         return 0;
     }
     if (PyLong_Check(object)) {
@@ -50,17 +80,16 @@ int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape) {
         Py_XDECREF(items);
         return status;
     }
-    bool sequence = PyTuple_Check(object) || PyList_Check(object) || spyp_math_view(object, &info) || PySequence_Check(object);
+    bool sequence = PyTuple_Check(object) || PyList_Check(object) || spyp_math_view(object, &info) ||
+                    PySequence_Check(object);
     Py_ssize_t n = sequence && !PyUnicode_Check(object) ? PySequence_Size(object) : -1;
     if (n < 0) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s: expected a shape (a tuple of int), got %R", what, (PyObject *)Py_TYPE(object));
+        PyErr_Format(PyExc_TypeError, "%s: expected a shape (a tuple of int), got %R", what,
+                     (PyObject *)Py_TYPE(object));
         return -1;
     }
-    if (n > SPY_MAX_RANK) {
-        PyErr_Format(PyExc_ValueError, "%s: expected at most %d dimensions, got %zd", what, SPY_MAX_RANK, n);
-        return -1;
-    }
+    if (spyp_rank_check(n, what) < 0) return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PySequence_GetItem(object, i);
         int status = item ? spyp_size_parse(item, what, &shape->dims[i]) : -1;
@@ -71,34 +100,63 @@ int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape) {
     return 0;
 }
 
+// Makes a Shape of a sequence of ints of any length. Takes over the reference `sizes`, which may be NULL.
+static PyObject *spyp_shape_of_sequence(PyObject *sizes) {
+    PyObject *tuple = sizes ? PySequence_Tuple(sizes) : NULL;
+    PyObject *shape = tuple ? spyp_shape_of(NULL, PyTuple_Size(tuple)) : NULL;
+    for (Py_ssize_t i = 0; shape && i < PyTuple_Size(tuple); i++) {
+        if (spyp_size_parse(PyTuple_GetItem(tuple, i), "Shape", &((spyp_shape_object *)shape)->dims[i]) < 0)
+            Py_CLEAR(shape);
+    }
+    Py_XDECREF(tuple);
+    Py_XDECREF(sizes);
+    return shape;
+}
+
 static PyObject *spyp_shape_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    spy_shape shape;
+    PyObject *only = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : NULL;
     SPYP_UNUSED(type);
-    if (kwargs && PyDict_Size(kwargs)) return PyErr_Format(PyExc_TypeError, "Shape: expected no keywords");
-    PyObject *sizes = PyTuple_Size(args) == 1 && !PyLong_Check(PyTuple_GetItem(args, 0)) ? PyTuple_GetItem(args, 0) : args;
-    return spyp_shape_parse(sizes, "Shape", &shape) < 0 ? NULL : spyp_shape_make(&shape);
+    if (kwargs && PyDict_Size(kwargs) == 1 && PyTuple_Size(args) == 0)
+        only = PyDict_GetItemString(kwargs, "shape");
+    if (kwargs && PyDict_Size(kwargs) && (!only || PyTuple_Size(args)))
+        return PyErr_Format(PyExc_TypeError, "Shape: expected no keyword but 'shape'");
+    if (only == Py_None) {
+        PyObject *none = spyp_shape_of(NULL, 0);
+        if (none) ((spyp_shape_object *)none)->invalid = true;
+        return none;
+    }
+    if (only && PyIndex_Check(only) && !PySequence_Check(only))
+        return spyp_shape_of_sequence(PyTuple_Pack(1, only));
+    if (!only) only = args;
+    if (PyUnicode_Check(only) || !PySequence_Check(only))
+        return PyErr_Format(PyExc_TypeError, "Shape: expected a shape (a tuple of int), got %R",
+                            (PyObject *)Py_TYPE(only));
+    Py_INCREF(only);
+    return spyp_shape_of_sequence(only);
 }
 
 static PyObject *spyp_shape_as_tuple(PyObject *self, PyObject *ignored) {
     SPYP_UNUSED(ignored);
-    return spyp_shape_tuple(&((spyp_shape_object *)self)->shape);
+    return spyp_shape_tuple_of(spyp_shape_dims(self), Py_SIZE(self));
 }
 
 static PyObject *spyp_shape_repr(PyObject *self) {
-    PyObject *tuple = spyp_shape_as_tuple(self, NULL), *text = NULL;
-    if (tuple) text = PyUnicode_FromFormat("Shape%R", tuple);
-    Py_XDECREF(tuple);
+    PyObject *list =
+        ((spyp_shape_object *)self)->invalid ? PyUnicode_FromString("[invalid]") : PySequence_List(self);
+    PyObject *text = list ? PyObject_Str(list) : NULL;
+    Py_XDECREF(list);
     return text;
 }
 
 static Py_ssize_t spyp_shape_length(PyObject *self) {
-    return (Py_ssize_t)((spyp_shape_object *)self)->shape.rank;
+    return Py_SIZE(self);
 }
 
 static PyObject *spyp_shape_item(PyObject *self, Py_ssize_t i) {
-    const spy_shape *s = &((spyp_shape_object *)self)->shape;
-    if (i < 0 || i >= (Py_ssize_t)s->rank) return PyErr_Format(PyExc_IndexError, "Shape: index %zd is beyond its %u dimensions", i, s->rank);
-    return PyLong_FromLongLong(s->dims[i]);
+    if (i < 0 || i >= Py_SIZE(self))
+        return PyErr_Format(PyExc_IndexError, "Shape: index %zd is beyond its %zd dimensions", i,
+                            Py_SIZE(self));
+    return PyLong_FromLongLong(spyp_shape_dims(self)[i]);
 }
 
 // Indices and slices work as those of a tuple.
@@ -108,15 +166,26 @@ static PyObject *spyp_shape_subscript(PyObject *self, PyObject *key) {
     return item;
 }
 
+// Returns a Shape for the other operand of an operator: itself, or one made of a tuple or list of ints. NULL, without an
+// exception, for any other object.
+static PyObject *spyp_shape_operand(PyObject *object) {
+    PyObject *shape = NULL;
+    if (!PyTuple_Check(object) && !PyList_Check(object) && !PyObject_TypeCheck(object, spyp.shape))
+        return NULL;
+    Py_INCREF(object);
+    if (PyObject_TypeCheck(object, spyp.shape)) return object;
+    shape = spyp_shape_of_sequence(object);
+    if (!shape) PyErr_Clear();
+    return shape;
+}
+
 static PyObject *spyp_shape_compare(PyObject *a, PyObject *b, int op) {
-    spy_shape other;
-    if ((op != Py_EQ && op != Py_NE) || (!PyTuple_Check(b) && !PyList_Check(b) && !PyObject_TypeCheck(b, spyp.shape)) ||
-        spyp_shape_parse(b, "Shape", &other) < 0) {
-        PyErr_Clear();
-        Py_RETURN_NOTIMPLEMENTED;
-    }
-    const spy_shape *one = &((spyp_shape_object *)a)->shape;
-    bool same = one->rank == other.rank && memcmp(one->dims, other.dims, one->rank * sizeof *one->dims) == 0;
+    PyObject *other = op == Py_EQ || op == Py_NE ? spyp_shape_operand(b) : NULL;
+    if (!other) Py_RETURN_NOTIMPLEMENTED;
+    bool same = Py_SIZE(a) == Py_SIZE(other) &&
+                ((spyp_shape_object *)a)->invalid == ((spyp_shape_object *)other)->invalid &&
+                memcmp(spyp_shape_dims(a), spyp_shape_dims(other), (size_t)Py_SIZE(a) * sizeof(int64_t)) == 0;
+    Py_DECREF(other);
     return PyBool_FromLong(same == (op == Py_EQ));
 }
 
@@ -127,33 +196,40 @@ static Py_hash_t spyp_shape_hash(PyObject *self) {
     return hash;
 }
 
-static PyObject *spyp_shape_concat(PyObject *a, PyObject *b) {
-    spy_shape sum, more;
-    if (spyp_shape_parse(a, "Shape", &sum) < 0 || spyp_shape_parse(b, "Shape", &more) < 0) return NULL;
-    if (sum.rank + more.rank > SPY_MAX_RANK)
-        return PyErr_Format(PyExc_ValueError, "Shape: expected at most %d dimensions, got %u", SPY_MAX_RANK, sum.rank + more.rank);
-    memcpy(sum.dims + sum.rank, more.dims, more.rank * sizeof *sum.dims);
-    sum.rank += more.rank;
-    return spyp_shape_make(&sum);
-}
-
-static bool spyp_shape_known(const spy_shape *s) {
-    for (uint32_t i = 0; i < s->rank; i++)
-        if (s->dims[i] < 0) return false;
-    return true;
+// a + b: the sizes of both, one after the other. Either may be a tuple or list.
+static PyObject *spyp_shape_add(PyObject *a, PyObject *b) {
+    PyObject *first = spyp_shape_operand(a), *second = first ? spyp_shape_operand(b) : NULL, *sum = NULL;
+    if (second && (((spyp_shape_object *)first)->invalid || ((spyp_shape_object *)second)->invalid))
+        PyErr_Format(PyExc_ValueError, "Shape: expected two shapes, got Shape(None), which is none");
+    else if (second) sum = spyp_shape_of(NULL, Py_SIZE(first) + Py_SIZE(second));
+    if (sum) {
+        int64_t *dims = ((spyp_shape_object *)sum)->dims;
+        memcpy(dims, spyp_shape_dims(first), (size_t)Py_SIZE(first) * sizeof *dims);
+        memcpy(dims + Py_SIZE(first), spyp_shape_dims(second), (size_t)Py_SIZE(second) * sizeof *dims);
+    }
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    if (!second) Py_RETURN_NOTIMPLEMENTED;
+    return sum;
 }
 
 static PyObject *spyp_shape_concrete(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
-    return PyBool_FromLong(spyp_shape_known(&((spyp_shape_object *)self)->shape));
+    for (Py_ssize_t i = 0; i < Py_SIZE(self); i++)
+        if (spyp_shape_dims(self)[i] < 0) Py_RETURN_FALSE;
+    return PyBool_FromLong(!((spyp_shape_object *)self)->invalid);
+}
+
+static PyObject *spyp_shape_valid(PyObject *self, void *ignored) {
+    SPYP_UNUSED(ignored);
+    return PyBool_FromLong(!((spyp_shape_object *)self)->invalid);
 }
 
 static PyObject *spyp_shape_count(PyObject *self, void *ignored) {
-    const spy_shape *s = &((spyp_shape_object *)self)->shape;
     PyObject *count = PyLong_FromLong(1); // a Python int, which does not overflow
     SPYP_UNUSED(ignored);
-    for (uint32_t i = 0; count && i < s->rank; i++) {
-        PyObject *n = PyLong_FromLongLong(s->dims[i]);
+    for (Py_ssize_t i = 0; count && i < Py_SIZE(self); i++) {
+        PyObject *n = PyLong_FromLongLong(spyp_shape_dims(self)[i]);
         spyp_replace(&count, n ? PyNumber_Multiply(count, n) : NULL);
         Py_XDECREF(n);
     }
@@ -162,16 +238,19 @@ static PyObject *spyp_shape_count(PyObject *self, void *ignored) {
 
 // Returns the strides of a row-major array of this shape, in elements.
 static PyObject *spyp_shape_strides(PyObject *self, PyObject *ignored) {
-    spy_shape s = ((spyp_shape_object *)self)->shape;
+    PyObject *strides = spyp_shape_of(NULL, Py_SIZE(self));
     int64_t step = 1;
     SPYP_UNUSED(ignored);
-    for (uint32_t i = s.rank; i-- > 0;) {
-        int64_t n = s.dims[i], most = n < 0 ? -(n + 1) : n;
-        s.dims[i] = step;
-        if (i && most && step > INT64_MAX / (most + 1)) return PyErr_Format(PyExc_OverflowError, "Shape: expected strides of at most 63 bits");
+    for (Py_ssize_t i = Py_SIZE(self); strides && i-- > 0;) {
+        int64_t n = spyp_shape_dims(self)[i], most = n < 0 ? -(n + 1) : n;
+        ((spyp_shape_object *)strides)->dims[i] = step;
+        if (i && most && step > INT64_MAX / (most + 1)) {
+            Py_DECREF(strides);
+            return PyErr_Format(PyExc_OverflowError, "Shape: expected strides of at most 63 bits");
+        }
         step = i ? step * n : step;
     }
-    return spyp_shape_make(&s);
+    return strides;
 }
 
 static PyMethodDef spyp_shape_methods[] = {
@@ -183,13 +262,16 @@ static PyMethodDef spyp_shape_methods[] = {
 
 static PyGetSetDef spyp_shape_getset[] = {
     { "concrete", spyp_shape_concrete, NULL, "Whether no size is -1.", NULL },
-    { "valid", spyp_shape_concrete, NULL, "Whether no size is -1.", NULL },
+    { "valid", spyp_shape_valid, NULL, "False only for Shape(None), which stands for no shape.", NULL },
     { "element_count", spyp_shape_count, NULL, "The product of the sizes.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyType_Slot spyp_shape_slots[] = {
-    { Py_tp_doc, (void *)"Sizes of an array's dimensions, the last one varying fastest. Equal to a tuple of the same sizes." },
+    { Py_tp_doc,
+      (void *)"Shape(*sizes) or Shape(sizes): sizes of an array's dimensions, the last one varying fastest. "
+              "Equal to a tuple or list of the same "
+              "sizes. A size of -1 is open. Shape(None) stands for no shape: its `valid` is False." },
     { Py_tp_new, (void *)spyp_shape_new },
     { Py_tp_dealloc, (void *)spyp_free },
     { Py_tp_repr, (void *)spyp_shape_repr },
@@ -197,7 +279,7 @@ static PyType_Slot spyp_shape_slots[] = {
     { Py_tp_hash, (void *)spyp_shape_hash },
     { Py_sq_length, (void *)spyp_shape_length },
     { Py_sq_item, (void *)spyp_shape_item },
-    { Py_sq_concat, (void *)spyp_shape_concat },
+    { Py_nb_add, (void *)spyp_shape_add },
     { Py_mp_length, (void *)spyp_shape_length },
     { Py_mp_subscript, (void *)spyp_shape_subscript },
     { Py_tp_methods, spyp_shape_methods },
@@ -205,7 +287,8 @@ static PyType_Slot spyp_shape_slots[] = {
     { 0, NULL },
 };
 
-static PyType_Spec spyp_shape_spec = { "slangpy._slangpy.Shape", sizeof(spyp_shape_object), 0, Py_TPFLAGS_DEFAULT, spyp_shape_slots };
+static PyType_Spec spyp_shape_spec = { "slangpy._slangpy.Shape", (int)offsetof(spyp_shape_object, dims),
+                                       (int)sizeof(int64_t), Py_TPFLAGS_DEFAULT, spyp_shape_slots };
 
 int spyp_shape_ready(PyObject *module) {
     spyp.shape = spyp_type_add(module, &spyp_shape_spec, NULL);

@@ -146,6 +146,7 @@ typedef struct spyp_reflection {
     size_t offset, host_offset;
     PyObject *key;   // key in module->reflected, or NULL
     PyObject *parts; // dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
+    PyObject *entries; // of a program: a list of EntryPointLayouts instead of all of the module's, or NULL
 } spyp_reflection;
 
 typedef enum spyp_reflected {
@@ -168,6 +169,9 @@ bool spyp_reflection_is(PyObject *object, spyp_reflected kind);
 // Makes a Python object for a tensor. Takes over `tensor`.
 PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *tensor, PyObject *module);
 // Makes a Python object for a view of the tensor `of`. Takes over `view`.
+// Takes the usage that a tensor is made with, a BufferUsage or NULL. Returns -1 with an exception set if it is
+// no number.
+int spyp_tensor_set_usage(PyObject *tensor, PyObject *usage);
 PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor *view, PyObject *module);
 // Makes a tensor with the element type and the shape of `other`.
 PyObject *spyp_tensor_like(PyObject *type, PyObject *other, bool zeroed, const char *what);
@@ -177,6 +181,9 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *tensor);
 PyTypeObject *spyp_view_type(PyObject *tensor); // the class of the tensor's views: Tensor or NDBuffer
 // Copies host data into a tensor. Returns 0, or -1 with an exception set.
 int spyp_tensor_fill_from(spyp_tensor *tensor, PyObject *object, const char *what);
+// As spyp_tensor_fill_from(), but an array of another number of numbers is copied byte by byte to the start of
+// a contiguous tensor's memory, if it is not larger.
+int spyp_tensor_copy_bytes_from(spyp_tensor *tensor, PyObject *object, const char *what);
 // Returns the type of a tensor's elements. NULL without an exception: they are scalars. Call it inside the
 // device.
 const spy_type_info *spyp_element_info(spyp_tensor *t, const spy_tensor_info *info);

@@ -1,0 +1,41 @@
+"""Where the Slang compiler's library lies, for a Device without slang_library and without SLANGPY_SLANG_LIBRARY."""
+from __future__ import annotations
+
+import glob
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_NAMES = {"win32": "slang-compiler.dll", "darwin": "libslang-compiler*.dylib"}.get(sys.platform, "libslang-compiler.so*")
+
+
+def cache_folder() -> str:
+    """Returns the folder into which `python -m slangpy.fetch_compiler` puts the library: slangpy/compiler in the user's caches."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "slangpy", "compiler")
+
+
+def folders() -> list[str]:
+    """Returns the folders in which the library is looked for, the first place first.
+
+    They are this package's own, the one that fetch_compiler fills, build/slang of the clone that this package lies in or was
+    installed from, and those of an installed slangtorch or SlangPy."""
+    found = [_HERE, cache_folder()]
+    clones = [os.path.dirname(os.path.dirname(_HERE))]
+    try:
+        with open(os.path.join(_HERE, "clone.txt"), encoding="utf-8") as file:  # setup.py wrote it
+            clones.append(file.read().strip())
+    except OSError:
+        pass
+    found += [os.path.join(clone, "build", "slang") for clone in clones if os.path.isfile(os.path.join(clone, "slangpy.h"))]
+    for entry in sys.path:
+        found += [os.path.join(entry, "slangtorch", "bin"), os.path.join(entry, "slangpy")]
+    return list(dict.fromkeys(os.path.abspath(folder) for folder in found))
+
+
+def places() -> list[str]:
+    """Returns the path of every compiler library in folders(), the one that a Device tries first before the others."""
+    return [path for folder in folders() for path in sorted(glob.glob(os.path.join(glob.escape(folder), _NAMES)))]

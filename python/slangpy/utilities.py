@@ -1,0 +1,86 @@
+"""Small classes that SlangPy's scripts use beside the GPU: a hash and a timer."""
+from __future__ import annotations
+
+import hashlib
+import time
+
+__all__ = ["SHA1", "Timer"]
+
+
+class SHA1:
+    """SHA1(data=b""): the SHA-1 hash of bytes, or of a str in UTF-8; update() adds more."""
+
+    def __init__(self, data: bytes | str = b"") -> None:
+        self._hash = hashlib.sha1()
+        self.update(data)
+
+    def update(self, data: bytes | str) -> SHA1:
+        """update(data): adds bytes, or a str in UTF-8, and returns the object itself."""
+        self._hash.update(data.encode() if isinstance(data, str) else data)
+        return self
+
+    def digest(self) -> bytes:
+        """digest(): returns the hash as 20 bytes."""
+        return self._hash.digest()
+
+    def hex_digest(self) -> str:
+        """hex_digest(): returns the hash as 40 hexadecimal digits."""
+        return self._hash.hexdigest()
+
+    def __repr__(self):
+        return "<slangpy.SHA1 {}>".format(self.hex_digest())
+
+
+class Timer:
+    """Timer(): measures the time since it was made, or since reset()."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """reset(): begins anew."""
+        self._start = time.monotonic_ns()
+
+    def elapsed_ns(self) -> float:
+        """elapsed_ns(): returns the time so far in nanoseconds."""
+        return float(time.monotonic_ns() - self._start)
+
+    def elapsed_us(self) -> float:
+        """elapsed_us(): returns the time so far in microseconds."""
+        return self.elapsed_ns() * 1e-3
+
+    def elapsed_ms(self) -> float:
+        """elapsed_ms(): returns the time so far in milliseconds."""
+        return self.elapsed_ns() * 1e-6
+
+    def elapsed_s(self) -> float:
+        """elapsed_s(): returns the time so far in seconds."""
+        return self.elapsed_ns() * 1e-9
+
+    @staticmethod
+    def delta_ns(start: int, end: int) -> float:
+        """delta_ns(start, end): returns the time between two values of now() in nanoseconds."""
+        return float(end - start)
+
+    @staticmethod
+    def delta_us(start: int, end: int) -> float:
+        """delta_us(start, end): returns the time between two values of now() in microseconds."""
+        return (end - start) * 1e-3
+
+    @staticmethod
+    def delta_ms(start: int, end: int) -> float:
+        """delta_ms(start, end): returns the time between two values of now() in milliseconds."""
+        return (end - start) * 1e-6
+
+    @staticmethod
+    def delta_s(start: int, end: int) -> float:
+        """delta_s(start, end): returns the time between two values of now() in seconds."""
+        return (end - start) * 1e-9
+
+    @staticmethod
+    def now() -> int:
+        """now(): returns the host's monotonic clock in nanoseconds."""
+        return time.monotonic_ns()
+
+    def __repr__(self):
+        return "<slangpy.Timer, {:.3f} s>".format(self.elapsed_s())
