@@ -133,7 +133,9 @@ def test_user_attributes(layout):
     assert a.argument_type(0).full_name == "int" and a.argument_type(1).full_name == "float"
 
 
-def test_reprs(program, layout):
+def test_reprs(device, program, layout):
+    module = spy.Module.load_from_source(device, "slangpy_repr", "struct S { float x; };")
+    assert repr(module) == "Module(name='slangpy_repr', linked_modules=0)" and repr(module.S) == 'func::BaseStruct(full_name="S")'
     assert repr(layout.find_type_by_name("P")) == 'refl::Type(full_name="P", kind=struct, shape=[])'
     assert repr(layout.find_type_by_name("float3")) == 'refl::Type(full_name="vector<float,3>", kind=vector, shape=[3])'
     assert repr(layout.find_type_by_name("P").fields[0]) == 'refl::Variable(name="a", type="vector<float,3>")'
