@@ -18,7 +18,7 @@ from typing_extensions import Buffer as _BytesLike, Self, disjoint_base
 from .buffers import Buffer
 from .device import Device
 from .encoders import CommandEncoder
-from .enums import DeviceType, SlangCompilerOptions, SlangDebugInfoLevel, SlangFloatingPointMode, SlangOptimizationLevel
+from .enums import CommandQueueType, DeviceType, SlangCompilerOptions, SlangDebugInfoLevel, SlangFloatingPointMode, SlangOptimizationLevel
 from .interop import _StreamLike
 from .logger import Logger
 from .math import (
@@ -1516,6 +1516,7 @@ class _Recording:
 class _CommandEncoder(_Recording):
     """Records calls, copies and marks, to be submitted any number of times: see Device.create_command_encoder()."""
 
+    _recording: Any
     def __new__(cls, device: _Device, label: str | None = None, on_record: Callable[[int, int, str], object] | None = None) -> Self: ...
     def copy_buffer(self, dst: Tensor, dst_offset: int, src: Tensor, src_offset: int, size: int) -> None:
         """Copy bytes; the ranges do not overlap."""
@@ -1543,6 +1544,13 @@ class CommandBuffer(_Recording):
     """A finished recording: see Device.submit_command_buffer()."""
 
     _queries: list[Any]
+    _recording: Any
+    @property
+    def queue(self) -> CommandQueueType:
+        """The CommandQueueType; a device has one queue."""
+    @property
+    def recording_id(self) -> int:
+        """A number of the recording, not 0, which a command encoder shares with its command buffer."""
     def _submit(self) -> Any:
         """Do the operations in order, as if they were called now."""
 

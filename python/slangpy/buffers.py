@@ -137,8 +137,8 @@ def create_buffer(
         raise ValueError("create_buffer: expected 'size', 'element_count' or 'data', got none of them")
     if stride and size % stride:
         raise ValueError("create_buffer: {} bytes are no whole number of elements of {} bytes".format(size, stride))
-    if given > size:
-        raise ValueError("create_buffer: argument 'data': expected at most {} bytes, got {}".format(size, given))
+    if source is not None and given != size:
+        raise ValueError("create_buffer: argument 'data': expected {} bytes, got {}".format(size, given))
     buffer = _slangpy._buffer_make(Buffer, device, kind, size // stride if kind is not None else size, False, label or None)
     buffer.format, buffer.usage, buffer.memory_type, buffer.label = format, usage, memory_type, label
     buffer._struct_size = stride

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from ._slangpy import Module, _ArrayLike, _Options, _Path, _TypeLike
     from .buffers import Buffer
-    from .encoders import CommandBuffer, CommandEncoder, Fence, QueryPool
+    from .encoders import (CommandBuffer, CommandEncoder, CommandRecordingDiscardedEvent, CommandRecordingSubmittedEvent, Fence,
+                           QueryPool)
     from .enums import BindlessDesc, LogLevel, ResourceState, SlangLinkOptions
     from .interop import NativeHandle, _StreamLike
     from .programs import (ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangModule, SlangSession,
@@ -433,6 +434,32 @@ class Device(_slangpy._Device):
             _slangpy._Device.reload_all_programs(self)
         except _slangpy.SlangCompileError as error:
             log_error(str(error))
+
+    def register_command_recording_submitted_callback(self, callback: Callable[[CommandRecordingSubmittedEvent], object]) -> int:
+        """register_command_recording_submitted_callback(callback): calls callback(event) after each submission of a command buffer. Returns
+        a number for unregister_command_recording_submitted_callback()."""
+        from .encoders import register
+
+        return register(self, "_submitted", callback, "register_command_recording_submitted_callback")
+
+    def unregister_command_recording_submitted_callback(self, id: int) -> None:
+        """unregister_command_recording_submitted_callback(id): removes the callback of that number; other numbers do nothing."""
+        from .encoders import unregister
+
+        unregister(self, "_submitted", id)
+
+    def register_command_recording_discarded_callback(self, callback: Callable[[CommandRecordingDiscardedEvent], object]) -> int:
+        """register_command_recording_discarded_callback(callback): calls callback(event) when a recording is dropped that was never
+        submitted. Returns a number for unregister_command_recording_discarded_callback()."""
+        from .encoders import register
+
+        return register(self, "_discarded", callback, "register_command_recording_discarded_callback")
+
+    def unregister_command_recording_discarded_callback(self, id: int) -> None:
+        """unregister_command_recording_discarded_callback(id): removes the callback of that number; other numbers do nothing."""
+        from .encoders import unregister
+
+        unregister(self, "_discarded", id)
 
     # >>buffers and command lists
 

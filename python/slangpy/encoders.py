@@ -1,14 +1,15 @@
 """The Python part of command encoders; fences and query pools."""
 from __future__ import annotations
 
+import itertools
 import time
 
 from . import _slangpy
-from .enums import BufferRange, FenceDesc, QueryPoolDesc, QueryType, _IntEnum
+from .enums import BufferRange, CommandQueueType, FenceDesc, QueryPoolDesc, QueryType, _IntEnum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, ClassVar
 
     from ._slangpy import Tensor, _ArrayLike
@@ -17,9 +18,78 @@ if TYPE_CHECKING:
     from .interop import NativeHandle
     from .programs import ComputePassEncoder
 
-__all__ = ["CommandEncoder", "CommandBuffer", "Fence", "QueryPool", "QueryResultState"]
+__all__ = ["CommandEncoder", "CommandBuffer", "CommandRecordingDiscardedEvent", "CommandRecordingSubmittedEvent", "Fence", "QueryPool",
+           "QueryResultState"]
 
 CommandBuffer = _slangpy.CommandBuffer
+
+
+# >>recordings, and callbacks about them
+
+
+class CommandRecordingSubmittedEvent:
+    """What a callback gets when a command buffer was submitted: device, id (its recording_id), command_buffer and submit_id."""
+
+    def __init__(self, device: Device, id: int, command_buffer: CommandBuffer, submit_id: int) -> None:
+        self.device, self.id, self.command_buffer, self.submit_id = device, id, command_buffer, submit_id
+
+
+class CommandRecordingDiscardedEvent:
+    """What a callback gets when a recording was dropped before it was submitted: device and id (its recording_id)."""
+
+    def __init__(self, device: Device, id: int) -> None:
+        self.device, self.id = device, id
+
+
+_ids = itertools.count(1)  # of recordings and of callbacks
+
+
+class _Recording:
+    """A command encoder and its command buffer hold it together; when both are gone without a submission, it was discarded."""
+
+    __slots__ = ("device", "id", "submitted")
+
+    def __init__(self, device):
+        self.device, self.id, self.submitted = device, next(_ids), False
+
+    def __del__(self):
+        if not self.submitted and not self.device.is_closed:
+            _call_back(self.device, "_discarded", lambda: CommandRecordingDiscardedEvent(self.device, self.id))
+
+
+def _call_back(device, kind, event):
+    callbacks = device._extra.get(kind)
+    if callbacks:
+        made = event()
+        for callback in list(callbacks.values()):
+            callback(made)
+
+
+def register(device: Device, kind: str, callback: Callable[[Any], object], where: str) -> int:
+    if not callable(callback):
+        raise TypeError("Device.{}: argument 'callback': expected a callable, got {!r}".format(where, type(callback)))
+    number = next(_ids)
+    device._extra.setdefault(kind, {})[number] = callback
+    return number
+
+
+def unregister(device: Device, kind: str, id: int) -> None:
+    device._extra.get(kind, {}).pop(id, None)
+
+
+def _recording_id(self):
+    """A number of the recording, not 0, which a command encoder shares with its command buffer."""
+    return self._recording.id
+
+
+def _queue(self):
+    """The CommandQueueType; a device has one queue."""
+    return CommandQueueType.graphics
+
+
+_Commands: Any = CommandBuffer
+_Commands.recording_id = property(_recording_id)
+_Commands.queue = property(_queue)
 
 
 class CommandEncoder(_slangpy._CommandEncoder):
@@ -27,10 +97,23 @@ class CommandEncoder(_slangpy._CommandEncoder):
     submitted any number of times. Each submission reads what tensors contain then; numbers and host arrays keep the values that
     they had when they were recorded."""
 
+    def __init__(self, device: Device, label: str | None = None, on_record: Callable[[int, int, str], object] | None = None) -> None:
+        self._recording = _Recording(device)
+
     def __getattr__(self, name):
         from .absent import missing
 
         raise missing("CommandEncoder", name)
+
+    @property
+    def queue(self) -> CommandQueueType:
+        """The CommandQueueType; a device has one queue."""
+        return CommandQueueType.graphics
+
+    @property
+    def recording_id(self) -> int:
+        """A number of the recording, not 0, which the command buffer shares."""
+        return self._recording.id
 
     def clear_buffer(  # type: ignore[override]
             self, buffer: Tensor, range: BufferRange | Mapping[str, int] | int | None = None, size: int = -1, offset: int = 0) -> None:
@@ -86,10 +169,12 @@ def submit(
         commands._submit()
         for pool, index, number in commands._queries:
             pool._written[index] = (commands, number, 0)
+        commands._recording.submitted = True
     submit_id = device.flush()
     for commands in command_buffers:
         for pool, index, number in commands._queries:
             pool._written[index] = (commands, number, submit_id)
+        _call_back(device, "_submitted", lambda: CommandRecordingSubmittedEvent(device, commands._recording.id, commands, submit_id))
     for fence, value in signals:
         fence._pending.append((value, submit_id))
     return submit_id

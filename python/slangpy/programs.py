@@ -673,6 +673,7 @@ class ComputePassEncoder:
     def _check(self, where):
         if self._encoder is None:
             raise _slangpy.Error("ComputePassEncoder.{}: the pass has ended".format(where))
+        return self._encoder
 
     def bind_pipeline(self, pipeline: ComputePipeline, root_object: ShaderObject | None = None) -> ShaderObject:
         """bind_pipeline(pipeline, root_object=None): sets the pipeline that dispatch() runs. Returns the ShaderObject of its parameters,
@@ -694,6 +695,46 @@ class ComputePassEncoder:
         entry = self._pipeline.entry_point
         variables, own = self._object._split(entry.name)
         entry.function.dispatch(thread_count, vars=variables, command_encoder=self._encoder, **own)
+
+    def dispatch_compute(self, thread_group_count: _ShapeLike) -> None:
+        """dispatch_compute(thread_group_count): records a dispatch of [x, y, z] thread groups."""
+        self._check("dispatch_compute")
+        if self._pipeline is None:
+            raise _slangpy.Error("ComputePassEncoder.dispatch_compute: no pipeline is bound; see bind_pipeline()")
+        given: Any = thread_group_count
+        groups = [given] if isinstance(given, int) else list(given)
+        groups += [1] * (3 - len(groups))
+        self.dispatch([g * s for g, s in zip(groups, self._pipeline.thread_group_size)])
+
+    def dispatch_compute_indirect(self, arg_buffer: Any) -> None:
+        """dispatch_compute_indirect(arg_buffer): records a dispatch of as many thread groups as three uints in a buffer say. `arg_buffer`: a
+        BufferOffsetPair, a dict of its fields, or a Buffer."""
+        self._check("dispatch_compute_indirect")
+        if self._pipeline is None or self._object is None:
+            raise _slangpy.Error("ComputePassEncoder.dispatch_compute_indirect: no pipeline is bound; see bind_pipeline()")
+        given = arg_buffer if isinstance(arg_buffer, dict) else vars(arg_buffer) if not isinstance(arg_buffer, _slangpy.Tensor) else {}
+        buffer, offset = given.get("buffer", arg_buffer), given.get("offset", 0)
+        count = _slangpy.Tensor(buffer.view((buffer.size,), dtype="uint8_t")[offset:offset + 12], "uint", (3,))
+        entry = self._pipeline.entry_point
+        function: Any = entry.function
+        variables, own = self._object._split(entry.name)
+        function.dispatch_indirect(count, vars=variables, command_encoder=self._encoder, **own)
+
+    def push_debug_group(self, name: str, color: Any = None) -> None:
+        """push_debug_group(name, color=None): names what follows, for debug tools."""
+        self._check("push_debug_group").push_debug_group(name)
+
+    def pop_debug_group(self) -> None:
+        """pop_debug_group(): ends the newest group."""
+        self._check("pop_debug_group").pop_debug_group()
+
+    def insert_debug_marker(self, name: str, color: Any = None) -> None:
+        """insert_debug_marker(name, color=None): names this point, for debug tools."""
+        self._check("insert_debug_marker").insert_debug_marker(name)
+
+    def write_timestamp(self, query_pool: QueryPool, index: int) -> None:
+        """write_timestamp(query_pool, index): as CommandEncoder.write_timestamp()."""
+        self._check("write_timestamp").write_timestamp(query_pool, index)
 
     def end(self) -> None:
         """end(): ends the pass."""

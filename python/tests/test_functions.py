@@ -599,7 +599,7 @@ def test_dispatch_errors(m):
 
 def test_repr(m):
     """M3: what they are."""
-    assert repr(m.add).startswith("<slangpy.Function add") and repr(m.Foo).startswith("<slangpy.Struct Foo")
+    assert repr(m.add).startswith("<slangpy.Function add") and repr(m.Foo) == 'func::BaseStruct(full_name="Foo")'
 
 
 def test_links_do_not_change_the_function(m):

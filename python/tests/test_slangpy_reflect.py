@@ -133,7 +133,9 @@ def test_user_attributes(layout):
     assert a.argument_type(0).full_name == "int" and a.argument_type(1).full_name == "float"
 
 
-def test_reprs(program, layout):
+def test_reprs(device, program, layout):
+    module = spy.Module.load_from_source(device, "slangpy_repr", "struct S { float x; };")
+    assert repr(module) == "Module(name='slangpy_repr', linked_modules=0)" and repr(module.S) == 'func::BaseStruct(full_name="S")'
     assert repr(layout.find_type_by_name("P")) == 'refl::Type(full_name="P", kind=struct, shape=[])'
     assert repr(layout.find_type_by_name("float3")) == 'refl::Type(full_name="vector<float,3>", kind=vector, shape=[3])'
     assert repr(layout.find_type_by_name("P").fields[0]) == 'refl::Variable(name="a", type="vector<float,3>")'
@@ -287,3 +289,90 @@ def test_base_classes_serve_isinstance(device, program):
     assert isinstance(buffer, spy.Resource) and isinstance(buffer, spy.DeviceChild) and isinstance(device, spy.Object)
     assert isinstance(device.create_compute_pipeline(program), spy.Pipeline) and isinstance(device.create_compute_kernel(program), spy.Kernel)
     assert not isinstance(3, spy.Object) and not isinstance(buffer, spy.Texture)
+
+
+# >>buffers and encoders
+
+
+def test_a_buffers_size_comes_from_size_elements_or_data(device, layout):
+    """With `data` the size may be left out; given, it must agree."""
+    data = np.arange(8, dtype=np.float32)
+    assert device.create_buffer(size=32).size == device.create_buffer(element_count=8, struct_size=4).size == device.create_buffer(data=data).size == 32
+    assert device.create_buffer(size=32, struct_size=8, data=data).struct_size == 8
+    for wrong in (16, 64):
+        with pytest.raises(Exception):
+            device.create_buffer(size=wrong, data=data)
+
+
+def test_copies_past_the_end_are_runtime_errors(device):
+    """copy_from_numpy and upload_buffer_data; a smaller array writes a prefix; only contiguous data is uploaded."""
+    buffer, encoder = device.create_buffer(data=np.arange(4, dtype=np.uint32)), device.create_command_encoder()
+    buffer.copy_from_numpy(np.array([9], np.uint32))
+    assert buffer.to_numpy().view(np.uint32).tolist() == [9, 1, 2, 3]
+    with pytest.raises(RuntimeError):
+        buffer.copy_from_numpy(np.zeros(5, np.uint32))
+    encoder.upload_buffer_data(buffer, 4, np.array([7, 8], np.uint32))
+    with pytest.raises(RuntimeError):
+        encoder.upload_buffer_data(buffer, 12, np.array([7, 8], np.uint32))
+    with pytest.raises(Exception):
+        encoder.upload_buffer_data(buffer, 0, np.arange(4, dtype=np.uint32)[::2])
+    device.submit_command_buffer(encoder.finish())
+    assert buffer.to_numpy().view(np.uint32).tolist() == [9, 7, 8, 3]
+
+
+def test_an_encoder_has_a_queue_and_a_recording_id(device):
+    """A non-zero int that its command buffer shares."""
+    encoder = device.create_command_encoder()
+    number = encoder.recording_id
+    commands = encoder.finish()
+    assert encoder.queue == commands.queue == spy.CommandQueueType.graphics and isinstance(number, int) and number
+    assert commands.recording_id == number != device.create_command_encoder().recording_id
+    device.submit_command_buffer(commands)
+
+
+def test_callbacks_tell_of_submitted_and_discarded_recordings(device):
+    """Registering returns ints; unregistering works inside a callback."""
+    submitted, discarded = [], []
+
+    def once(event):
+        discarded.append(event.id)
+        device.unregister_command_recording_discarded_callback(second)
+
+    first = device.register_command_recording_submitted_callback(submitted.append)
+    second = device.register_command_recording_discarded_callback(once)
+    assert isinstance(first, int) and isinstance(second, int) and first != second
+    commands = device.create_command_encoder().finish()
+    submit_id = device.submit_command_buffer(commands)
+    event = submitted[0]
+    assert event.device is device and event.command_buffer is commands and event.id == commands.recording_id and event.submit_id == submit_id != 0
+    encoder = device.create_command_encoder()
+    number = encoder.recording_id
+    del encoder
+    device.create_command_encoder().finish()
+    device.unregister_command_recording_submitted_callback(first)
+    device.submit_command_buffer(device.create_command_encoder().finish())
+    assert discarded == [number] and len(submitted) == 1
+
+
+def test_passes_are_context_managers_and_bind_pipeline_gives_the_root_object(device, program):
+    """dispatch counts threads, dispatch_compute counts groups, dispatch_compute_indirect reads them from a buffer."""
+    pipeline, r = device.create_compute_pipeline(program), program.reflection
+    items = device.create_buffer(element_count=4, resource_type_layout=r.items)
+    items.copy_from_numpy(np.tile(np.array([1, 2, 3] + [0] * (items.struct_size // 4 - 3), np.float32), 4))
+    count = device.create_buffer(data=np.array([7, 1, 1, 1], np.uint32), usage=spy.BufferUsage.indirect_argument)
+    for how in (lambda p: p.dispatch([8, 4, 1]), lambda p: p.dispatch_compute([1, 1, 1]),
+                lambda p: p.dispatch_compute_indirect(spy.BufferOffsetPair(count, 4))):
+        result, encoder = device.create_buffer(element_count=4, resource_type_layout=r.main.result), device.create_command_encoder()
+        with encoder.begin_compute_pass() as p:
+            p.push_debug_group("pass", spy.float3(1))
+            root = p.bind_pipeline(pipeline)
+            assert isinstance(root, spy.ShaderObject) and isinstance(p, spy.PassEncoder)
+            cursor = spy.ShaderCursor(root)
+            cursor.items = items
+            cursor.gain = 2.0
+            cursor.main.result = result
+            cursor.main.k = 1.0
+            how(p)
+            p.pop_debug_group()
+        device.submit_command_buffer(encoder.finish())
+        assert result.to_numpy().view(np.float32).reshape(4, 3).tolist() == [[2, 4, 6]] * 4

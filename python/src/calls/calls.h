@@ -31,6 +31,7 @@ typedef struct spyp_encoder {
     PyObject *on_record; // function(kind, index, name), or NULL
     PyObject *queries;   // list of (QueryPool, index, number of the timestamp)
     PyObject *functions; // dict from a recorded call's number to its function
+    PyObject *recording; // what encoders.py keeps of the recording, which the command buffer gets, too; or NULL
     PyObject *leases;    // list of the objects that keep other libraries' arrays for recorded calls, or NULL
     bool finished;
 } spyp_encoder;

@@ -28,7 +28,7 @@ spy_tensor *spyp_buffer_range(spyp_tensor *t, long long offset, long long size, 
     long long all = (long long)spy_get_tensor_info(bytes).element_count;
     if (size == -1 && offset >= 0 && offset <= all) size = all - offset;
     if (offset < 0 || size < 0 || offset > all || size > all - offset) {
-        PyErr_Format(PyExc_ValueError,
+        PyErr_Format(spyp.value_error,
                      "%s: %lld bytes from offset %lld on are not within the buffer's %lld bytes", what, size,
                      offset, all);
         spy_release_tensor(bytes);

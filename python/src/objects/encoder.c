@@ -62,6 +62,7 @@ static int spyp_encoder_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(((spyp_encoder *)self)->queries);
     Py_VISIT(((spyp_encoder *)self)->functions);
     Py_VISIT(((spyp_encoder *)self)->leases);
+    Py_VISIT(((spyp_encoder *)self)->recording);
     return 0;
 }
 
@@ -70,6 +71,7 @@ static int spyp_encoder_clear(PyObject *self) {
     Py_CLEAR(((spyp_encoder *)self)->queries);
     Py_CLEAR(((spyp_encoder *)self)->functions);
     Py_CLEAR(((spyp_encoder *)self)->leases);
+    Py_CLEAR(((spyp_encoder *)self)->recording);
     return 0;
 }
 
@@ -242,6 +244,7 @@ static PyObject *spyp_encoder_finish(PyObject *self, PyObject *ignored) {
     made->device = (spyp_device *)Py_NewRef((PyObject *)e->device);
     made->queries = Py_NewRef(e->queries);
     made->functions = Py_NewRef(e->functions);
+    made->recording = Py_XNewRef(e->recording);
     made->list = e->list;
     spy_retain_command_list(e->list);
     return (PyObject *)made;
@@ -406,6 +409,7 @@ static PyMethodDef spyp_commands_methods[] = {
 static PyMemberDef spyp_encoder_members[] = {
     { "_queries", Py_T_OBJECT_EX, offsetof(spyp_encoder, queries), Py_READONLY,
       "Timestamps and the QueryPools they go to." },
+    { "_recording", Py_T_OBJECT_EX, offsetof(spyp_encoder, recording), 0, "What encoders.py keeps of the recording." },
     { NULL, 0, 0, 0, NULL },
 };
 

@@ -68,9 +68,10 @@ static PyObject *spyp_struct_call(PyObject *self, PyObject *args, PyObject *kwar
 
 static PyObject *spyp_struct_repr(PyObject *self) {
     spyp_struct *s = (spyp_struct *)self;
-    if (s->module == (spyp_module *)PyDict_GetItemString(s->module->device->extra, "default module"))
-        return PyUnicode_FromFormat("<slangpy.Struct %U>", s->name); // a built-in type belongs to no module
-    return PyUnicode_FromFormat("<slangpy.Struct %U of module %U>", s->name, s->module->name);
+    PyObject *name = s->module->device->device ? spyp_full_name(s->info) : Py_NewRef(s->name);
+    PyObject *text = name ? PyUnicode_FromFormat("func::BaseStruct(full_name=\"%U\")", name) : NULL;
+    Py_XDECREF(name);
+    return text;
 }
 
 static PyObject *spyp_struct_self(PyObject *self, PyObject *ignored) {
@@ -872,7 +873,10 @@ static PyObject *spyp_module_get_extra(PyObject *self, void *ignored) {
 }
 
 static PyObject *spyp_module_repr(PyObject *self) {
-    return spyp_format("<slangpy.Module %U>", ((spyp_module *)self)->name);
+    spyp_module *m = (spyp_module *)self;
+    Py_ssize_t linked = m->link && PyTuple_Check(m->link) ? PyTuple_Size(m->link) : 0;
+    if (Py_TYPE(self) != spyp.module_type) return spyp_format("<slangpy.SlangModule %U>", m->name);
+    return spyp_format("Module(name=%R, linked_modules=%zd)", m->name, linked);
 }
 
 spyp_module *spyp_module_default(spyp_device *d) {
