@@ -17,6 +17,16 @@ class Uniforms(dict):
         return self.tensor
 
 
+class WriteBack:
+    """Copies a tensor into the numpy array that it was made from, after the call that changed it."""
+
+    def __init__(self, tensor, array):
+        self.tensor, self.array = tensor, array
+
+    def update_this(self, value):
+        self.array[...] = self.tensor.to_numpy().reshape(self.array.shape)
+
+
 def transposed(cls, device, array):
     """A tensor with the strides of a numpy array that is contiguous with its dimensions in another order; None for other arrays."""
     flags, strides = getattr(array, "flags", None), getattr(array, "strides", None)

@@ -159,7 +159,7 @@ def test_pass_errors(device, program_of):
 
 
 @pytest.mark.parametrize("kwargs, words", [
-    ({"k": 1.0}, "not specified"), ({"k": 1.0, "x": 3, "y": 4}, "StructuredBuffer"), ({"nonsense": 1}, "nonsense"),
+    ({"k": 1.0}, "not specified"), ({"k": 1.0, "x": 3, "y": 4}, "StructuredBuffer"), ({"nonsense": 1}, "'x' not specified"),
     ({"thread_count": [1, 1, 1, 1]}, "at most 3"), ({"thread_count": [-1]}, "from 0")])
 def test_bad_dispatch(device, program_of, kwargs, words):
     """K4"""
