@@ -8,7 +8,8 @@ from slangpy import Tensor, diffPair, float2, float3, floatDiffPair
 SOURCE = """
 import slangpy;
 import slangpy_diff;
-struct Pair { float a, b; };
+struct Pair : IDifferentiable { float a, b; };
+[Differentiable] float product(Pair p) { return p.a * p.b; }
 [Differentiable] float poly(float a, float x) { return a * x * x + x; }
 [Differentiable] float2 both(float2 v) { return v * v; }
 [Differentiable] void square(float x, out float r) { r = x * x; }
@@ -136,6 +137,17 @@ def test_tensors_with_and_without_gradients_go_to_idifftensor(m):
     g = t.with_grads()
     m.read_struct.bwds(1, g, floatDiffPair(0.0, 1.0))
     assert g.grad.to_numpy().tolist() == [0, 3, 0]
+
+
+def test_instance_differentiable_buffers_have_gradients(m):
+    """InstanceDifferentiableBuffer has .buffer, a tensor with gradients."""
+    from slangpy.instances import InstanceDifferentiableBuffer
+
+    pairs = InstanceDifferentiableBuffer(m.Pair, shape=(2,))
+    pairs.primal_from_numpy(f32(1, 2, 3, 4))
+    m.product.bwds(pairs, Tensor.zeros(m.device, (2,), "float").with_grads(grad_in=1))
+    assert pairs.buffer.grad_out is not None
+    assert pairs.grad_to_numpy().view(np.float32).tolist() == [2, 1, 4, 3]
 
 
 # call groups
