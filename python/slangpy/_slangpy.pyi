@@ -703,8 +703,8 @@ class Tensor:
     ) -> Tensor:
         """The same memory as a Tensor that carries gradients, of its shape and of Slang's T.Differential. Without arguments
         one new one, zero, serves for both; grad_in is what calls read, grad_out what backward calls add to and forward
-        ones write. Each is a Tensor, or numbers for a new one: an array, a list or one number for all. TypeError:
-        elements that have no gradients, as int.
+        ones write. Each is a Tensor, or numbers for a new one: an array, a list or one number for all. zero: whether
+        tensors that are given are set to zero. TypeError: elements that have no gradients, as int.
         """
     def detach(self) -> Tensor:
         """The same memory as a Tensor without gradients."""

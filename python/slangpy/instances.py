@@ -131,6 +131,36 @@ class InstanceTensor(_Instances):
         return str(self._tensor)
 
 
+class InstanceDifferentiableBuffer(InstanceTensor):
+    """InstanceDifferentiableBuffer(struct, shape, data=None): an InstanceTensor whose tensor has a gradient."""
+
+    def __init__(self, struct: Struct, shape: _ShapeLike, data: Tensor | None = None) -> None:
+        super().__init__(struct, shape, data)
+        if self._tensor.grad_in is None and self._tensor.grad_out is None:
+            self._tensor = self._tensor.with_grads()
+
+    @property
+    def buffer(self) -> Tensor:
+        """The tensor of the instances, with gradients."""
+        return self._tensor
+
+    def primal_to_numpy(self) -> NDArray[Any]:
+        """primal_to_numpy(): returns the instances, like to_numpy()."""
+        return self._tensor.to_numpy()
+
+    def primal_from_numpy(self, data: _ArrayLike) -> None:
+        """primal_from_numpy(data): writes the instances, like copy_from_numpy()."""
+        self._tensor.copy_from_numpy(data)
+
+    def grad_to_numpy(self) -> NDArray[Any]:
+        """grad_to_numpy(): returns the gradients of the instances."""
+        return self._tensor.grad.to_numpy()
+
+    def grad_from_numpy(self, data: _ArrayLike) -> None:
+        """grad_from_numpy(data): writes the gradients of the instances."""
+        self._tensor.grad.copy_from_numpy(data)
+
+
 InstanceBuffer = InstanceTensor  # its name in earlier versions of SlangPy
 
 

@@ -17,6 +17,32 @@ class Uniforms(dict):
         return self.tensor
 
 
+class WriteBack:
+    """Copies a tensor into the numpy array that it was made from, after the call that changed it."""
+
+    def __init__(self, tensor, array):
+        self.tensor, self.array = tensor, array
+
+    def update_this(self, value):
+        self.array[...] = self.tensor.to_numpy().reshape(self.array.shape)
+
+
+def transposed(cls, device, array):
+    """A tensor with the strides of a numpy array that is contiguous with its dimensions in another order; None for other arrays."""
+    flags, strides = getattr(array, "flags", None), getattr(array, "strides", None)
+    if not hasattr(flags, "c_contiguous") or flags.c_contiguous or not isinstance(strides, tuple) or array.dtype.names:
+        return None
+    order = sorted(range(len(strides)), key=lambda axis: -strides[axis])
+    base = array.transpose(order)
+    if not base.flags.c_contiguous:
+        return None
+    tensor = cls.from_numpy(device, base)
+    steps = [0] * len(order)
+    for axis, step in zip(order, tensor.strides):
+        steps[axis] = step
+    return tensor.view(tuple(array.shape), tuple(steps))
+
+
 def representation(name, tensor):
     """The repr() of a tensor, as SlangPy writes it. It does not read from the GPU."""
     dtype = tensor.dtype

@@ -204,6 +204,43 @@ def test_what_cannot_be_dispatched_raises_valueerror(raw):
             raw[name].dispatch(uint3(4, 1, 1), x=1.0)
 
 
+PARTS = """
+import slangpy;
+struct Params { float k; int n; float2 v; float arr[3]; };
+uniform Params up;
+ConstantBuffer<Params> cb;
+ParameterBlock<Params> pb;
+uniform float single;
+float sum_of(Params p) { return p.k + 10 * p.n + 100 * p.v.y + 1000 * p.arr[1]; }
+void fill_all(uint3 dispatchThreadID, RWStructuredBuffer<float> o, Params p) {
+    o[0] = sum_of(up); o[1] = sum_of(cb); o[2] = sum_of(pb); o[3] = sum_of(p) + single;
+}
+[shader("compute")] [numthreads(4, 1, 1)]
+void entry(uint3 tid : SV_DispatchThreadID, uniform RWStructuredBuffer<float> o, uniform Params p) { o[tid.x] = sum_of(p) + single; }
+float call_all(float x) { return x + up.k + cb.n + pb.v.y + single; }
+"""
+
+
+@pytest.fixture(scope="module")
+def parts(load):
+    return load(PARTS)
+
+
+def test_globals_and_fields_that_are_never_set_are_zero(parts):
+    """Globals and fields never set are fine (zero); so is setting part of a struct, in a dispatch and in a call."""
+    b = floats(parts.device, 4)
+    parts.fill_all.dispatch([1, 1, 1], o=b, p={"k": 5.0})
+    assert b.to_numpy().view(np.float32).tolist() == [0, 0, 0, 5]
+    parts.fill_all.dispatch([1, 1, 1], o=b, p={"n": 1}, vars={"up": {"n": 2}, "cb": {"v": float2(1, 2)}, "pb": {"k": 1, "arr": [1, 2, 3]}, "single": 0.5})
+    assert b.to_numpy().view(np.float32).tolist() == [20, 200, 2001, 10.5]
+    for full, wanted in ((True, 4321.0), (False, 1.0)) * 2:
+        p = {"k": 1.0, "n": 2, "v": [3.0, 3.0], "arr": [4.0, 4.0, 4.0]} if full else {"k": 1.0}
+        parts.entry.dispatch([4, 1, 1], o=b, p=p)
+        assert b.to_numpy().view(np.float32).tolist() == [wanted] * 4
+    assert parts.call_all(1.0) == 1.0
+    assert parts.call_all.set({"cb": {"n": 3}})(1.0) == 4.0
+
+
 # Module, Function, Struct
 
 def test_any_type_expression_is_a_name_of_the_module(m):

@@ -8,6 +8,8 @@ from slangpy import Tensor, diffPair, float2, float3, floatDiffPair
 SOURCE = """
 import slangpy;
 import slangpy_diff;
+struct Pair : IDifferentiable { float a, b; };
+[Differentiable] float product(Pair p) { return p.a * p.b; }
 [Differentiable] float poly(float a, float x) { return a * x * x + x; }
 [Differentiable] float2 both(float2 v) { return v * v; }
 [Differentiable] void square(float x, out float r) { r = x * x; }
@@ -137,6 +139,17 @@ def test_tensors_with_and_without_gradients_go_to_idifftensor(m):
     assert g.grad.to_numpy().tolist() == [0, 3, 0]
 
 
+def test_instance_differentiable_buffers_have_gradients(m):
+    """InstanceDifferentiableBuffer has .buffer, a tensor with gradients."""
+    from slangpy.instances import InstanceDifferentiableBuffer
+
+    pairs = InstanceDifferentiableBuffer(m.Pair, shape=(2,))
+    pairs.primal_from_numpy(f32(1, 2, 3, 4))
+    m.product.bwds(pairs, Tensor.zeros(m.device, (2,), "float").with_grads(grad_in=1))
+    assert pairs.buffer.grad_out is not None
+    assert pairs.grad_to_numpy().view(np.float32).tolist() == [2, 1, 4, 3]
+
+
 # call groups
 
 def test_call_groups_never_change_call_ids(m):
@@ -260,19 +273,39 @@ def test_tensor_indexing(m):
 
 
 def test_tensor_gradients(m):
-    """grad is grad_out, RuntimeError if there is none; detach() drops them."""
+    """grad is grad_out, RuntimeError if there is none; detach() drops them; both can be set; with_grads(a, b, zero=True) zeroes."""
     t = Tensor.zeros(m.device, (2,), "float")
     with pytest.raises(RuntimeError):
         t.grad
     g = t.with_grads()
     assert g.grad is not None and g.grad_in is g.grad_out and g.detach().grad_out is None
-    i, o = Tensor.zeros(m.device, (2,), "float"), Tensor.zeros(m.device, (2,), "float")
+    i, o = Tensor.full(m.device, (2,), 3.0), Tensor.zeros(m.device, (2,), "float")
     two = t.with_grads(i, o, zero=True)
-    assert two.grad_in is i and two.grad_out is o
+    assert two.grad_in is i and two.grad_out is o and i.to_numpy().tolist() == [0, 0]
+    two.grad_in = o
+    two.grad_out = None
+    assert two.grad_in is o and two.grad_out is None
     u = t.uniforms()
     assert set(u) >= {"_data", "_shape", "_offset", "_strides"}
 
 
 def test_structured_arrays(m):
-    """Structured arrays as arguments raise (they need target_slang_dtype)."""
-    assert Tensor.from_numpy(m.device, np.zeros((3, 4), np.float32).T).shape == (4, 3)
+    """Structured arrays need target_slang_dtype=Struct; a type by its name needs program_layout=."""
+    a = np.zeros(2, [("a", "f4"), ("b", "f4")])
+    a["b"] = [1, 2]
+    t = Tensor.from_numpy(m.device, a, target_slang_dtype=m.Pair)
+    assert t.to_numpy()["b"].tolist() == [1, 2]
+    assert Tensor.zeros(m.device, (2,), "Pair", program_layout=m.layout).dtype == m.Pair
+
+
+def test_transposed_arrays_stay_views(m):
+    """from_numpy keeps the strides of a transposed array."""
+    a = np.arange(6, dtype=np.float32).reshape(2, 3).T
+    t = Tensor.from_numpy(m.device, a)
+    assert list(t.shape) == [3, 2] and list(t.strides) == [1, 3] and np.array_equal(t.to_numpy(), a)
+
+
+def test_tensor_numpy_is_deprecated(m):
+    """Tensor.numpy warns that it is deprecated."""
+    with pytest.warns(DeprecationWarning):
+        Tensor.numpy(m.device, f32(1, 2))

@@ -424,6 +424,15 @@ def test_pointers(m):
     assert m.at(t, 1) == 2.0 and m.at(t.storage, 1) == 2.0
 
 
+def test_numpy_arrays_go_whole_to_tensor_parameters(m):
+    """A numpy array serves for a tensor parameter, and is written in place where the function writes."""
+    assert m.whole(f32(1, 2, 3), 1) == 2.0
+    out = np.zeros(3, np.float32)
+    m.put(spy.call_id(), out, _thread_count=3)
+    m.put(i=1, t=out)
+    assert out.tolist() == [1, 2, 3]
+
+
 # dicts
 
 def test_dicts(m):

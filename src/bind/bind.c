@@ -3,6 +3,7 @@
 // overload.
 #include "bind/internal.h"
 #include "data/scalars.h"
+#include "data/type_name.h"
 
 // Returns whether a value gives a pointer as a number for each element: addresses in memory, or a result.
 static bool spyi_is_addresses(const spyi_attempt *a, const spyi_value *v, const spyi_type *pointer) {

@@ -105,7 +105,10 @@ static bool spyi_too_many_fields(spyi_attempt *a, uint32_t index, const spyi_typ
 // copied to its end.
 static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
     uint32_t first = a->bound.node_count;
+    uint32_t linked = 0;
     for (uint32_t f = 0; f < count; f++) {
+        if (children[f] < 0) continue;
+        linked++;
         spyi_node copy = a->bound.nodes[children[f]];
         int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
         if (at < 0) return false;
@@ -114,7 +117,7 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
         a->bound.nodes[at].count = copy.count;
     }
     a->bound.nodes[node].first = first;
-    a->bound.nodes[node].count = count;
+    a->bound.nodes[node].count = linked;
     return true;
 }
 
@@ -165,8 +168,10 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         }
     }
     a->constant = constant;
+    bool zero = (a->whole || a->bound.dispatch) && type->kind == SPYI_TYPE_STRUCT &&
+                a->function->module->zero_missing;
     for (uint32_t f = 0; good && f < field_count; f++)
-        if (children[f] < 0)
+        if (children[f] < 0 && !zero)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
     good = good && spyi_link_fields(a, node, children, field_count);

@@ -3,6 +3,7 @@
 // that is one leaf is returned if no derivative is computed. The body makes structs and pairs from the
 // leaves, makes the graph's calls one after another, and takes the outputs apart. It knows neither threads
 // nor memory, which are the prologue's.
+#include "data/type_name.h"
 #include "emit/internal.h"
 
 // >>its parameters
@@ -149,6 +150,15 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
     }
 }
 
+// Returns whether a field of the struct is not given: it is zero.
+static bool spyi_is_partial(const spyi_bound *b, const spyi_node *node) {
+    bool partial =
+        node->leaf < 0 && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count;
+    for (uint32_t i = 0; node->leaf < 0 && i < node->count && !partial; i++)
+        partial = spyi_is_partial(b, &b->nodes[node->first + i]);
+    return partial;
+}
+
 // Returns whether an argument or the result needs its own variable. Otherwise it is a parameter of the
 // element function.
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
@@ -275,7 +285,7 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
             spyi_text_add(out, "    ");
             if (spyi_type_is_pointer(node->type)) spyi_spell_pointer(node->type, out);
             else spyi_text_add(out, "%s", spyi_spell(node->type));
-            spyi_text_add(out, " %s;\n", spyi_text_str(&name));
+            spyi_text_add(out, spyi_is_partial(b, node) ? " %s = {};\n" : " %s;\n", spyi_text_str(&name));
             if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
         }
         spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);

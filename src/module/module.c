@@ -162,6 +162,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         module->object.device = device;
         spyi_atomic_store(&module->object.references, 1);
         module->strict_broadcasting = desc->strict_broadcasting;
+        module->zero_missing = desc->zero_missing;
         spyi_unit_desc unit;
         memset(&unit, 0, sizeof unit);
         unit.path = desc->path;

@@ -12,7 +12,7 @@ struct spy_module {
     spyi_object object;
     spyi_unit *unit;
     spyi_reflection *reflection; // NULL until a user asks for it
-    bool strict_broadcasting;
+    bool strict_broadcasting, zero_missing;
     char *name;
     spy_function *functions; // those found so far
     spy_module **link;       // the modules that its desc links, each retained

@@ -156,12 +156,13 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
 
 static spy_status spyi_check_given(spyi_input_binding *f) {
     spyi_text missing = { NULL, 0, 0 };
+    bool zero = f->plan->function->module->zero_missing; // as the data is from the beginning
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;
         if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
             spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
-        if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
+        if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type) && !zero)
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
                               &missing);
     }

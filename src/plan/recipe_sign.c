@@ -18,7 +18,8 @@ static void spyi_sign_function(uint64_t *hash, const spy_function *function) {
     const spyi_overloads *overloads = &function->overloads;
     const spy_compile_options *options = spyi_unit_options(function->module->unit);
     spyi_sign_text(hash, function->name);
-    spyi_sign_number(hash, function->module->strict_broadcasting);
+    spyi_sign_number(hash,
+                     function->module->strict_broadcasting | (unsigned)function->module->zero_missing << 1);
     spyi_sign_number(hash, (uint64_t)options->optimization);
     spyi_sign_number(hash, (uint64_t)options->float_mode);
     spyi_sign_number(hash, (uint64_t)options->debug_info);

@@ -859,8 +859,41 @@ static int need_device(void **state) {
     return 0;
 }
 
+// desc.zero_missing: numbers that are not given are 0, in a part of a struct and in all of it.
+static void test_zero_missing(void **state) {
+    (void)state;
+    static const char source[] = "import slangpy;\nstruct Params { float k; int n; float a[3]; };\nuniform Params up;\nConstantBuffer<Params> cb;\n"
+                                 "uniform float gain;\nStructuredBuffer<float> table;\n"
+                                 "float all(int i) { return i + up.k + 10 * up.n + 100 * cb.a[1] + 1000 * gain; }\n"
+                                 "float look(int i) { return table[i]; }\n"
+                                 "void mark(uint3 dispatchThreadID, RWStructuredBuffer<float> o, Params p) { o[0] = p.k + 10 * p.n + 100 * p.a[2]; }\n";
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.name = "zero_missing";
+    d.source = source;
+    d.zero_missing = true;
+    spy_module *m = MADE(spy_module, spy_load_module(gpu_device, &d));
+    float r = 7;
+    spy_args args = SPY_ARGS(spy_arg_i32("i", 1), spy_out_f32("_result", &r));
+    OK(spy_call(fn(m, "all"), args));
+    assert_float_equal(r, 1, 0);
+    spy_call_options o = globals_of(SPY_ARGS(spy_arg_struct("up", SPY_ARGS(spy_arg_i32("n", 2))), spy_arg_f32("gain", 3)));
+    OK(spy_call_with(fn(m, "all"), args, &o));
+    assert_float_equal(r, 3021, 0);
+    FAILS(SPY_ERROR_NOT_FOUND, spy_call(fn(m, "look"), args), "not given", "'table'");
+    float data[4] = { 5, 5, 5, 5 };
+    spy_tensor *t = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(4), data));
+    spy_uint3 one = { 1, 1, 1 };
+    OK(spy_dispatch(fn(m, "mark"), one, SPY_ARGS(spy_arg_tensor("o", t), spy_arg_struct("p", SPY_ARGS(spy_arg_i32("n", 4)))), NULL));
+    OK(spy_tensor_read(t, data, sizeof data));
+    assert_float_equal(data[0], 40, 0);
+    spy_release_tensor(t);
+    spy_release_module(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_zero_missing, need_device),
         cmocka_unit_test_setup(test_buffers, need_device),
         cmocka_unit_test_setup(test_written_buffers, need_device),
         cmocka_unit_test_setup(test_bad_buffers, need_device),

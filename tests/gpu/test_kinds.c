@@ -1118,6 +1118,15 @@ static void test_pointers(void **state) {
     uint64_t address = 0;
     OK(spy_call(fn("address"), SPY_ARGS(spy_arg_tensor("p", storage), spy_out_u64("_result", &address))));
     assert_true(address != 0);
+    uint64_t places[3], next = 0; // a result that is a pointer, and an address for each element
+    OK(spy_call(fn("second"), SPY_ARGS(spy_arg_tensor("p", storage), spy_out_u64("_result", &next))));
+    assert_true(next == address + 4);
+    for (int k = 0; k < 3; k++) places[k] = address + 8 * (uint64_t)k;
+    out = NULL;
+    OK(spy_call(fn("peek"), SPY_ARGS(spy_arg_i32("i", 1), spy_arg_array("p", places, SPY_SHAPE(3), SPY_DTYPE_UINT64), spy_out_tensor("_result", &out))));
+    got = (const float *)(const void *)read_all(out);
+    for (int k = 0; k < 3; k++) SAME("peek each", k, got[k], 2 * k + 1);
+    spy_release_tensor(out);
     for (int round = 0; round < 50; round++) { // by its number: nothing says what is written
         OK(spy_call(fn("poke"), SPY_ARGS(i, spy_arg_u64("p", address + 40 * sizeof(float)),
                                          spy_arg_f32("v", (float)round))));

@@ -142,6 +142,7 @@ PyObject *spyp_function_new(spyp_module *module, spy_function *function, PyObjec
 #define SPYP_TRAIT_POINTERS 8u // has a parameter that is a pointer, or has one in it
 #define SPYP_TRAIT_STRUCTS 16u // has a parameter that is a struct or an array of structs, or has one in it
 #define SPYP_TRAIT_PAIRS 32u // has a parameter that is or holds a DifferentialPair<T>
+#define SPYP_TRAIT_TENSORS 64u // has a parameter that takes a tensor whole: Tensor<T, D>, IRWTensor<T, D> ...
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
 // Returns the number of parameters of the overload that has most, the instance of a method included unless
@@ -151,6 +152,9 @@ int spyp_parameter_count(spyp_function *function);
 bool spyp_takes_pointers(spyp_function *function);
 // Returns a declaration of the module by its path, or NULL, without an error. Enters the device.
 const spy_decl *spyp_find_quietly(spyp_module *module, const char *path);
+// Returns whether the argument that is being converted is for a parameter that takes a tensor whole. *writes
+// receives whether the function may write it.
+bool spyp_takes_tensor(const spyp_call *call, bool *writes);
 // Returns the function's first declaration, or NULL if reflection does not know the function. Enters the
 // device.
 const spy_decl *spyp_declared(spyp_function *function);

@@ -440,10 +440,29 @@ static int spyp_convert_array_scalar(const spyp_host_array *array, spy_arg *arg)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+// Converts an array of host memory for a parameter that takes a tensor whole: a tensor with a copy of it,
+// which is copied back if the function may write it.
+static int spyp_convert_whole(spyp_call *call, PyObject *object, bool writes, spy_arg *arg) {
+    PyObject *made = PyObject_CallMethod((PyObject *)spyp.tensor, "from_numpy", "OO", (PyObject *)call->function->module->device, object);
+    PyObject *tensor = spyp_arena_kept(&call->arena, made);
+    if (!tensor || spyp_convert_tensor(call, tensor, arg) < 0) return -1;
+    if (!writes) return 0;
+    PyObject *tensors = PyImport_ImportModule("slangpy.tensors");
+    PyObject *back = spyp_arena_kept(&call->arena, tensors ? PyObject_CallMethod(tensors, "WriteBack", "OO", tensor, object) : NULL);
+    spyp_part *part = back ? (spyp_part *)spyp_arena_take(&call->arena, sizeof *part) : NULL;
+    Py_XDECREF(tensors);
+    if (!part) return -1;
+    memset(part, 0, sizeof *part);
+    part->value = Py_None;
+    return spyp_call_update(call, back, NULL, part);
+}
+
 static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_host_array array;
+    bool writes;
     int found = spyp_foreign_convert(call, object, arg);
     if (SPYP_LIKELY(found)) return found < 0 ? -1 : 0;
+    if (spyp_takes_tensor(call, &writes)) return spyp_convert_whole(call, object, writes, arg);
     found = spyp_host_array_get(&call->arena, object, "array", &array);
     if (found == 0) PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     if (found <= 0) return -1;

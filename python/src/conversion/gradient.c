@@ -429,11 +429,18 @@ static PyObject *spyp_tensor_attach(PyTypeObject *type, spyp_tensor *t, PyObject
     return made;
 }
 
+// Sets a gradient that the user gives as a tensor to zero.
+static int spyp_zero_given(PyObject *given) {
+    PyObject *done = PyObject_TypeCheck(given, spyp.tensor) ? PyObject_CallMethod(given, "clear", NULL) : Py_NewRef(Py_None);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 static PyObject *spyp_tensor_with_grads(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "grad_in", "grad_out", "zero", NULL };
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject *in = Py_None, *out = Py_None;
-    int zero = 1; // new gradients are zero in any case
+    int zero = 0; // of given tensors; new gradients are zero in any case, and those that are made from numbers keep them
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOp:with_grads", names, &in, &out, &zero)) return NULL;
     bool none = in == Py_None && out == Py_None;
     PyObject *grad_in = none            ? spyp_gradient_new(t)
@@ -444,8 +451,9 @@ static PyObject *spyp_tensor_with_grads(PyObject *self, PyObject *args, PyObject
                          : out == Py_None
                              ? NULL
                              : spyp_gradient_of(t, out, "Tensor.with_grads: argument 'grad_out'");
-    if (!grad_out && PyErr_Occurred()) {
+    if ((!grad_out && PyErr_Occurred()) || (zero && (spyp_zero_given(in) < 0 || (out != in && spyp_zero_given(out) < 0)))) {
         Py_XDECREF(grad_in);
+        Py_XDECREF(grad_out);
         return NULL;
     }
     return spyp_tensor_attach(spyp_view_type(self), t, grad_in, grad_out);
@@ -493,6 +501,29 @@ static PyObject *spyp_tensor_get_grad(PyObject *self, void *which) {
     if (!grad && (int)(intptr_t)which == SPYP_GRAD)
         return PyErr_Format(spyp.lookup_error, "Tensor.grad: expected a tensor with gradients, got one without; with_grads() gives one that has some");
     return Py_NewRef(grad ? grad : Py_None);
+}
+
+// Sets grad_in or grad_out: the tensor sees its memory through a new tensor of the library.
+static int spyp_tensor_set_grad(PyObject *self, PyObject *value, void *which) {
+    spyp_tensor *t = (spyp_tensor *)self;
+    bool in = (int)(intptr_t)which == SPYP_GRAD_IN;
+    if (spyp_find_gradients(t) < 0) return -1;
+    PyObject *given = !value || value == Py_None ? NULL : spyp_gradient_of(t, value, in ? "Tensor.grad_in" : "Tensor.grad_out");
+    if (!given && PyErr_Occurred()) return -1;
+    PyObject *grads[2] = { in ? given : t->grad_in, in ? t->grad_out : given };
+    spyp_tensor *made = (spyp_tensor *)(grads[0] || grads[1]
+                                            ? spyp_tensor_attach(spyp_view_type(self), t, Py_XNewRef(grads[0]), Py_XNewRef(grads[1]))
+                                            : spyp_detached(spyp_view_type(self), t));
+    if (made && spyp_enter(t->device, "Tensor") == 0) {
+        spy_tensor *old = t->tensor;
+        t->tensor = made->tensor;
+        made->tensor = old; // it is released with `made`
+        spyp_leave(t->device);
+        spyp_replace(in ? &t->grad_in : &t->grad_out, Py_XNewRef(given));
+    }
+    Py_XDECREF(given);
+    SPYP_DECREF(made);
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 PyObject *spyp_pair_give(PyObject *primal, PyObject *grad) {
@@ -562,13 +593,13 @@ static PyType_Spec spyp_pair_spec = {
 int spyp_gradient_ready(PyObject *module) {
     static PyMethodDef methods[] = {
         { "with_grads", SPYP_FUNC(spyp_tensor_with_grads), METH_VARARGS | METH_KEYWORDS,
-          "with_grads(grad_in=None, grad_out=None, zero=True): the same memory as a Tensor that carries "
+          "with_grads(grad_in=None, grad_out=None, zero=False): the same memory as a Tensor that carries "
           "gradients, of its shape and of "
           "Slang's T.Differential. Without arguments one new one, zero, serves for both; grad_in is what "
           "calls read, grad_out what "
           "backward calls add to and forward ones write. Each is a Tensor, or numbers for a new one: an "
           "array, a list or one number for "
-          "all. TypeError: elements that have no gradients, as int." },
+          "all. zero: whether tensors that are given are set to zero. TypeError: elements that have no gradients, as int." },
         { "detach", spyp_tensor_detach, METH_NOARGS,
           "detach(): the same memory as a Tensor without gradients." },
         { NULL, NULL, 0, NULL },
@@ -583,9 +614,9 @@ int spyp_gradient_ready(PyObject *module) {
           "The gradient, a Tensor: grad_out, or else grad_in; a NameNotFoundError without gradients, which is a RuntimeError and an AttributeError. Views have views "
           "of it.",
           (void *)SPYP_GRAD },
-        { "grad_in", spyp_tensor_get_grad, NULL,
+        { "grad_in", spyp_tensor_get_grad, spyp_tensor_set_grad,
           "The gradient that calls read, of their outputs going backward; or None.", (void *)SPYP_GRAD_IN },
-        { "grad_out", spyp_tensor_get_grad, NULL,
+        { "grad_out", spyp_tensor_get_grad, spyp_tensor_set_grad,
           "The gradient that calls give, of their inputs going backward; or None.", (void *)SPYP_GRAD_OUT },
     };
     for (size_t i = 0; i < sizeof grads / sizeof *grads; i++)

@@ -79,6 +79,27 @@ int spyp_parameter_count(spyp_function *f) {
     return (int)(f->traits >> SPYP_PARAMETER_SHIFT) - 1;
 }
 
+static bool spyp_is_tensor_type(const spy_type_info *info, bool *writes) {
+    static const char *const bases[] = { "Tensor<", "RWTensor<", "WTensor<", "DiffTensor<", "RWDiffTensor<", "WDiffTensor<", "AtomicTensor<",
+                                         "PrimalTensor<", "RWPrimalTensor<", "WPrimalTensor<" };
+    const char *name = info && info->name ? info->name : "";
+    if (name[0] == 'I') name++; // the interface of that name
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        if (strncmp(name, bases[i], strlen(bases[i])) != 0) continue;
+        *writes = *writes || strchr(bases[i], 'W') || bases[i][0] == 'A';
+        return true;
+    }
+    return false;
+}
+
+bool spyp_takes_tensor(const spyp_call *call, bool *writes) {
+    *writes = false;
+    if (call->step || !spyp_function_is(call->function, SPYP_TRAIT_TENSORS)) return false;
+    for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl))
+        if (spyp_is_tensor_type(spyp_parameter_type(call->function, decl, call->name, call->position), writes)) return true;
+    return false;
+}
+
 bool spyp_takes_pointers(spyp_function *f) {
     if (!spyp_function_is(f, SPYP_TRAIT_POINTERS)) return false; // also structs of slangpy's that hold pointers
     for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl))
@@ -103,6 +124,8 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
         if (decl->kind == SPY_DECL_KIND_METHOD) f->traits |= SPYP_TRAIT_STRUCTS;
         for (uint32_t i = 0; i < decl->child_count; i++) {
             if (decl->children[i].kind != SPY_DECL_KIND_PARAMETER) continue;
+            bool writes = false;
+            if (spyp_is_tensor_type(decl->children[i].type, &writes)) f->traits |= SPYP_TRAIT_TENSORS;
             if (decl->children[i].flags & SPY_DECL_FLAG_OUT) f->traits |= SPYP_TRAIT_CHANGES;
             if (spyp_has_structs(decl->children[i].type)) f->traits |= SPYP_TRAIT_STRUCTS;
             if (spyp_has_doubles(decl->children[i].type)) f->traits |= SPYP_TRAIT_DOUBLES;

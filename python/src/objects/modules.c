@@ -581,6 +581,7 @@ static int spyp_module_conformances(spyp_arena *arena, PyObject *value, const ch
 static int spyp_module_options(spyp_arena *arena, PyObject *options, const char *where, spy_module_desc *desc) {
     PyObject *value;
     int optimization, debug_info, float_mode;
+    desc->zero_missing = true;
     if (!options || options == Py_None) return 0;
     if (spyp_warn_unknown(options, where) < 0) return -1;
     desc->strict_broadcasting = spyp_flag(arena, options, "strict_broadcasting");

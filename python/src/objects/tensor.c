@@ -38,17 +38,25 @@ static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const sp
     return result;
 }
 
-static PyObject *spyp_tensor_fresh(PyObject *type, PyObject *args, PyObject *kwargs, bool zeroed, const char *what) {
-    static char *names[] = { "device", "shape", "dtype", "usage", "memory_type", "element_count", NULL };
-    PyObject *device, *shape = Py_None, *dtype = NULL, *usage = NULL, *memory = NULL, *count = Py_None;
+static PyObject *spyp_tensor_fresh(PyObject *type_object, PyObject *args, PyObject *kwargs, bool zeroed, const char *what) {
+    static char *names[] = { "device", "shape", "dtype", "usage", "memory_type", "element_count", "program_layout", NULL };
+    PyObject *device, *shape = Py_None, *dtype = NULL, *usage = NULL, *memory = NULL, *count = Py_None, *layout = Py_None;
     spy_shape sizes;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOO", names, &device, &shape, &dtype, &usage, &memory, &count)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOOO", names, &device, &shape, &dtype, &usage, &memory, &count, &layout)) return NULL;
+    if (layout != Py_None && dtype && PyUnicode_Check(dtype)) { // the name of a type of that program
+        PyObject *type = PyObject_CallMethod(layout, "find_type_by_name", "O", dtype);
+        PyObject *made = !type ? NULL : type == Py_None ? PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': the program has no type %R", what, dtype)
+                                                        : PyObject_CallMethod(type_object, zeroed ? "zeros" : "empty", "OOOOOO", device, shape, type,
+                                                                              usage ? usage : Py_None, memory ? memory : Py_None, count);
+        Py_XDECREF(type);
+        return made;
+    }
     spyp_device *d = spyp_device_of(device, what);
     if (!d) return NULL;
     if (shape == Py_None) shape = count;
     if (shape == Py_None) return PyErr_Format(PyExc_ValueError, "%s: argument 'shape' not specified", what);
     if (spyp_shape_parse(shape, what, &sizes) < 0) return NULL;
-    PyObject *made = spyp_tensor_create((PyTypeObject *)type, d, &sizes, dtype, zeroed, what);
+    PyObject *made = spyp_tensor_create((PyTypeObject *)type_object, d, &sizes, dtype, zeroed, what);
     if (made && spyp_tensor_set_usage(made, usage) < 0) Py_CLEAR(made);
     return made;
 }
@@ -237,6 +245,13 @@ static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyOb
         Py_XDECREF(shared);
         if (result || PyErr_Occurred()) return result;
     }
+    if (!dtype || dtype == Py_None) { // an array whose dimensions are in another order in memory
+        PyObject *tensors = PyImport_ImportModule("slangpy.tensors");
+        result = tensors ? PyObject_CallMethod(tensors, "transposed", "OOO", (PyObject *)type, device, object) : NULL;
+        Py_XDECREF(tensors);
+        if (result != Py_None) return result;
+        Py_CLEAR(result);
+    }
     spyp_arena_begin(&arena);
     int found = spyp_host_array_get(&arena, object, "Tensor.from_numpy", &array);
     if (found == 0) PyErr_Format(PyExc_TypeError, "Tensor.from_numpy: argument 'ndarray': expected an array, got %R", (PyObject *)Py_TYPE(object));
@@ -260,11 +275,12 @@ static bool spyp_lacks_device(PyObject *args, PyObject *kwargs, const char *what
 // `Tensor.from_numpy(device, array)` makes a tensor; `tensor.from_numpy(array)` fills it. One attribute
 // serves both: see spyp_either.
 static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwargs) {
-    static char *makes[] = { "device", "ndarray", "usage", "memory_type", "dtype", NULL }, *fills[] = { "data", NULL };
-    PyObject *device, *array, *dtype = NULL, *usage = NULL, *memory = NULL;
+    static char *makes[] = { "device", "ndarray", "usage", "memory_type", "dtype", "target_slang_dtype", NULL }, *fills[] = { "data", NULL };
+    PyObject *device, *array, *dtype = NULL, *usage = NULL, *memory = NULL, *target = Py_None;
     if (PyType_Check(owner)) {
         if (spyp_lacks_device(args, kwargs, "Tensor.from_numpy")) return NULL;
-        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$O:Tensor.from_numpy", makes, &device, &array, &usage, &memory, &dtype)) return NULL;
+        if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$OO:Tensor.from_numpy", makes, &device, &array, &usage, &memory, &dtype, &target)) return NULL;
+        if (target != Py_None) dtype = target;
         PyObject *made = spyp_tensor_of_array((PyTypeObject *)owner, device, array, dtype);
         if (made && spyp_tensor_set_usage(made, usage) < 0) Py_CLEAR(made);
         return made;
@@ -335,7 +351,10 @@ static PyObject *spyp_tensor_numpy_method(PyObject *self, PyObject *ignored) {
 
 // Tensor.numpy(device, array) is another name of from_numpy(), and tensor.numpy() of to_numpy().
 static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args, PyObject *kwargs) {
-    if (PyType_Check(owner)) return spyp_from_numpy(owner, args, kwargs);
+    if (PyType_Check(owner)) {
+        if (PyErr_WarnEx(PyExc_DeprecationWarning, "Tensor.numpy(device, array) is called Tensor.from_numpy() now", 1) < 0) return NULL;
+        return spyp_from_numpy(owner, args, kwargs);
+    }
     return spyp_check_args("numpy()", PyTuple_Size(args), 0, 0) < 0 ? NULL : spyp_tensor_to_numpy((spyp_tensor *)owner);
 }
 
