@@ -1244,6 +1244,8 @@ class _Device:  # the base of slangpy.Device
     _extra: dict[str, Any]
     def _info(self) -> dict[str, Any]:
         """What the device is, as a dict."""
+    def _vulkan(self) -> tuple[int, int, int]:
+        """(VkInstance, VkPhysicalDevice, VkDevice) of a Vulkan device, as ints."""
     def _on_reload(self, function: Callable[[bool, str], object], /) -> None:
         """Call function(succeeded, message) after each reload of a module."""
     _follow: Any

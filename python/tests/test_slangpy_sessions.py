@@ -488,3 +488,30 @@ def test_reload_callbacks_have_numbers_and_reload_all_programs_calls_each_once(t
     assert len(seen) == 2 and m.f() == 2
     device.hot_reload_check()
     device.close()
+
+
+def test_native_handles_make_a_second_device_on_the_same_objects(d):
+    """Three entries with type and value; all enum members exist on every system."""
+    if d.info.type != spy.DeviceType.vulkan:
+        pytest.skip("about Vulkan")
+    handles = d.native_handles
+    assert [h.type.name for h in handles] == ["VkInstance", "VkPhysicalDevice", "VkDevice"] and all(h.value for h in handles)
+    assert spy.NativeHandleType.D3D12Device.value == 131073 and spy.NativeHandleType.CUstream.value == 327683
+    source = "float f(float x) { return x + 1; }"
+    first = spy.create_device()
+    second = spy.create_device(existing_device_handles=first.native_handles)
+    assert second.native_handles == first.native_handles and second.info.adapter_name == first.info.adapter_name
+    for device in (second, first, second):
+        m = spy.Module.load_from_source(device, "shared", source)
+        assert m.f(np.arange(4, dtype=np.float32)).to_numpy().tolist() == [1, 2, 3, 4]
+    first.close()  # and what uses its objects with it
+    assert second.is_closed
+    third = spy.Device(existing_device_handles=handles)
+    assert spy.Module.load_from_source(third, "shared", source).f(1.0) == 2
+    third.close()
+    assert spy.Module.load_from_source(d, "shared", source).f(1.0) == 2
+    base = spy.create_device()
+    other = spy.create_device(existing_device_handles=base.native_handles)
+    del base
+    gc.collect()
+    assert spy.Module.load_from_source(other, "shared", source).f(1.0) == 2
