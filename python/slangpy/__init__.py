@@ -29,11 +29,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import bindings, math, reflection, types  # noqa: F401
     from .reflection import ModifierID, ShaderStage  # noqa: F401
+    from .objects import DeviceChild, Kernel, Object, Pipeline, Resource  # noqa: F401
     from .utilities import SHA1, Timer  # noqa: F401
 
 from .instances import InstanceBuffer, InstanceList, InstanceTensor  # noqa: E402
 
-_LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection", "SHA1": "utilities", "Timer": "utilities"}  # name -> the module of this package that defines it
+_LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection", "SHA1": "utilities", "Timer": "utilities",
+         "Object": "objects", "DeviceChild": "objects", "Resource": "objects", "Pipeline": "objects", "Kernel": "objects"}  # name -> the module of this package that defines it
 
 
 def _find_lazily(name):

@@ -116,7 +116,7 @@ class Module(_ByName):
     def load_from_source(
         device: Device, name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
-        """Load Slang text."""
+        """Load Slang text. It can import modules that the device has loaded from text by their names."""
     @staticmethod
     def load_from_module(
         device: Device, module: Module, options: _Options = {}, link: Sequence[Module] = []

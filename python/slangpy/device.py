@@ -178,10 +178,10 @@ class Device(_slangpy._Device):
     def __new__(cls, type=DeviceType.automatic, *args, **kwargs):  # type: ignore[no-redef]
         if len(args) > len(_POSITIONS):
             raise TypeError("Device: Too many arguments: expected {}, got {}".format(len(_POSITIONS) + 1, len(args) + 1))
-        given = type if isinstance(type, DeviceDesc) else kwargs.pop("desc", None)
+        given = type if isinstance(type, (DeviceDesc, dict)) else kwargs.pop("desc", None)
         if given is None:
             kwargs["type"] = type
-        desc = DeviceDesc(vars(given) if given is not None else None, **dict(zip(_POSITIONS, args)), **kwargs)
+        desc = DeviceDesc(given if given is None or isinstance(given, dict) else vars(given), **dict(zip(_POSITIONS, args)), **kwargs)
         for name in ("enable_cuda_interop", "enable_aftermath", "module_cache_path", "shader_cache_path", "bindless_options"):
             if getattr(desc, name):
                 log_warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
