@@ -114,7 +114,7 @@ class Module(_ByName):
         """
     @staticmethod
     def load_from_source(
-        device: Device, name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
+        device: Device, name: str, source: str, options: _Options = None, link: Sequence[Module] = []
     ) -> Module:
         """Load Slang text. It can import modules that the device has loaded from text by their names."""
     @staticmethod

@@ -440,7 +440,7 @@ def _set_logger(self, logger):
 _load_text = _slangpy.Module.load_from_source
 
 
-def _load_from_source(device, name, source, options={}, link=[]):
+def _load_from_source(device, name, source, options=None, link=[]):
     """load_from_source(device, name, source, options={}, link=[]): load Slang text. It can import modules that the device has loaded from
     text by their names."""
     if isinstance(device, _slangpy._Device) and isinstance(source, str) and not device.is_closed:
