@@ -734,6 +734,7 @@
 // enabled. Give lock_queue and unlock_queue if other threads use the queue.
 //
 // spy_vk_create_tensor makes a tensor over a VkBuffer, spy_vk_get_tensor_buffer gives a tensor's buffer.
+// spy_vk_share_device gives the Vulkan objects of a spy_device for another one.
 //
 // spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
 //
@@ -1401,6 +1402,9 @@ typedef struct spy_module_desc {
     spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank: missing leading dimensions
                                        // are errors
+    bool zero_missing;                 // numbers of shader parameters that are not given are 0, and so are
+                                       // fields that are missing from structs in a dispatch or in a global;
+                                       // by default both are errors
     // Accept precompiled modules (this one and its imports) without the seal, a checksum that
     // spy_save_module() and spy_serialize_module() write and slangc does not. Slang crashes on many damaged
     // modules; the seal detects damage before Slang reads the module.
@@ -25874,7 +25878,7 @@ struct spy_module {
     spyi_object object;
     spyi_unit *unit;
     spyi_reflection *reflection; // NULL until a user asks for it
-    bool strict_broadcasting;
+    bool strict_broadcasting, zero_missing;
     char *name;
     spy_function *functions; // those found so far
     spy_module **link;       // the modules that its desc links, each retained
@@ -26204,6 +26208,7 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
         module->object.device = device;
         spyi_atomic_store(&module->object.references, 1);
         module->strict_broadcasting = desc->strict_broadcasting;
+        module->zero_missing = desc->zero_missing;
         spyi_unit_desc unit;
         memset(&unit, 0, sizeof unit);
         unit.path = desc->path;
@@ -30557,7 +30562,10 @@ static bool spyi_too_many_fields(spyi_attempt *a, uint32_t index, const spyi_typ
 // copied to its end.
 static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *children, uint32_t count) {
     uint32_t first = a->bound.node_count;
+    uint32_t linked = 0;
     for (uint32_t f = 0; f < count; f++) {
+        if (children[f] < 0) continue;
+        linked++;
         spyi_node copy = a->bound.nodes[children[f]];
         int32_t at = spyi_add_node(a, copy.name, copy.type, copy.in, copy.out);
         if (at < 0) return false;
@@ -30566,7 +30574,7 @@ static bool spyi_link_fields(spyi_attempt *a, int32_t node, const int32_t *child
         a->bound.nodes[at].count = copy.count;
     }
     a->bound.nodes[node].first = first;
-    a->bound.nodes[node].count = count;
+    a->bound.nodes[node].count = linked;
     return true;
 }
 
@@ -30617,8 +30625,10 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         }
     }
     a->constant = constant;
+    bool zero = (a->whole || a->bound.dispatch) && type->kind == SPYI_TYPE_STRUCT &&
+                a->function->module->zero_missing;
     for (uint32_t f = 0; good && f < field_count; f++)
-        if (children[f] < 0)
+        if (children[f] < 0 && !zero)
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
     good = good && spyi_link_fields(a, node, children, field_count);
@@ -33599,6 +33609,15 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
     }
 }
 
+// Returns whether a field of the struct is not given: it is zero.
+static bool spyi_is_partial(const spyi_bound *b, const spyi_node *node) {
+    bool partial =
+        node->leaf < 0 && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count;
+    for (uint32_t i = 0; node->leaf < 0 && i < node->count && !partial; i++)
+        partial = spyi_is_partial(b, &b->nodes[node->first + i]);
+    return partial;
+}
+
 // Returns whether an argument or the result needs its own variable. Otherwise it is a parameter of the
 // element function.
 static bool spyi_needs_local(const spyi_bound *b, const spyi_node *node) {
@@ -33725,7 +33744,7 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
             spyi_text_add(out, "    ");
             if (spyi_type_is_pointer(node->type)) spyi_spell_pointer(node->type, out);
             else spyi_text_add(out, "%s", spyi_spell(node->type));
-            spyi_text_add(out, " %s;\n", spyi_text_str(&name));
+            spyi_text_add(out, spyi_is_partial(b, node) ? " %s = {};\n" : " %s;\n", spyi_text_str(&name));
             if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
         }
         spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);
@@ -35062,12 +35081,13 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
 
 static spy_status spyi_check_given(spyi_input_binding *f) {
     spyi_text missing = { NULL, 0, 0 };
+    bool zero = f->plan->function->module->zero_missing; // as the data is from the beginning
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;
         if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
             spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
-        if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
+        if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type) && !zero)
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
                               &missing);
     }
@@ -36217,7 +36237,8 @@ static void spyi_sign_function(uint64_t *hash, const spy_function *function) {
     const spyi_overloads *overloads = &function->overloads;
     const spy_compile_options *options = spyi_unit_options(function->module->unit);
     spyi_sign_text(hash, function->name);
-    spyi_sign_number(hash, function->module->strict_broadcasting);
+    spyi_sign_number(hash,
+                     function->module->strict_broadcasting | (unsigned)function->module->zero_missing << 1);
     spyi_sign_number(hash, (uint64_t)options->optimization);
     spyi_sign_number(hash, (uint64_t)options->float_mode);
     spyi_sign_number(hash, (uint64_t)options->debug_info);

@@ -51,6 +51,11 @@ typedef struct spy_vk_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_vk_desc;
 
+// Fills *desc with the Vulkan objects of a device, so that another spy_device can be created on them. From then
+// on both devices take a lock around each use of the queue. What *desc points to belongs to `device`, which must
+// outlive the other spy_device. SPY_ERROR_INVALID_ARGUMENT for a device of another backend. Threads: any.
+SPY_API spy_status spy_vk_share_device(spy_device *device, spy_vk_desc *desc);
+
 // What an engine's VkDevice must be created with. The strings and arrays are valid until the process ends.
 typedef struct spy_vk_requirements {
     uint32_t api_version;               // lowest VkApplicationInfo.apiVersion and device version
@@ -534,6 +539,9 @@ typedef struct spyi_vk_gpu {
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
+    spyi_mutex share_lock;                              // of the queue, from spy_vk_share_device() on
+    bool shares;                                        // share_lock is in use
+    const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional ones that are on
 
     // Transfers: uploads go through the main queue in order, downloads through a queue of their own, the
     // lane.
@@ -1959,6 +1967,7 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
     }
     spyi_vk_instance_destroy(&gpu->instance);
     spyi_mutex_destroy(&gpu->layout_lock);
+    if (gpu->shares) spyi_mutex_destroy(&gpu->share_lock);
     spyi_free(ctx, gpu, sizeof *gpu);
 }
 
@@ -3772,6 +3781,50 @@ static spy_status spyi_vk_leave(spy_device *device, spyi_vk_gpu *gpu, const char
     (void)spyi_vk_told(gpu, function, status, error);
     spyi_leave(device);
     return status;
+}
+
+static void spyi_vk_lock_shared(void *mutex) {
+    spyi_mutex_lock((spyi_mutex *)mutex);
+}
+
+static void spyi_vk_unlock_shared(void *mutex) {
+    spyi_mutex_unlock((spyi_mutex *)mutex);
+}
+
+spy_status spy_vk_share_device(spy_device *device, spy_vk_desc *desc) {
+    static const char function[] = "spy_vk_share_device";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    uint32_t i, count = 0;
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    if (desc == NULL) {
+        (void)spyi_fail(gpu->base.ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc is NULL", function);
+        spyi_leave(device);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (gpu->lock_queue == NULL) {
+        spyi_mutex_init(&gpu->share_lock);
+        gpu->shares = true;
+        gpu->lock_user_data = &gpu->share_lock;
+        gpu->unlock_queue = spyi_vk_unlock_shared;
+        gpu->lock_queue = spyi_vk_lock_shared;
+    }
+    for (i = SPYI_VK_FEATURE_REQUIRED; i < SPYI_VK_FEATURE_COUNT; i++)
+        if (gpu->adapter.features[i]) gpu->shared_features[count++] = spyi_vk_feature_name(i);
+    memset(desc, 0, sizeof *desc);
+    memcpy(&desc->get_instance_proc_addr, &gpu->instance.get_proc, sizeof gpu->instance.get_proc);
+    desc->instance = (void *)gpu->instance.handle;
+    desc->physical_device = (void *)gpu->adapter.handle;
+    desc->device = (void *)gpu->device;
+    desc->queue = (void *)gpu->queue;
+    desc->queue_family = gpu->queue_family;
+    desc->api_version = gpu->instance.api_version;
+    desc->lock_queue = gpu->lock_queue;
+    desc->unlock_queue = gpu->unlock_queue;
+    desc->lock_user_data = gpu->lock_user_data;
+    desc->enabled_features = gpu->shared_features;
+    desc->enabled_feature_count = count;
+    spyi_leave(device);
+    return SPY_OK;
 }
 
 spy_vk_recording_id spy_vk_begin_recording(spy_device *device, void *command_buffer) {

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .formats import *
     from .pictures import *
     from .reflection import ModifierID, ShaderStage  # noqa: F401
+    from .objects import DeviceChild, Kernel, Object, PassEncoder, Pipeline, Resource  # noqa: F401
     from .utilities import SHA1, Timer  # noqa: F401
 
 from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor  # noqa: E402
@@ -39,6 +40,7 @@ from .instances import InstanceBuffer as InstanceBuffer, InstanceList as Instanc
 # Names that are found when they are asked for: name -> the module of this package that defines it.
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}
 _LAZY.update(dict.fromkeys(("SHA1", "Timer"), "utilities"))
+_LAZY.update(dict.fromkeys("Object DeviceChild Resource Pipeline Kernel PassEncoder".split(), "objects"))
 _LAZY.update(dict.fromkeys("FormatChannels FormatInfo FormatSupport FormatType get_format_info".split(), "formats"))
 _LAZY.update(dict.fromkeys((
     "ALL_LAYERS ALL_MIPS AccelerationStructure AccelerationStructureBuildDesc AccelerationStructureBuildFlags "
@@ -48,13 +50,13 @@ _LAZY.update(dict.fromkeys((
     "AccelerationStructureCopyMode AccelerationStructureDesc AccelerationStructureGeometryFlags AccelerationStructureHandle "
     "AccelerationStructureInstanceDesc AccelerationStructureInstanceFlags AccelerationStructureInstanceList "
     "AccelerationStructureKind AccelerationStructureQueryDesc AccelerationStructureSizes AspectBlendDesc BlendFactor BlendOp "
-    "BufferOffsetPair ColorTargetDesc ComparisonFunc ComputeKernelDesc ComputePipelineDesc CoopVecMatrixDesc CoopVecMatrixLayout "
-    "CullMode DepthStencilDesc DepthStencilOpDesc DescriptorHandle DescriptorHandleType DeviceChild DrawArguments FillMode "
+    "BufferOffsetPair ColorTargetDesc ComparisonFunc CoopVecMatrixDesc CoopVecMatrixLayout "
+    "CullMode DepthStencilDesc DepthStencilOpDesc DescriptorHandle DescriptorHandleType DrawArguments FillMode "
     "FilterBoundaryCondition FrontFaceMode HitGroupDesc IndexFormat InputElementDesc InputLayout InputLayoutDesc InputSlotClass "
-    "Kernel LinearSweptSpheresEndCapsMode LinearSweptSpheresIndexingMode LoadOp LogicOp MultisampleDesc Object PassEncoder "
-    "Pipeline PrimitiveTopology RasterizerDesc RayTracingPassEncoder RayTracingPipeline RayTracingPipelineDesc "
+    "LinearSweptSpheresEndCapsMode LinearSweptSpheresIndexingMode LoadOp LogicOp MultisampleDesc "
+    "PrimitiveTopology RasterizerDesc RayTracingPassEncoder RayTracingPipeline RayTracingPipelineDesc "
     "RayTracingPipelineFlags RenderPassColorAttachment RenderPassDepthStencilAttachment RenderPassDesc RenderPassEncoder "
-    "RenderPipeline RenderPipelineDesc RenderState RenderTargetWriteMask Resource Sampler SamplerDesc ScissorRect ShaderTable "
+    "RenderPipeline RenderPipelineDesc RenderState RenderTargetWriteMask Sampler SamplerDesc ScissorRect ShaderTable "
     "ShaderTableDesc StencilOp StoreOp SubresourceLayout SubresourceRange Texture TextureAddressingMode TextureAspect "
     "TextureDesc TextureFilteringMode TextureLoader TextureReductionOp TextureType TextureUsage TextureView TextureViewDesc "
     "VertexStreamDesc Viewport YAHandling"

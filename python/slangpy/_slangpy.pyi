@@ -114,9 +114,9 @@ class Module(_ByName):
         """
     @staticmethod
     def load_from_source(
-        device: Device, name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
+        device: Device, name: str, source: str, options: _Options = None, link: Sequence[Module] = []
     ) -> Module:
-        """Load Slang text."""
+        """Load Slang text. It can import modules that the device has loaded from text by their names."""
     @staticmethod
     def load_from_module(
         device: Device, module: Module, options: _Options = {}, link: Sequence[Module] = []
@@ -1455,6 +1455,8 @@ class _Device:  # the base of slangpy.Device
     _extra: dict[str, Any]
     def _info(self) -> dict[str, Any]:
         """What the device is, as a dict."""
+    def _vulkan(self) -> tuple[int, int, int]:
+        """(VkInstance, VkPhysicalDevice, VkDevice) of a Vulkan device, as ints."""
     def _on_reload(self, function: Callable[[bool, str], object], /) -> None:
         """Call function(succeeded, message) after each reload of a module."""
     _follow: Any

@@ -12,7 +12,7 @@ from . import buffers as _buffers
 from .enums import (AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, DeviceDesc, DeviceInfo, DeviceLimits, DeviceType, Feature, Format,
                     FenceDesc, HeapReport, MemoryType, QueryPoolDesc, QueryType, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
                     SlangSessionDesc, TimestampCalibration)
-from .interop import NativeHandleType, _ContextScope, _StreamScope, _take_handles, get_cuda_current_context_native_handles
+from .interop import NativeHandle, NativeHandleType, _ContextScope, _StreamScope, _owner_of, _take_handles, get_cuda_current_context_native_handles
 from .logger import log_error, log_info, log_warn_once
 from .reports import _Steps, _apply_dumps
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .encoders import (CommandBuffer, CommandEncoder, CommandRecordingDiscardedEvent, CommandRecordingSubmittedEvent, Fence,
                            QueryPool)
     from .enums import BindlessDesc, LogLevel, ResourceState, SlangLinkOptions
-    from .interop import NativeHandle, _StreamLike
+    from .interop import _StreamLike
     from .programs import (ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangModule, SlangSession,
                            TypeConformance)
     from .reports import CompilationReport
@@ -168,6 +168,7 @@ class Device(_slangpy._Device):
     compiled calls. The keywords are the fields of DeviceDesc; see create_device(). Its Slang modules can always `import slangpy`."""
 
     _names: Any
+    _sharers: Any
     _session: Any
     _reload_callbacks: dict[int, Callable[[ShaderHotReloadEvent], object]] | None
     _reload_events: list[ShaderHotReloadEvent] | None
@@ -184,15 +185,16 @@ class Device(_slangpy._Device):
     def __new__(cls, type=DeviceType.automatic, *args, **kwargs):  # type: ignore[no-redef]
         if len(args) > len(_POSITIONS):
             raise TypeError("Device: Too many arguments: expected {}, got {}".format(len(_POSITIONS) + 1, len(args) + 1))
-        given = type if isinstance(type, DeviceDesc) else kwargs.pop("desc", None)
+        given = type if isinstance(type, (DeviceDesc, dict)) else kwargs.pop("desc", None)
         if given is None:
             kwargs["type"] = type
-        desc = DeviceDesc(vars(given) if given is not None else None, **dict(zip(_POSITIONS, args)), **kwargs)
+        desc = DeviceDesc(given if given is None or isinstance(given, dict) else vars(given), **dict(zip(_POSITIONS, args)), **kwargs)
         for name in ("enable_cuda_interop", "enable_aftermath", "module_cache_path", "shader_cache_path", "bindless_options"):
             if getattr(desc, name):
                 log_warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
         options = _check_options(desc.compiler_options) if desc.compiler_options else SlangCompilerOptions()
-        context, luid = _take_handles(desc)
+        owner = _owner_of(desc, Device.get_created_devices()) if desc.existing_device_handles else None
+        context, luid = _take_handles(desc) if owner is None else (None, None)
         named = desc.slang_library or os.environ.get("SLANGPY_SLANG_LIBRARY")
         paths = list(desc.include_paths or []) + list(options.include_paths)
         self = _slangpy._Device.__new__(
@@ -202,7 +204,10 @@ class Device(_slangpy._Device):
             adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library,
             slang_paths=() if named else _compiler_places(), label=desc.label or None,
             log=desc.log, progress=desc.progress, print_buffer_size=desc.print_buffer_size,
-            compile_timeout_s=desc.compile_timeout_s, check_bounds=desc.check_bounds)
+            compile_timeout_s=desc.compile_timeout_s, check_bounds=desc.check_bounds, shared=owner)
+        self._sharers = weakref.WeakSet()
+        if owner is not None:
+            owner._sharers.add(self)
         plain = options == SlangCompilerOptions(include_paths=options.include_paths)
         desc.include_paths = options.include_paths = paths
         desc.compiler_options = options
@@ -220,7 +225,9 @@ class Device(_slangpy._Device):
 
     def close(self) -> None:
         """close(): calls the close callbacks, waits for all work, and releases the device with everything that was made from it. The
-        device is no current device any more. A second close() does nothing."""
+        device is no current device any more, and devices that share its native handles are closed, too. A second close() does nothing."""
+        for device in list(self._sharers):
+            device.close()
         _thread.stack[:] = [entry for entry in _thread.stack if _device_of(entry) is not self]
         _slangpy._Device.close(self)
 
@@ -348,7 +355,11 @@ class Device(_slangpy._Device):
 
     @property
     def native_handles(self) -> list[NativeHandle]:
-        """The CUdevice and the CUcontext of a CUDA device, as a list of NativeHandle. The list of other devices is empty."""
+        """The VkInstance, VkPhysicalDevice and VkDevice of a Vulkan device, or the CUdevice and the CUcontext of a CUDA device, as a list
+        of NativeHandle. As existing_device_handles of another Device they make it use the same objects."""
+        if self._info()["backend"] == "vulkan":
+            kinds = (NativeHandleType.VkInstance, NativeHandleType.VkPhysicalDevice, NativeHandleType.VkDevice)
+            return [NativeHandle(kind, value) for kind, value in zip(kinds, self._vulkan())]
         if self._info()["backend"] != "cuda":
             return []
         with _ContextScope(self):
@@ -692,8 +703,8 @@ def create_device(
 
     adapter_luid: the luid of an AdapterInfo from enumerate_adapters().
     include_paths: folders that Slang's `import` and #include search.
-    existing_device_handles: list of NativeHandle with a CUcontext, which must outlive the device, and perhaps its CUdevice; see
-    get_cuda_current_context_native_handles().
+    existing_device_handles: the native_handles of another Device, or a list of NativeHandle with a CUcontext, which must outlive the
+    device, and perhaps its CUdevice; see get_cuda_current_context_native_handles().
     more: further keywords of DeviceDesc: adapter_name, label, compiler_options, log, progress, print_buffer_size, slang_library,
     max_plans, compile_timeout_s, check_bounds. compile_timeout_s: seconds that the Slang compiler may take for one module or kernel,
     and the driver for one kernel; 0 means 600, and a negative number means no limit. check_bounds, for debugging: kernels check the

@@ -92,7 +92,31 @@ _Commands.recording_id = property(_recording_id)
 _Commands.queue = property(_queue)
 
 
-class CommandEncoder(_slangpy._CommandEncoder):
+class _MemoryUsage:
+    """DeviceChild.MemoryUsage: the bytes of an object on the device and on the host."""
+
+    device: int
+    host: int
+
+    __slots__ = ("device", "host")
+
+    def __init__(self, device: int = 0, host: int = 0) -> None:
+        self.device, self.host = device, host
+
+    def __repr__(self):
+        return "MemoryUsage(device={}, host={})".format(self.device, self.host)
+
+
+class _Child:
+    """What belongs to a Device and has no memory of its own there."""
+
+    @property
+    def memory_usage(self) -> _MemoryUsage:
+        """The bytes of the object on the device and on the host, beyond the object itself."""
+        return _MemoryUsage()
+
+
+class CommandEncoder(_slangpy._CommandEncoder, _Child):
     """Records calls, copies and marks; see Device.create_command_encoder(). finish() returns a CommandBuffer, which can be
     submitted any number of times. Each submission reads what tensors contain then; numbers and host arrays keep the values that
     they had when they were recorded."""
@@ -192,7 +216,7 @@ def _fence_pairs(device, fences, values, name, where):
     return list(zip(fences, values))
 
 
-class Fence:
+class Fence(_Child):
     """A 64-bit number that only grows. A submission sets it when its work has finished, or signal() does. See Device.create_fence()."""
 
     device: Device
@@ -296,7 +320,7 @@ class QueryResultState(_IntEnum):
     resolved = 2
 
 
-class QueryPool:
+class QueryPool(_Child):
     """An array of GPU times, which CommandEncoder.write_timestamp() writes. See Device.create_query_pool()."""
 
     device: Device

@@ -28,18 +28,62 @@ __all__ = ["NativeHandle", "NativeHandleType", "get_cuda_current_context_native_
 class NativeHandleType(IntEnum):
     """The type of a NativeHandle, under the name that it has in its API."""
 
-    unknown = 0
-    VkInstance = 1
-    VkPhysicalDevice = 2
-    VkDevice = 3
-    CUdevice = 4
-    CUdeviceptr = 5
-    CUstream = 6
-    CUcontext = 7
+    undefined = 0
+    win32 = 1
+    file_descriptor = 2
+    D3D12Device = 131073
+    D3D12CommandQueue = 131074
+    D3D12GraphicsCommandList = 131075
+    D3D12Resource = 131076
+    D3D12PipelineState = 131077
+    D3D12StateObject = 131078
+    D3D12CpuDescriptorHandle = 131079
+    D3D12Fence = 131080
+    D3D12DeviceAddress = 131081
+    VkDevice = 196609
+    VkPhysicalDevice = 196610
+    VkInstance = 196611
+    VkQueue = 196612
+    VkCommandBuffer = 196613
+    VkBuffer = 196614
+    VkImage = 196615
+    VkImageView = 196616
+    VkAccelerationStructureKHR = 196617
+    VkSampler = 196618
+    VkPipeline = 196619
+    VkSemaphore = 196620
+    MTLDevice = 262145
+    MTLCommandQueue = 262146
+    MTLCommandBuffer = 262147
+    MTLTexture = 262148
+    MTLBuffer = 262149
+    MTLComputePipelineState = 262150
+    MTLRenderPipelineState = 262151
+    MTLSharedEvent = 262152
+    MTLSamplerState = 262153
+    MTLAccelerationStructure = 262154
+    CUdevice = 327681
+    CUdeviceptr = 327682
+    CUstream = 327683
+    CUtexObject = 327687
+    CUcontext = 327689
+    OptixDeviceContext = 393217
+    OptixTraversableHandle = 393218
+    WGPUDevice = 458753
+    WGPUBuffer = 458754
+    WGPUTexture = 458755
+    WGPUSampler = 458756
+    WGPURenderPipeline = 458757
+    WGPUComputePipeline = 458758
+    WGPUQueue = 458759
+    WGPUCommandBuffer = 458760
+    WGPUTextureView = 458761
+    WGPUCommandEncoder = 458762
+    unknown = 0  # the name of earlier versions
 
 
 class NativeHandle:
-    """NativeHandle(type=NativeHandleType.unknown, value=0): a handle of another API, such as a CUcontext or CUstream, as an int.
+    """NativeHandle(type=NativeHandleType.undefined, value=0): a handle of another API, such as a CUcontext or CUstream, as an int.
     NativeHandle() means no handle. The object does not own what the handle stands for."""
 
     type: NativeHandleType
@@ -47,7 +91,7 @@ class NativeHandle:
 
     __slots__ = ("type", "value")
 
-    def __init__(self, type: NativeHandleType | str = NativeHandleType.unknown, value: int = 0) -> None:
+    def __init__(self, type: NativeHandleType | str = NativeHandleType.undefined, value: int = 0) -> None:
         try:
             self.type = NativeHandleType[type] if isinstance(type, str) else NativeHandleType(type)
         except (KeyError, ValueError):
@@ -72,7 +116,7 @@ class NativeHandle:
         return self.value
 
     def __bool__(self) -> bool:
-        return self.type != NativeHandleType.unknown
+        return self.type != NativeHandleType.undefined
 
     def __eq__(self, other: object) -> bool:
         return type(other) is NativeHandle and (self.type, self.value) == (other.type, other.value)
@@ -103,6 +147,18 @@ _HANDLES = "create_device: argument 'existing_device_handles': "
 _VULKAN = (NativeHandleType.VkInstance, NativeHandleType.VkPhysicalDevice, NativeHandleType.VkDevice)
 
 
+def _owner_of(desc, devices):
+    """Returns the Device whose VkDevice is among a DeviceDesc's existing_device_handles, or None. With one, an automatic type of the desc
+    becomes DeviceType.vulkan."""
+    value = next((h.value for h in desc.existing_device_handles or () if isinstance(h, NativeHandle) and h.type == NativeHandleType.VkDevice), None)
+    if value is None or _name_of(desc.type) not in ("automatic", "vulkan"):
+        return None
+    owner = next((d for d in devices if any(h.value == value and h.type == NativeHandleType.VkDevice for h in d.native_handles)), None)
+    if owner is not None:
+        desc.type = DeviceType.vulkan
+    return owner
+
+
 def _take_handles(desc):
     """Returns (CUcontext or None, adapter_luid or None) from a DeviceDesc's existing_device_handles. With CUDA handles, an automatic
     type of the desc becomes DeviceType.cuda."""
@@ -111,11 +167,12 @@ def _take_handles(desc):
         if not isinstance(handle, NativeHandle):
             raise TypeError(_HANDLES + "expected a list of NativeHandle, got {!r} in it".format(handle))
         if handle.type in _VULKAN:
-            raise _slangpy.Error(_HANDLES + "only C programs can bring a Vulkan device, got {!r}".format(handle))
+            raise _slangpy.Error(_HANDLES + "a Vulkan device of another library can be brought by C programs only; expected the native_handles "
+                                 "of a Device of this process, got {!r}".format(handle))
         if handle and (handle.type not in (NativeHandleType.CUcontext, NativeHandleType.CUdevice) or handle.type in given):
             raise ValueError(_HANDLES + "expected one CUcontext and its CUdevice, got {!r}".format(desc.existing_device_handles))
         given[handle.type] = handle.value
-    given.pop(NativeHandleType.unknown, None)
+    given.pop(NativeHandleType.undefined, None)
     if not given:
         return None, desc.adapter_luid
     if _name_of(desc.type) == "automatic":

@@ -26,14 +26,14 @@ __all__ = [
     "AccelerationStructureHandle", "AccelerationStructureInstanceDesc", "AccelerationStructureInstanceFlags",
     "AccelerationStructureInstanceList", "AccelerationStructureKind", "AccelerationStructureQueryDesc",
     "AccelerationStructureSizes", "AspectBlendDesc", "BlendFactor", "BlendOp", "BufferOffsetPair", "ColorTargetDesc",
-    "ComparisonFunc", "ComputeKernelDesc", "ComputePipelineDesc", "CoopVecMatrixDesc", "CoopVecMatrixLayout", "CullMode",
-    "DepthStencilDesc", "DepthStencilOpDesc", "DescriptorHandle", "DescriptorHandleType", "DeviceChild", "DrawArguments",
+    "ComparisonFunc", "CoopVecMatrixDesc", "CoopVecMatrixLayout", "CullMode",
+    "DepthStencilDesc", "DepthStencilOpDesc", "DescriptorHandle", "DescriptorHandleType", "DrawArguments",
     "FillMode", "FilterBoundaryCondition", "FrontFaceMode", "HitGroupDesc", "IndexFormat", "InputElementDesc", "InputLayout",
-    "InputLayoutDesc", "InputSlotClass", "Kernel", "LinearSweptSpheresEndCapsMode", "LinearSweptSpheresIndexingMode", "LoadOp",
-    "LogicOp", "MultisampleDesc", "Object", "PassEncoder", "Pipeline", "PrimitiveTopology", "RasterizerDesc",
+    "InputLayoutDesc", "InputSlotClass", "LinearSweptSpheresEndCapsMode", "LinearSweptSpheresIndexingMode", "LoadOp",
+    "LogicOp", "MultisampleDesc", "PrimitiveTopology", "RasterizerDesc",
     "RayTracingPassEncoder", "RayTracingPipeline", "RayTracingPipelineDesc", "RayTracingPipelineFlags",
     "RenderPassColorAttachment", "RenderPassDepthStencilAttachment", "RenderPassDesc", "RenderPassEncoder", "RenderPipeline",
-    "RenderPipelineDesc", "RenderState", "RenderTargetWriteMask", "Resource", "Sampler", "SamplerDesc", "ScissorRect",
+    "RenderPipelineDesc", "RenderState", "RenderTargetWriteMask", "Sampler", "SamplerDesc", "ScissorRect",
     "ShaderTable", "ShaderTableDesc", "StencilOp", "StoreOp", "SubresourceLayout", "SubresourceRange", "Texture",
     "TextureAddressingMode", "TextureAspect", "TextureDesc", "TextureFilteringMode", "TextureLoader", "TextureReductionOp",
     "TextureType", "TextureUsage", "TextureView", "TextureViewDesc", "VertexStreamDesc", "Viewport", "YAHandling",
@@ -585,19 +585,6 @@ class InputLayoutDesc(_Data):
     vertex_streams: list[VertexStreamDesc] = []
 
 
-class ComputePipelineDesc(_Data):
-    """All arguments of Device.create_compute_pipeline() as one value."""
-
-    program: ShaderProgram | None = None
-    label: str = ""
-
-
-class ComputeKernelDesc(_Data):
-    """The argument of Device.create_compute_kernel() as a value."""
-
-    program: ShaderProgram | None = None
-
-
 class RenderPipelineDesc(_Data):
     """All arguments of Device.create_render_pipeline() as one value."""
 
@@ -904,52 +891,3 @@ class AccelerationStructureInstanceList(_Absent):
 
 class TextureLoader(_Absent):
     """Textures belong to a later version."""
-
-
-# >>base classes, for isinstance()
-
-
-class _BaseMeta(type):
-    _names: tuple[str, ...] = ()
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        import slangpy
-
-        return any(isinstance(instance, getattr(slangpy, name)) for name in cls._names)
-
-
-class Object(metaclass=_BaseMeta):
-    """What Device, Buffer, Tensor, Module and their like are, for isinstance()."""
-
-    _names = ("Device", "Tensor", "Module", "SlangSession", "SlangEntryPoint", "ShaderProgram", "ShaderObject", "ComputeKernel",
-              "ComputePipeline", "CommandEncoder", "CommandBuffer", "Fence", "QueryPool", "BufferCursor", "Logger", "LoggerOutput")
-
-
-class DeviceChild(metaclass=_BaseMeta):
-    """What belongs to a device, for isinstance()."""
-
-    _names = ("Buffer", "ShaderProgram", "ComputeKernel", "ComputePipeline", "CommandEncoder", "CommandBuffer", "Fence", "QueryPool")
-
-
-class Resource(metaclass=_BaseMeta):
-    """Memory of a device, for isinstance()."""
-
-    _names = ("Buffer",)
-
-
-class Pipeline(metaclass=_BaseMeta):
-    """A pipeline of any kind, for isinstance()."""
-
-    _names = ("ComputePipeline",)
-
-
-class Kernel(metaclass=_BaseMeta):
-    """A kernel, for isinstance()."""
-
-    _names = ("ComputeKernel",)
-
-
-class PassEncoder(metaclass=_BaseMeta):
-    """An encoder of a pass, for isinstance()."""
-
-    _names = ("ComputePassEncoder",)

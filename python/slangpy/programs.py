@@ -6,8 +6,9 @@ import weakref
 
 from . import _slangpy
 from .device import _check_options, current_device
+from .encoders import _Child
 from .enums import CommandQueueType, SlangCompilerOptions, SlangLinkOptions, SlangSessionDesc, _Desc, _IntEnum
-from .interop import _StreamScope
+from .interop import NativeHandle, _StreamScope
 from .reports import _apply_dumps, _report_of
 
 TYPE_CHECKING = False
@@ -98,7 +99,7 @@ class SpecializationArg:
 # >>sessions
 
 class _Names:
-    """What a session has loaded: the module of each name, while something holds it, and the text that a name stands for."""
+    """What a session has loaded from text: the module of each name, while something holds it, and the text that a name stands for."""
 
     def __init__(self):
         self.modules = weakref.WeakValueDictionary()
@@ -135,10 +136,9 @@ class SlangSession:
         elif names is not None:
             self.desc.compiler_options = device.desc.compiler_options
 
-    def _keep(self, name, module, path=None):
+    def _keep(self, module, path=None):
         module = module._view(SlangModule)
         module._extra.update(session=self, path=path)
-        self._names.modules[name] = module
         return module
 
     def load_module(self, module_name: str | PathLike[str], options: Any = None, link: Sequence[Module] | None = None) -> SlangModule:
@@ -146,9 +146,9 @@ class SlangSession:
         searched in the include paths. The name of a module that the session has loaded from text gives that one."""
         name = os.fspath(module_name)
         known = self._names.modules.get(name)
-        if name in self._names.texts and known is not None and not options and not link:
+        if known is not None and not options and not link:
             return known
-        return self._keep(name, _slangpy._Device.load_module(self.device, module_name, options or self._options, link or ()))
+        return self._keep(_slangpy._Device.load_module(self.device, module_name, options or self._options, link or ()))
 
     def load_module_from_source(
             self, module_name: str, source: str, path: str | PathLike[str] | None = None, options: Any = None,
@@ -160,22 +160,24 @@ class SlangSession:
         if self._names.texts.get(module_name, source) != source:
             raise _slangpy.SlangCompileError("load_module_from_source: the session has loaded another text as module '{}'; Module.reload() "
                                              "gives a module new text".format(module_name))
-        module = _slangpy.Module.load_from_source(
+        module = _load_text(
             self.device, module_name, source, options or self._options, list(link or ()) + self._imported(module_name, source))
+        kept = self._keep(module, path)
         self._names.texts[module_name] = source
-        return self._keep(module_name, module, path)
+        self._names.modules[module_name] = kept
+        return kept
 
     def _imported(self, name, source):
         """Returns the modules loaded from text that a text imports by their names."""
         global _IMPORT
-        if "import" not in source or not self._names.texts:
+        if "import" not in source or not self._names.modules:
             return []
         if _IMPORT is None:
             import re
 
             _IMPORT = re.compile(r'^\s*(?:__exported\s+)?import\s+(?:"([^"]+)"|([\w.]+))\s*;', re.M)
         names = {quoted or plain for quoted, plain in _IMPORT.findall(source)} - {name}
-        found = (self._names.modules.get(n) for n in sorted(names) if n in self._names.texts)
+        found = (self._names.modules.get(n) for n in sorted(names))
         return [module for module in found if module is not None]
 
     def load_source(self, module_name: str | PathLike[str]) -> str:
@@ -437,6 +439,23 @@ def _set_logger(self, logger):
     _apply_dumps([self.device])
 
 
+_load_text = _slangpy.Module.load_from_source
+
+
+def _load_from_source(device, name, source, options=None, link=[]):
+    """load_from_source(device, name, source, options={}, link=[]): load Slang text. It can import modules that the device has loaded from
+    text by their names."""
+    if isinstance(device, _slangpy._Device) and isinstance(source, str) and not device.is_closed:
+        session = device.slang_session
+        imported = session._imported(name, source)
+        module = _load_text(device, name, source, options, list(link or ()) + imported if imported else link)
+        session._names.modules[name] = module
+        return module
+    return _load_text(device, name, source, options, link)
+
+
+_slangpy.Module.load_from_source = staticmethod(_load_from_source)  # type: ignore[method-assign, assignment]
+
 # The stub of the C module declares these attributes for type checkers.
 _slangpy.Module.entry_point = _entry_point  # type: ignore[method-assign]
 _slangpy.Module.entry_points = property(_entry_points)  # type: ignore[method-assign, assignment]
@@ -477,7 +496,7 @@ def _changed(module, link_options):
     return dict(base, **given)
 
 
-class ShaderProgram:
+class ShaderProgram(_Child):
     """Modules and entry points that are linked with each other, from which kernels and pipelines are made."""
 
     modules: list[Module]
@@ -560,7 +579,7 @@ class ComputePipelineDesc(_Desc):
     label: str | None = None
 
 
-class ComputeKernel:
+class ComputeKernel(_Child):
     """A program with one entry point, which dispatch() runs; see Device.create_compute_kernel()."""
 
     device: Device
@@ -607,7 +626,7 @@ class ComputeKernel:
         return "<slangpy.ComputeKernel {}>".format(self.program.entry_points[0].name)
 
 
-class ComputePipeline:
+class ComputePipeline(_Child):
     """A program with one entry point, for ComputePassEncoder.bind_pipeline()."""
 
     device: Device
@@ -626,6 +645,11 @@ class ComputePipeline:
         """Threads of a group as a uint3, from [numthreads]; (64, 1, 1) for a function without a stage."""
         layout = self.entry_point.layout
         return layout.compute_thread_group_size if layout else _slangpy.uint3(64, 1, 1)
+
+    @property
+    def native_handle(self) -> NativeHandle:
+        """A NativeHandle of type undefined: a pipeline is compiled at its first dispatch, and for the types of its arguments."""
+        return NativeHandle()
 
     def __repr__(self):
         return "<slangpy.ComputePipeline {}>".format(self.entry_point.name)

@@ -488,3 +488,56 @@ def test_reload_callbacks_have_numbers_and_reload_all_programs_calls_each_once(t
     assert len(seen) == 2 and m.f() == 2
     device.hot_reload_check()
     device.close()
+
+
+def test_native_handles_make_a_second_device_on_the_same_objects(d):
+    """Three entries with type and value; all enum members exist on every system."""
+    if d.info.type != spy.DeviceType.vulkan:
+        pytest.skip("about Vulkan")
+    handles = d.native_handles
+    assert [h.type.name for h in handles] == ["VkInstance", "VkPhysicalDevice", "VkDevice"] and all(h.value for h in handles)
+    assert spy.NativeHandleType.D3D12Device.value == 131073 and spy.NativeHandleType.CUstream.value == 327683
+    source = "float f(float x) { return x + 1; }"
+    first = spy.create_device()
+    second = spy.create_device(existing_device_handles=first.native_handles)
+    assert second.native_handles == first.native_handles and second.info.adapter_name == first.info.adapter_name
+    for device in (second, first, second):
+        m = spy.Module.load_from_source(device, "shared", source)
+        assert m.f(np.arange(4, dtype=np.float32)).to_numpy().tolist() == [1, 2, 3, 4]
+    first.close()  # and what uses its objects with it
+    assert second.is_closed
+    third = spy.Device(existing_device_handles=handles)
+    assert spy.Module.load_from_source(third, "shared", source).f(1.0) == 2
+    third.close()
+    assert spy.Module.load_from_source(d, "shared", source).f(1.0) == 2
+    base = spy.create_device()
+    other = spy.create_device(existing_device_handles=base.native_handles)
+    del base
+    gc.collect()
+    assert spy.Module.load_from_source(other, "shared", source).f(1.0) == 2
+
+
+def test_base_classes_of_native_classes(d):
+    """Object, DeviceChild, Pipeline and Kernel serve isinstance(); children have `device` and `memory_usage`."""
+    program = d.load_program("session_values", ["one"], "export static const int N = 5;")
+    kernel = d.create_compute_kernel(program)
+    for child in (d.create_fence(), d.create_query_pool(count=1), program, kernel, kernel.pipeline, d.create_command_encoder()):
+        assert isinstance(child, spy.DeviceChild) and isinstance(child, spy.Object) and child.device is d
+        assert child.memory_usage.device >= 0 and child.memory_usage.host >= 0
+    assert isinstance(kernel, spy.Kernel) and isinstance(kernel.pipeline, spy.Pipeline) and isinstance(d.create_buffer(size=4), spy.Resource)
+    assert isinstance(d, spy.Object) and not isinstance(d, spy.DeviceChild) and not isinstance(3, spy.Object)
+
+
+def test_a_device_desc_may_be_a_dict():
+    """Device(desc) and Device(dict)."""
+    for given in (spy.DeviceDesc({"label": "mine"}), {"label": "mine"}):
+        device = spy.Device(given)
+        assert device.desc.label == "mine" and device.desc.compiler_options is not None
+        device.close()
+
+
+def test_functional_modules_import_modules_from_text(d):
+    """Module.load_from_source uses the device's session."""
+    first = spy.Module.load_from_source(d, "text_one", "module text_one;\npublic int five() { return 5; }")
+    assert spy.Module.load_from_source(d, "text_two", "import text_one;\nint f() { return five() * 2; }").f() == 10
+    assert first.five() == 5

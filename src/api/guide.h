@@ -725,6 +725,7 @@
 // enabled. Give lock_queue and unlock_queue if other threads use the queue.
 //
 // spy_vk_create_tensor makes a tensor over a VkBuffer, spy_vk_get_tensor_buffer gives a tensor's buffer.
+// spy_vk_share_device gives the Vulkan objects of a spy_device for another one.
 //
 // spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
 //

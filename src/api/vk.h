@@ -40,6 +40,11 @@ typedef struct spy_vk_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_vk_desc;
 
+// Fills *desc with the Vulkan objects of a device, so that another spy_device can be created on them. From then
+// on both devices take a lock around each use of the queue. What *desc points to belongs to `device`, which must
+// outlive the other spy_device. SPY_ERROR_INVALID_ARGUMENT for a device of another backend. Threads: any.
+SPY_API spy_status spy_vk_share_device(spy_device *device, spy_vk_desc *desc);
+
 // What an engine's VkDevice must be created with. The strings and arrays are valid until the process ends.
 typedef struct spy_vk_requirements {
     uint32_t api_version;               // lowest VkApplicationInfo.apiVersion and device version

@@ -332,5 +332,6 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
     }
     spyi_vk_instance_destroy(&gpu->instance);
     spyi_mutex_destroy(&gpu->layout_lock);
+    if (gpu->shares) spyi_mutex_destroy(&gpu->share_lock);
     spyi_free(ctx, gpu, sizeof *gpu);
 }

@@ -292,6 +292,9 @@ typedef struct spyi_vk_gpu {
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
+    spyi_mutex share_lock;                              // of the queue, from spy_vk_share_device() on
+    bool shares;                                        // share_lock is in use
+    const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional ones that are on
 
     // Transfers: uploads go through the main queue in order, downloads through a queue of their own, the
     // lane.

@@ -605,6 +605,7 @@ static void test_null(void **state) {
     IS_NULL_ERROR(spy_retain_device, (NULL));
     IS_NULL_ERROR(spy_retain_prepared, (NULL));
     IS_NULL_ERROR(spy_retain_packed, (NULL));
+    IS_NULL_ERROR(spy_vk_share_device, (NULL, NULL));
     IS_NULL_ERROR(spy_vk_begin_recording, (NULL, NULL));
     IS_NULL_ERROR(spy_vk_end_recording, (NULL));
     IS_NULL_ERROR(spy_vk_recording_finished, (NULL, 1));

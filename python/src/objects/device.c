@@ -182,21 +182,40 @@ static int spyp_luid_parse(PyObject *luid, unsigned int *adapter) {
     return -1;
 }
 
+// Gets the Vulkan objects of another Device.
+static int spyp_device_share(PyObject *other, spy_vk_desc *vulkan) {
+    spyp_device *d = spyp_device_of(other, "create_device");
+    if (!d || spyp_enter(d, "create_device") < 0) return -1;
+    spy_status status = spy_vk_share_device(d->device, vulkan);
+    if (status != SPY_OK) spyp_raise(d);
+    spyp_leave(d);
+    return status == SPY_OK ? 0 : -1;
+}
+
+// Returns the Vulkan objects of the device as (VkInstance, VkPhysicalDevice, VkDevice).
+static PyObject *spyp_device_vulkan(PyObject *self, PyObject *ignored) {
+    spy_vk_desc vulkan;
+    SPYP_UNUSED(ignored);
+    if (spyp_device_share(self, &vulkan) < 0) return NULL;
+    return Py_BuildValue("(NNN)", PyLong_FromVoidPtr(vulkan.instance), PyLong_FromVoidPtr(vulkan.physical_device),
+                         PyLong_FromVoidPtr(vulkan.device));
+}
+
 static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "type", "enable_debug_layers", "adapter_luid", "include_paths", "enable_cuda_interop",
                              "enable_print", "enable_hot_reload", "enable_compilation_reports", "cuda_context",
                              "bindless_options", "adapter_name", "max_plans", "slang_library", "dump_directory", "label",
-                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", "slang_paths", NULL };
+                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", "slang_paths", "shared", NULL };
     PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *context = Py_None, *bindless = Py_None, *log = Py_None,
-             *progress = Py_None, *options = Py_None, *slang_paths = Py_None;
+             *progress = Py_None, *options = Py_None, *slang_paths = Py_None, *shared = Py_None;
     const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL;
     int layers = 0, interop = 0, print = 0, reload = 1, reports = 0, bounds = 0;
     unsigned int plans = 0, adapter = 0;
     Py_ssize_t print_bytes = 0;
     double timeout = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdpO:create_device", names, &backend, &layers, &luid, &paths,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdpOO:create_device", names, &backend, &layers, &luid, &paths,
                                      &interop, &print, &reload, &reports, &context, &bindless, &adapter_name, &plans, &library,
-                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds, &slang_paths))
+                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds, &slang_paths, &shared))
         return NULL;
     spy_cuda_desc cuda;
     memset(&cuda, 0, sizeof cuda);
@@ -228,6 +247,16 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     spy_device_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.backend_desc = cuda.context ? &cuda : NULL;
+    spy_vk_desc vulkan;
+    if (shared != Py_None && d->types && d->extra) {
+        if (spyp_device_share(shared, &vulkan) < 0) {
+            Py_XDECREF(paths);
+            Py_DECREF((PyObject *)d);
+            return NULL;
+        }
+        d->lender = Py_NewRef(shared);
+        desc.backend_desc = &vulkan;
+    }
     desc.slang_library = library;
     desc.dump_directory = dump;
     desc.max_plans = plans;
@@ -367,6 +396,7 @@ static void spyp_device_dealloc(PyObject *self) {
         spy_release_device(device);
     }
     spyp_device_clear(self);
+    Py_CLEAR(d->lender);
     if (d->turn) PyThread_free_lock(d->turn);
     spyp_free(self);
 }
@@ -640,6 +670,7 @@ static PyMethodDef spyp_device_methods[] = {
     { "flush", spyp_device_submit, METH_NOARGS, "Hand all recorded work to the GPU without waiting; gives its id." },
     { "wait_for_submit", spyp_device_wait_for_submit, METH_O, "Wait for the work up to an id that flush() or submit gave." },
     { "is_submit_finished", spyp_device_is_finished, METH_O, "Whether the work up to an id has finished. Never waits." },
+    { "_vulkan", spyp_device_vulkan, METH_NOARGS, "(VkInstance, VkPhysicalDevice, VkDevice) of a Vulkan device, as ints." },
     { "_info", spyp_device_info, METH_NOARGS, "What the device is, as a dict." },
     { "stats", spyp_device_stats, METH_NOARGS, "Counts since the device was made: calls, dispatches, barriers, submits, bytes." },
     { "_calibration", spyp_device_calibration, METH_NOARGS, "(gpu_ns, host_ns): one moment on the GPU's clock and the host's." },

@@ -88,6 +88,7 @@ typedef struct spyp_device {
     // Lists, or NULL: of (number, function) and of functions.
     PyObject *close_callbacks, *reload_callbacks;
     unsigned long callback_count; // the number of the last close callback
+    PyObject *lender; // the Device whose Vulkan objects this one uses, which must outlive it, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
     // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
     PyObject *follow;
