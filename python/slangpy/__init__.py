@@ -80,7 +80,7 @@ _MODULES = ("reflection", "bindings", "types", "core", "builtin", "experimental"
 
 
 def _find_lazily(name):
-    module = _LAZY.get(name, name if name in _MODULES else None)
+    module = _LAZY.get(name, name if name in _MODULES else "builtin" if name == "internal_marshalls" else None)
     import importlib
 
     if module is None:

@@ -236,13 +236,14 @@ class BoundVariable:
     parameter's type, `vector_type` the type that is loaded for one element, `python` its Marshall.
     """
 
+    io_type = IOType.inn
+    no_diff = True
+
     def __init__(self, context: BindContext, value: Any, parent: BoundVariable | None, name: str, python_pos_arg_index: int = -1) -> None:
         self.context, self.value, self.parent, self.name = context, value, parent, name
         self.python_pos_arg_index, self.param_index = python_pos_arg_index, python_pos_arg_index
         self.variable_name = name
         self.access = (AccessType.read, AccessType.none)
-        self.io_type = IOType.inn
-        self.no_diff = True
         self.python: Any = None
         self.slang_type: Any = None
         self.vector_type: Any = None
@@ -263,6 +264,51 @@ class BoundVariable:
         """gen_calldata_type_name(cgb, type_name): says which Slang type holds the argument's data in the kernel."""
         cgb.type_alias("_t_" + self.variable_name, type_name)
         self.calldata_type_name = type_name
+
+    def gen_call_data_code(self, cg: Any, context: BindContext, depth: int = 0) -> None:
+        """gen_call_data_code(cg, context, depth=0): lets the Marshall write what it needs into a block."""
+        self.python.gen_calldata(cg, context, self)
+
+    def bind(self, slang: Any, modifiers: Any = frozenset(), override_name: str | None = None) -> None:
+        """bind(slang, modifiers=set(), override_name=None): takes the type and the name of a parameter or field, or a type."""
+        self.slang_type = getattr(slang, "type", slang)
+        self.variable_name = override_name or getattr(slang, "name", "") or self.variable_name
+
+    def apply_explicit_vectorization(self, context: BindContext, mapping: Any) -> None:
+        """apply_explicit_vectorization(context, mapping): takes an entry of map(): a tuple of the call's dimensions, or a type."""
+        self.explicitly_vectorized = True
+        if isinstance(mapping, (tuple, list, Shape)):
+            self.vector_mapping = Shape(tuple(mapping))
+        else:
+            self.vector_type = mapping
+
+    def apply_implicit_vectorization(self, context: BindContext) -> None:
+        """apply_implicit_vectorization(context): asks the Marshall for the type of an element, unless map() has said it."""
+        if self.vector_type is None:
+            self.vector_type = self.python.resolve_type(context, self.slang_type) if self.python else self.slang_type
+        if self.python:
+            self.call_dimensionality = self.python.resolve_dimensionality(context, self, self.vector_type)
+
+    def finalize_mappings(self, context: BindContext) -> None:
+        """finalize_mappings(context): aligns the argument's dimensions with the last ones of the call, unless map() has said it."""
+        if not self.explicitly_vectorized:
+            first = context.call_dimensionality - self.call_dimensionality
+            self.vector_mapping = Shape(tuple(range(max(first, 0), max(first, 0) + self.call_dimensionality)))
+
+    def calculate_differentiability(self, context: BindContext) -> None:
+        """calculate_differentiability(context): values with a Marshall have no gradients."""
+        self.access = (self.access[0], AccessType.none)
+
+    def calculate_direct_bind(self) -> None:
+        """calculate_direct_bind(): no value with a Marshall is passed as it is."""
+        self.direct_bind = False
+
+    def get_input_list(self, args: list[BoundVariable]) -> None:
+        """get_input_list(args): appends the variables without fields to a list."""
+        if not self.children:
+            args.append(self)
+        for child in (self.children or {}).values():
+            child.get_input_list(args)
 
     def __repr__(self):
         return "BoundVariable({})".format(self.debug_name)
@@ -286,7 +332,38 @@ class BoundCall:
     def __init__(self, context: BindContext, *args: Any, **kwargs: Any) -> None:
         self.args = [BoundVariable(context, value, None, "arg{}".format(i), i) for i, value in enumerate(args)]
         self.kwargs = {name: BoundVariable(context, value, None, name) for name, value in kwargs.items()}
-        self.differentiable = False
+
+    differentiable = False
+    has_implicit_args = False
+    has_implicit_mappings = False
+
+    def bind(self, slang: Any) -> None:
+        """bind(slang): gives each variable the parameter of a function's reflection that it feeds."""
+        for variable, parameter in zip(self.args, slang.parameters):
+            variable.bind(parameter)
+        named = {p.name: p for p in slang.parameters}
+        for name, variable in self.kwargs.items():
+            if name not in named:
+                raise BoundVariableException("no parameter named '{}'".format(name), variable)
+            variable.bind(named[name])
+
+    def apply_explicit_vectorization(self, context: BindContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """apply_explicit_vectorization(context, args, kwargs): takes the entries of map()."""
+        for variable, mapping in zip(self.args, args):
+            variable.apply_explicit_vectorization(context, mapping)
+        for name, mapping in kwargs.items():
+            self.kwargs[name].apply_explicit_vectorization(context, mapping)
+
+    def apply_implicit_vectorization(self, context: BindContext) -> None:
+        """apply_implicit_vectorization(context): works out the types of elements and the call's number of dimensions."""
+        for variable in self.values():
+            variable.apply_implicit_vectorization(context)
+        context.call_dimensionality = max((v.call_dimensionality for v in self.values()), default=0)
+
+    def finalize_mappings(self, context: BindContext) -> None:
+        """finalize_mappings(context): aligns all variables."""
+        for variable in self.values():
+            variable.finalize_mappings(context)
 
     def values(self) -> list[BoundVariable]:
         """values(): all variables in one list."""
@@ -673,7 +750,7 @@ def _wrapper(name: str, parameters: Any, result: str, marshalled: dict[int, _Arg
 
 def _module_with(module: Any, text: str, imports: list[str]) -> Any:
     """Returns the module of a generated function: the text of `module`, or an import of its file, and that function's text."""
-    source, given, link = _slangpy._made_of(module)
+    path, _, source, given, link = _slangpy._made_of(module)
     options: Any = dict(given or {})
     whole = "\n".join("import {};".format(name) for name in ["slangpy", *imports]) + "\n" + text
     if source is None:

@@ -20,7 +20,7 @@ PATHS = {
         "shape_to_contiguous_strides is_running_in_jupyter"),
     "core.enums": ("marshalling", "PrimType IOType"),
     "core.calldata": ("helpers", "SLANG_PATH set_dump_generated_shaders set_dump_slang_intermediates set_print_generated_shaders "
-        "set_allow_torch_fallback"),
+        "set_allow_torch_fallback=natives.set_allow_torch_fallback"),
     "core.generator": ("helpers", "MAX_DISPATCH_THREAD_GROUPS_X"),
     "core.callsignature": ("marshalling", "BoundVariable BoundCall BoundVariableException BindContext"),
     "core.logging": ("tables", "TableColumn generate_table bound_variables_table bound_call_table bound_runtime_variables_table "
@@ -30,6 +30,10 @@ PATHS = {
         "format_struct format_tensor format_texture setup_in_jupyter"),
     "core.native": ("marshalling", "*"),
     "slangpy": ("marshalling", "*"),
+    "natives": ("natives", "SGL_VERSION_MAJOR SGL_VERSION_MINOR SGL_VERSION_PATCH SGL_VERSION SGL_GIT_VERSION SGL_BUILD_TYPE Object "
+        "DeviceChild is_torch_bridge_available is_torch_bridge_using_fallback get_torch_bridge_fallback_reason "
+        "set_torch_bridge_python_fallback is_torch_tensor extract_torch_tensor_info extract_torch_tensor_signature "
+        "copy_torch_tensor_to_buffer copy_buffer_to_torch_tensor create_torch_empty_tensor create_torch_zeros_like_tensor"),
     "native_func": ("marshalling", "*"),
     "native_refl": ("reflection", "*"),
     "types.callidarg": ("marshalling", "CallIdArg call_id"),
@@ -85,7 +89,7 @@ def _read(home, name):
     package = sys.modules["slangpy"]
     if name in vars(package):
         return vars(package)[name]
-    for module in ("reflection", "helpers", "marshalling"):
+    for module in ("reflection", "helpers", "marshalling", "natives"):
         module = importlib.import_module("slangpy." + module)
         if name in vars(module):
             return vars(module)[name]
@@ -96,6 +100,8 @@ def find(name):
     """Returns the object that a name of the table stands for, wherever its path is, or None."""
     if name.startswith("_"):
         return None
+    if name.endswith("param"):
+        return _read("natives", name)
     for path in PATHS:
         names = _names(path)
         if name in names:
