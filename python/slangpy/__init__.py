@@ -37,6 +37,21 @@ if TYPE_CHECKING:
 
 from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor  # noqa: E402
 
+
+class _Paths:
+    """Finds SlangPy's submodule paths, such as slangpy.core.function, which are made from one table: see paths.py."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.startswith("slangpy.") and name != "slangpy.paths":
+            from . import paths
+
+            return paths.spec_of(name, type(__spec__))
+        return None
+
+
+_sys.meta_path.append(_Paths)
+
 # Names that are found when they are asked for: name -> the module of this package that defines it.
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}
 _LAZY.update(dict.fromkeys(("SHA1", "Timer"), "utilities"))
@@ -63,11 +78,17 @@ _LAZY.update(dict.fromkeys((
 ).split(), "pictures"))
 
 
+_MODULES = ("reflection", "bindings", "types", "core", "builtin", "experimental", "slangpy", "native_func", "native_refl")
+
+
 def _find_lazily(name):
-    module = _LAZY.get(name, name if name in ("reflection", "bindings", "types") else None)
+    module = _LAZY.get(name, name if name in _MODULES else "builtin" if name == "internal_marshalls" else None)
     import importlib
 
     if module is None:
+        found = importlib.import_module(".paths", __name__).find(name)
+        if found is not None:
+            return found
         raise importlib.import_module(".absent", __name__).missing(__name__, name)
     found = importlib.import_module("." + module, __name__)
     return getattr(found, name) if name in _LAZY else found

@@ -467,7 +467,7 @@ class Shape(_Sizes):
     of the same sizes. A size of -1 is open. Shape(None) stands for no shape: its `valid` is False.
     """
 
-    def __new__(cls, *sizes: _ShapeLike) -> Self: ...
+    def __new__(cls, *sizes: _ShapeLike | None, shape: _ShapeLike | None = ...) -> Self: ...
     @property
     def concrete(self) -> bool:
         """Whether no size is -1."""
@@ -923,6 +923,13 @@ class DiffPair:
     primal: Any
     grad: Any
     needs_grad: bool
+    @property
+    def slangpy_signature(self) -> str:
+        """A text that is the same for pairs of the same types."""
+    def get(self, type: int, /) -> Any:
+        """The value for PrimType.primal, the gradient for PrimType.derivative."""
+    def set(self, type: int, value: Any, /) -> None:
+        """Replaces one of them."""
 
 def call_id(dims: _ShapeLike = -1) -> Generator:
     """Where in the call's shape each element is. `dims` is the parameter's size, which is known. call_id((2, 3)) is grid((2,
@@ -1597,6 +1604,12 @@ def _buffer_size(*args: Any) -> Any:
     """Bytes on the device."""
 def _buffer_write(*args: Any) -> Any:
     """Copy bytes to it."""
+def _chain_of(*args: Any) -> Any:
+    """What a Function's chain says: whether it is a derivative, its return type, its instance."""
+def _made_of(*args: Any) -> Any:
+    """What a module was loaded with: its text, or its path as bytes, its options or None, its linked modules."""
+def _rebase(*args: Any) -> Any:
+    """`base` with the chain of `function`, except its return type."""
 def _check_options(*args: Any) -> Any:
     """The error that loading a module with them would give."""
 def _cuda_get_current(*args: Any) -> Any:

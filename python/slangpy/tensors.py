@@ -72,7 +72,8 @@ def to_torch(tensor):
     return torch.from_dlpack(tensor)
 
 
-def load_from_image(cls, device, path, flip_y=False, linearize=False, scale=1.0, offset=0.0, grayscale=False):
+def pixels_of_image(path, flip_y=False, linearize=False, scale=1.0, offset=0.0, grayscale=False):
+    """Returns an image file's pixels as an array of float32."""
     try:
         from PIL import Image  # type: ignore[import-not-found]
     except ImportError as error:
@@ -99,4 +100,9 @@ def load_from_image(cls, device, path, flip_y=False, linearize=False, scale=1.0,
         pixels = pixels[::-1]
     if scale != 1.0 or offset != 0.0:
         pixels = pixels * np.float32(scale) + np.float32(offset)
+    return pixels
+
+
+def load_from_image(cls, device, path, flip_y=False, linearize=False, scale=1.0, offset=0.0, grayscale=False):
+    pixels = pixels_of_image(path, flip_y, linearize, scale, offset, grayscale)
     return cls.from_numpy(device, pixels, dtype="float" if pixels.ndim == 2 else "float%d" % pixels.shape[2])

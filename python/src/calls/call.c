@@ -149,6 +149,9 @@ static int spyp_take_result(spyp_invocation *in) {
         // The result may be void; if not, the library names what is missing.
         if (in->call.mode == SPY_CALL_MODE_BACKWARD) return 0;
         *arg = spyp_new_result(in, false);
+    } else if (PyType_Check(given) && PyDict_GetItemWithError(spyp.python_types, given)) {
+        PyErr_Format(spyp.marshalled, "%U: argument '_result': results of %R are those of direct calls", in->call.function->name, given);
+        return -1;
     } else if (PyUnicode_Check(given) || PyType_Check(given)) {
         if (spyp_result_kind(in) < 0) return -1;
         *arg = spyp_new_result(in, true);
@@ -370,6 +373,21 @@ static int spyp_keep_arrays(const spyp_invocation *in, PyObject *const *args, Py
     return status;
 }
 
+// Lets slangpy.marshalling make a call that has values of classes with a Marshall, or is asked for one.
+static PyObject *spyp_call_marshalled(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), k = names ? PyTuple_Size(names) : 0;
+    PyErr_Clear();
+    PyObject *module = PyImport_ImportModule("slangpy.marshalling"), *given = PyTuple_New(n), *named = PyDict_New(), *result = NULL;
+    bool good = module && given && named;
+    for (Py_ssize_t i = 0; good && i < n; i++) PyTuple_SetItem(given, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; good && i < k; i++) good = PyDict_SetItem(named, PyTuple_GetItem(names, i), args[n + i]) == 0;
+    if (good) result = PyObject_CallMethod(module, "call", "OOO", self, given, named);
+    Py_XDECREF(module);
+    Py_XDECREF(given);
+    Py_XDECREF(named);
+    return result;
+}
+
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     spyp_function *f = (spyp_function *)self;
     spyp_device *d = f->module->device;
@@ -401,6 +419,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     }
     spyp_call_end(&in.call);
     spyp_nested--;
+    if (!result && PyErr_ExceptionMatches(spyp.marshalled)) return spyp_call_marshalled(self, args, nargsf, names);
     return result;
 }
 

@@ -556,6 +556,48 @@ static PyObject *spyp_gradient_view(PyObject *self, PyObject *args) {
 
 // >>types
 
+// Returns where a DiffPair keeps what `type` names: 0 (PrimType.primal) or 1 (PrimType.derivative). NULL with a ValueError set for
+// other values.
+static PyObject **spyp_pair_place(PyObject *self, PyObject *type) {
+    spyp_pair_object *pair = (spyp_pair_object *)self;
+    long which = PyLong_Check(type) ? PyLong_AsLong(type) : -1;
+    if (which == 0 || which == 1) return which ? &pair->grad : &pair->primal;
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "DiffPair: argument 'type': expected a PrimType, got %R", type);
+    return NULL;
+}
+
+static PyObject *spyp_pair_get(PyObject *self, PyObject *type) {
+    PyObject **at = spyp_pair_place(self, type);
+    return at ? Py_NewRef(*at ? *at : Py_None) : NULL;
+}
+
+static PyObject *spyp_pair_set(PyObject *self, PyObject *args) {
+    PyObject *type, *value;
+    if (!PyArg_ParseTuple(args, "OO:set", &type, &value)) return NULL;
+    PyObject **at = spyp_pair_place(self, type);
+    if (!at) return NULL;
+    spyp_replace(at, Py_NewRef(value));
+    Py_RETURN_NONE;
+}
+
+static PyObject *spyp_pair_signature(PyObject *self, void *ignored) {
+    spyp_pair_object *pair = (spyp_pair_object *)self;
+    SPYP_UNUSED(ignored);
+    return spyp_format("[DiffPair,%R,%R]", pair->primal ? (PyObject *)Py_TYPE(pair->primal) : Py_None,
+                       pair->grad ? (PyObject *)Py_TYPE(pair->grad) : Py_None);
+}
+
+static PyMethodDef spyp_pair_methods[] = {
+    { "get", spyp_pair_get, METH_O, "get(type): the value for PrimType.primal, the gradient for PrimType.derivative." },
+    { "set", spyp_pair_set, METH_VARARGS, "set(type, value): replaces one of them." },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef spyp_pair_getset[] = {
+    { "slangpy_signature", spyp_pair_signature, NULL, "A text that is the same for pairs of the same types.", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
 static PyMemberDef spyp_pair_members[] = {
     { "primal", Py_T_OBJECT_EX, offsetof(spyp_pair_object, primal), 0, "The value." },
     { "grad", Py_T_OBJECT_EX, offsetof(spyp_pair_object, grad), 0,
@@ -579,6 +621,8 @@ static PyType_Slot spyp_pair_slots[] = {
     { Py_tp_traverse, (void *)spyp_pair_traverse },
     { Py_tp_clear, (void *)spyp_pair_clear },
     { Py_tp_members, spyp_pair_members },
+    { Py_tp_methods, spyp_pair_methods },
+    { Py_tp_getset, spyp_pair_getset },
     { 0, NULL },
 };
 

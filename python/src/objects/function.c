@@ -329,6 +329,34 @@ static PyObject *spyp_function_get_module(PyObject *self, void *ignored) {
     return Py_NewRef((PyObject *)((spyp_function *)self)->module);
 }
 
+// >>calls through another function (slangpy/marshalling.py)
+
+// Returns (mode, the class that return_type() was given or None, the bound instance or None).
+static PyObject *spyp_chain_of(PyObject *self, PyObject *function) {
+    SPYP_UNUSED(self);
+    if (!PyObject_TypeCheck(function, spyp.function)) return PyErr_Format(PyExc_TypeError, "expected a Function, got %R", (PyObject *)Py_TYPE(function));
+    const spyp_chain *chain = ((spyp_function *)function)->chain;
+    return Py_BuildValue("(iOO)", chain && chain->mode != SPY_CALL_MODE_DEFAULT, chain && chain->result ? chain->result : Py_None,
+                         chain && chain->self ? chain->self : Py_None);
+}
+
+// Returns the function `base` with the chain of `function`, except its return type.
+static PyObject *spyp_rebase(PyObject *self, PyObject *args) {
+    PyObject *function, *base;
+    SPYP_UNUSED(self);
+    if (!PyArg_ParseTuple(args, "O!O!:_rebase", spyp.function, &function, spyp.function, &base)) return NULL;
+    spyp_function *b = (spyp_function *)base, *made = (spyp_function *)spyp_function_make(b->module, b->function, b->name);
+    if (made && !(made->chain = spyp_chain_copy(((spyp_function *)function)->chain))) Py_CLEAR(made);
+    if (made) Py_CLEAR(made->chain->result);
+    return (PyObject *)made;
+}
+
+static PyMethodDef spyp_chain_functions[] = {
+    { "_chain_of", spyp_chain_of, METH_O, "What a Function's chain says: whether it is a derivative, its return type, its instance." },
+    { "_rebase", spyp_rebase, METH_VARARGS, "_rebase(function, base): `base` with the chain of `function`, except its return type." },
+    { NULL, NULL, 0, NULL },
+};
+
 static PyMethodDef spyp_function_methods[] = {
     { "call", SPYP_FUNC(spyp_function_call_method), METH_VARARGS | METH_KEYWORDS, "call(*args, **kwargs): as the function itself." },
     { "append_to", SPYP_FUNC(spyp_function_append_to), METH_VARARGS | METH_KEYWORDS,
@@ -420,5 +448,5 @@ static PyType_Spec spyp_function_spec = {
 
 int spyp_function_ready(PyObject *module) {
     spyp.function = spyp_type_add(module, &spyp_function_spec, NULL);
-    return spyp.function ? 0 : -1;
+    return spyp.function ? PyModule_AddFunctions(module, spyp_chain_functions) : -1;
 }

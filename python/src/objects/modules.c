@@ -989,8 +989,17 @@ static PyMethodDef spyp_device_load_methods[] = {
     { NULL, NULL, 0, NULL },
 };
 
+// Returns the tuple of what a module was loaded from: path as bytes, name and text, each or None, options, link; or None.
+static PyObject *spyp_made_of(PyObject *self, PyObject *module) {
+    SPYP_UNUSED(self);
+    if (!PyObject_TypeCheck(module, spyp.module_type)) return PyErr_Format(PyExc_TypeError, "expected a Module, got %R", (PyObject *)Py_TYPE(module));
+    PyObject *made = ((spyp_module *)module)->made;
+    return Py_NewRef(made ? made : Py_None);
+}
+
 int spyp_modules_ready(PyObject *module) {
     static PyMethodDef functions[] = {
+        { "_made_of", spyp_made_of, METH_O, "What a module was loaded from: path as bytes, name and text, each or None, options, linked modules; or None." },
         { "_check_options", spyp_check_options, METH_O, "_check_options(options): the error that loading a module with them would give." },
         { NULL, NULL, 0, NULL },
     };

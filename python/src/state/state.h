@@ -28,7 +28,7 @@
 typedef struct spyp_state {
     PyObject *module;
     // Exception classes for the library's statuses.
-    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error;
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error, *marshalled;
     // Classes of this package.
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *generators[5], *value_ref,
         *packed, *recorder, *encoder, *commands, *pair;

@@ -12,7 +12,29 @@ PyObject *spyp_registered(PyObject *dict, PyObject *object) {
     return found;
 }
 
+// Returns whether a registered function has two parameters: the module's layout and the value.
+static bool spyp_takes_layout(PyObject *function) {
+    bool is_class = PyType_Check(function);
+    PyObject *own = is_class ? PyObject_GetAttrString(function, "__init__") : Py_NewRef(function);
+    PyObject *code = own ? PyObject_GetAttrString(own, "__code__") : NULL, *count = code ? PyObject_GetAttrString(code, "co_argcount") : NULL;
+    PyObject *defaults = count ? PyObject_GetAttrString(own, "__defaults__") : NULL;
+    long n = count ? PyLong_AsLong(count) : 0;
+    if (n && defaults && PyTuple_Check(defaults)) n -= (long)PyTuple_Size(defaults);
+    if (is_class || (own && PyObject_HasAttrString(own, "__func__"))) n--;
+    PyErr_Clear();
+    Py_XDECREF(defaults);
+    Py_XDECREF(count);
+    Py_XDECREF(code);
+    Py_XDECREF(own);
+    return n == 2;
+}
+
 PyObject *spyp_registered_call(PyObject *function, PyObject *object) {
+    if (spyp_takes_layout(function)) { // slangpy/marshalling.py goes on with the call
+        PyErr_Format(spyp.marshalled, "values of %R are arguments of direct calls alone, not of dicts, cursors or dispatch()", (PyObject *)Py_TYPE(object));
+        Py_DECREF(function);
+        return NULL;
+    }
     PyObject *value = PyObject_CallFunctionObjArgs(function, object, NULL);
     Py_DECREF(function);
     if (value && Py_IS_TYPE(value, Py_TYPE(object))) {

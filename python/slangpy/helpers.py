@@ -1,0 +1,277 @@
+"""Small functions that SlangPy has in its submodules: shapes, names of types, the generators' hash on the host."""
+from __future__ import annotations
+
+import os
+
+from . import _slangpy
+from ._slangpy import Shape
+from .reflection import ScalarType, TypeKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+TShapeOrTuple = "tuple[int, ...] | Shape"
+TArgShapesResult = dict
+ST = ScalarType
+EXPERIMENTAL_VECTORIZATION = False
+
+# The folder that SlangPy's Slang files are in: what include_paths get. The library finds its own modules without it.
+SLANG_PATH = os.path.dirname(os.path.abspath(__file__))
+
+# The most thread groups in the first dimension of a dispatch; larger calls go on in the second one.
+MAX_DISPATCH_THREAD_GROUPS_X = 65535
+
+
+# ---- shapes ----
+
+
+def check_concrete(shape: Shape) -> Shape:
+    """Returns the shape, whose sizes must all be known; otherwise a ValueError."""
+    if not shape.concrete:
+        raise ValueError("expected a shape whose sizes are known, got {}".format(shape))
+    return shape
+
+
+def shape_to_contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides, in elements, of a row-major array of that shape."""
+    return Shape(tuple(shape)).calc_contiguous_strides().as_tuple()
+
+
+# ---- the generators' hash ----
+
+
+def calc_wang_hash(seed: int) -> int:
+    """The hash of wang_hash() and rand_float() on the host: of an int of 32 bits an int of 32 bits."""
+    seed &= 0xFFFFFFFF
+    seed = (seed ^ 61) ^ (seed >> 16)
+    seed = seed * 9 & 0xFFFFFFFF
+    seed ^= seed >> 4
+    seed = seed * 0x27D4EB2D & 0xFFFFFFFF
+    return seed ^ (seed >> 15)
+
+
+def calc_wang_hash_numpy(seed: NDArray[Any]) -> NDArray[Any]:
+    """calc_wang_hash() of each element of an array of uint32."""
+    import numpy as np
+
+    x = np.asarray(seed).astype(np.uint32)
+    u = np.uint32
+    with np.errstate(over="ignore"):
+        x = (x ^ u(61)) ^ (x >> u(16))
+        x = x * u(9)
+        x = x ^ (x >> u(4))
+        x = x * u(0x27D4EB2D)
+        return x ^ (x >> u(15))
+
+
+# ---- images ----
+
+
+def load_buffer_data_from_image(
+        path: str | os.PathLike[str], flip_y: bool = False, linearize: bool = False, scale: float = 1.0, offset: float = 0.0,
+        greyscale: bool = False) -> NDArray[Any]:
+    """The pixels of an image file as an array of float32. Needs Pillow."""
+    from .tensors import pixels_of_image
+
+    return pixels_of_image(path, flip_y, linearize, scale, offset, greyscale)
+
+
+# ---- names of types ----
+
+
+def parse_generic_signature_tree(name: str) -> tuple[str, list[Any]]:
+    """Splits "A<B<int>,4>" into ("A", [("B", [("int", [])]), ("4", [])])."""
+    base, arguments = parse_generic_signature(name)
+    return base, [parse_generic_signature_tree(argument) for argument in arguments]
+
+
+def parse_generic_signature(name: str) -> tuple[str, list[str]]:
+    """Splits "A<B<int>,4>" into its name "A" and its arguments ["B<int>", "4"]. The list is empty for a plain name."""
+    name = name.strip()
+    start = name.find("<")
+    if start < 0 or not name.endswith(">"):
+        return name, []
+    arguments, depth, begin = [], 0, start + 1
+    for i in range(start + 1, len(name)):
+        c = name[i]
+        if (c == "," and depth == 0) or i == len(name) - 1:
+            arguments.append(name[begin:i].strip())
+            begin = i + 1
+        depth += (c == "<") - (c == ">")
+    return name[:start].strip(), arguments
+
+
+def _name_of(type: Any) -> str:
+    """The full name of a type that is given as text, reflection or Struct."""
+    return type if isinstance(type, str) else str(getattr(type, "full_name", None) or type.name)
+
+
+def _find_type(layout: Any, type: Any) -> Any:
+    found = layout.find_type_by_name(_name_of(type))
+    if found is None:
+        raise ValueError("no type is named '{}'".format(_name_of(type)))
+    return found
+
+
+def find_type_layout_for_buffer(program_layout: Any, slang_type: Any) -> Any:
+    """The TypeLayoutReflection of a type's elements in a StructuredBuffer."""
+    if isinstance(slang_type, _slangpy.TypeLayoutReflection):
+        slang_type = slang_type.type
+    buffer = program_layout.find_type_by_name("StructuredBuffer<{}>".format(_name_of(slang_type)))
+    if buffer is None:
+        raise ValueError("no type is named '{}'".format(_name_of(slang_type)))
+    return program_layout.get_type_layout(buffer).element_type_layout
+
+
+def try_find_type_decl(root: Any, type_name: str) -> Any:
+    """The DeclReflection of a type, such as "Outer.Inner", below a module's declarations, or None."""
+    at = root
+    for part in parse_generic_signature(type_name)[0].split("."):
+        at = next((d for d in at.children if d.name == part and int(d.kind) in (1, 7, 8)), None)
+        if at is None:
+            return None
+    return at
+
+
+def try_find_type_via_ast(root: Any, type_name: str) -> Any:
+    """The TypeReflection of a type that is declared below `root`, or None."""
+    decl = try_find_type_decl(root, type_name)
+    return None if decl is None else decl.as_type()
+
+
+def try_find_function_overloads_via_ast(root: Any, type_name: str, func_name: str) -> Any:
+    """The declarations of all overloads of a method, as a list, or None when the type is not declared below `root`."""
+    decl = try_find_type_decl(root, type_name)
+    return None if decl is None else [d for d in decl.children if d.name == func_name and int(d.kind) == 2]
+
+
+def is_type_castable_on_host(from_type: Any, to_type: Any, program: Any = None) -> bool:
+    """Whether a value of one type can be given where the other one is expected: the same type, or integers and bools to any
+    number, or floats to floats."""
+    source, target = _scalar_name(from_type), _scalar_name(to_type)
+    if _name_of(from_type) == _name_of(to_type):
+        return True
+    if source is None or target is None:
+        return False
+    floats = ("half", "float", "double", "float16_t", "float32_t", "float64_t")
+    return source not in floats or target in floats
+
+
+def _scalar_name(type: Any) -> str | None:
+    name = _name_of(type)
+    known = ("bool", "int", "uint", "half", "float", "double")
+    return name if name in known or name.rstrip("_t").startswith(("int", "uint", "float")) and "<" not in name else None
+
+
+def is_running_in_jupyter() -> bool:
+    """Whether the program runs in a Jupyter notebook."""
+    try:
+        return type(get_ipython()).__name__ == "ZMQInteractiveShell"  # type: ignore[name-defined]
+    except NameError:
+        return False
+
+
+# ---- types of elements ----
+
+SIGNED_INT_TYPES = {ScalarType.int8, ScalarType.int16, ScalarType.int32, ScalarType.int64}
+UNSIGNED_INT_TYPES = {ScalarType.uint8, ScalarType.uint16, ScalarType.uint32, ScalarType.uint64}
+FLOAT_TYPES = {ScalarType.float16, ScalarType.float32, ScalarType.float64}
+BOOL_TYPES = {ScalarType.bool}
+INT_TYPES = SIGNED_INT_TYPES | UNSIGNED_INT_TYPES
+scalar_names = {
+    ScalarType.none: "Unknown", ScalarType.void: "void", ScalarType.bool: "bool", ScalarType.int32: "int", ScalarType.uint32: "uint",
+    ScalarType.int64: "int64_t", ScalarType.uint64: "uint64_t", ScalarType.float16: "half", ScalarType.float32: "float",
+    ScalarType.float64: "double", ScalarType.int8: "int8_t", ScalarType.uint8: "uint8_t", ScalarType.int16: "int16_t",
+    ScalarType.uint16: "uint16_t",
+}
+_NUMPY_NAMES = {
+    s: s.name for s in (*SIGNED_INT_TYPES, *UNSIGNED_INT_TYPES, *FLOAT_TYPES)
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("SCALAR_TYPE_TO_NUMPY_TYPE", "NUMPY_TYPE_TO_SCALAR_TYPE"):
+        import numpy as np
+
+        types = {s: getattr(np, n) for s, n in _NUMPY_NAMES.items()}
+        return types if name[0] == "S" else {np.dtype(v): k for k, v in types.items()}
+    raise AttributeError("module 'slangpy.helpers' has no attribute '{}'".format(name))
+
+
+def innermost_type(slang_type: Any) -> Any:
+    """The type of the scalars in a vector, matrix or array, or the struct in it; else the type itself."""
+    at = slang_type
+    while True:
+        inner = getattr(at, "element_type", None)
+        if inner is None or inner is at or _name_of(inner) == _name_of(at):
+            return at
+        at = inner
+
+
+def slang_to_numpy(slang_dtype: Any) -> Any:
+    """The numpy dtype of a type's scalars, or None when it has none."""
+    import numpy as np
+
+    scalar = getattr(innermost_type(slang_dtype), "slang_scalar_type", None)
+    if scalar is None:
+        scalar = getattr(innermost_type(slang_dtype), "scalar_type", None)
+    name = _NUMPY_NAMES.get(scalar) if scalar is not None else None
+    return np.dtype(name) if name else np.dtype(bool) if scalar == ScalarType.bool else None
+
+
+def numpy_to_slang(np_dtype: Any, device: Any, program_layout: Any = None) -> Any:
+    """The Slang type of a numpy dtype of numbers, or None for another one."""
+    import numpy as np
+
+    dtype = np.dtype(np_dtype)
+    names = {np.dtype(n): scalar_names[s] for s, n in _NUMPY_NAMES.items()}
+    name = "bool" if dtype == np.dtype(bool) else names.get(dtype)
+    if name is None:
+        return None
+    return resolve_program_layout(device, None, program_layout).find_type_by_name(name)
+
+
+def resolve_program_layout(device: Any, element_type: Any, program_layout: Any = None) -> Any:
+    """The layout to look for an element type in: the one that is given, that of a Struct's module, or one of built-in types."""
+    if program_layout is not None:
+        return program_layout
+    module = getattr(element_type, "module", None)
+    if module is not None:
+        return module.layout
+    cache = vars(device)
+    if "_built_in" not in cache:
+        cache["_built_in"] = _slangpy.Module.load_from_source(device, "slangpy_built_in", "import slangpy;")
+    return cache["_built_in"].layout
+
+
+def resolve_element_type(program_layout: Any, element_type: Any) -> Any:
+    """The Slang type of what a tensor may get as its dtype: a name, int, float, bool, a vector class, a Struct, a reflected type."""
+    if isinstance(element_type, type):
+        element_type = {"float16_t": "half", "quatf": "float4"}.get(element_type.__name__, element_type.__name__)
+    elif isinstance(element_type, _slangpy.TypeLayoutReflection):
+        element_type = element_type.type
+    return _find_type(program_layout, element_type)
+
+
+def set_experimental_vectorization(enabled: bool) -> None:
+    """Does nothing: this package has one way to vectorise."""
+
+
+def is_matching_array_type(a: Any, b: Any, allow_generics: bool = True) -> bool:
+    """Whether two types are arrays of one element type and size. A size of 0 in `b` is open."""
+    if int(a.kind) != TypeKind.array or int(b.kind) != TypeKind.array:
+        return False
+    return _name_of(a.element_type) == _name_of(b.element_type) and (a.element_count == b.element_count or (allow_generics and not b.element_count))
+
+
+def vectorize_type(marshall_type: Any, bound_type: Any, program: Any = None) -> Any:
+    """The type that a value of one type passes for one element of a parameter of the other, or None if it does not fit."""
+    if isinstance(bound_type, str):
+        bound_type = program.find_type_by_name(bound_type)
+    return bound_type if bound_type is not None and is_type_castable_on_host(innermost_type(marshall_type), innermost_type(bound_type)) else None
+
+
