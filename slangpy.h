@@ -2918,6 +2918,8 @@ static const char *const spyi_slang_slangpy[] = {
     "//   slangpy_atomic      AtomicTensor, IAtomicAddable: atomic additions",
     "//   slangpy_diff        DiffTensor, PrimalTensor, IDiffTensor ...: tensors that derivatives go through",
     "//   slangpy_element     a tensor's sample() and ElementType",
+    "//   slangpy_context     ContextND, ISizedArray, ValueRef, CallIdArg ...",
+    "//   slangpy_sizes       call_data_len, call_group_size ...: constants of the call",
     "//",
     "// They are apart because each kernel pays for all that its modules have. The module needs nothing from C: tensors can be made from pointers in Slang. By hand it compiles with",
     "//   slangc -I src/slang -fvk-use-scalar-layout -matrix-layout-row-major",
@@ -4117,6 +4119,150 @@ static const char *const spyi_slang_slangpy_element[] = {
     NULL
 };
 
+// >>slang/slangpy_context.slang -----------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_context[] = {
+    "// What slangpy's own marshalling is written with elsewhere, for files that name it: contexts, the structs of generators and references,",
+    "// arrays of a known size. A text that names one of them gets this module beside slangpy.",
+    "module slangpy_context;",
+    "",
+    "__exported import slangpy;",
+    "",
+    "// Where a call's element is, in a call of Rank dimensions.",
+    "public struct ContextND<let Rank : int>",
+    "{",
+    "    public uint3 thread_id;",
+    "    public int[Rank] call_id; // in the order of the call's shape",
+    "",
+    "    public __init(uint3 thread_id, int[Rank] call_id)",
+    "    {",
+    "        this.thread_id = thread_id;",
+    "        this.call_id = call_id;",
+    "    }",
+    "    // The other way round: x is the last dimension.",
+    "    public property vector<int, Rank> call_id_vec",
+    "    {",
+    "        get",
+    "        {",
+    "            vector<int, Rank> place;",
+    "            [ForceUnroll]",
+    "            for (int d = 0; d < Rank; d = d + 1) place[d] = call_id[Rank - 1 - d];",
+    "            return place;",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "public typealias Context0D = ContextND<0>;",
+    "public typealias Context1D = ContextND<1>;",
+    "public typealias Context2D = ContextND<2>;",
+    "public typealias Context3D = ContextND<3>;",
+    "public typealias Context4D = ContextND<4>;",
+    "public typealias Context5D = ContextND<5>;",
+    "",
+    "// >>arrays of a known size",
+    "",
+    "public interface ISizedArray<Item, let Count : int> : IArray<Item> {}",
+    "public extension<Item, let Count : int> Array<Item, Count> : ISizedArray<Item, Count> {}",
+    "public extension<Item, let Count : int> vector<Item, Count> : ISizedArray<Item, Count> {}",
+    "public extension<Item, let Rows : int, let Columns : int> matrix<Item, Rows, Columns>",
+    "    : ISizedArray<vector<Item, Columns>, Rows> {}",
+    "",
+    "// >>references and generators",
+    "",
+    "public struct ValueRef<Value>",
+    "{",
+    "    public Value value;",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out Value value) { value = this.value; }",
+    "}",
+    "public struct RWValueRef<Value>",
+    "{",
+    "    public Value value;",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out Value value) { value = this.value; }",
+    "    [mutating]",
+    "    public void __slangpy_store<let Rank : int>(ContextND<Rank> context, Value value) { this.value = value; }",
+    "}",
+    "public struct CallIdArg",
+    "{",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out int[Rank] value) { value = context.call_id; }",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out vector<int, Rank> value)",
+    "    {",
+    "        value = context.call_id_vec;",
+    "    }",
+    "}",
+    "public struct ThreadIdArg",
+    "{",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint value) { value = context.thread_id.x; }",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint3 value) { value = context.thread_id; }",
+    "}",
+    "public struct GridArg<let Rank : int>",
+    "{",
+    "    public int[Rank] offset;",
+    "    public int[Rank] stride;",
+    "    public void __slangpy_load(ContextND<Rank> context, out int[Rank] value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int d = 0; d < Rank; d = d + 1) value[d] = offset[d] + context.call_id[d] * stride[d];",
+    "    }",
+    "}",
+    "public struct RangeType",
+    "{",
+    "    public int start;",
+    "    public int stop;",
+    "    public int step;",
+    "    public void __slangpy_load(ContextND<1> context, out int value) { value = start + context.call_id[0] * step; }",
+    "}",
+    "public struct WangHashArg<let Warmup : int>",
+    "{",
+    "    public uint seed;",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint value)",
+    "    {",
+    "        WangHash hash = WangHash(context.thread_id.x, seed, uint(Warmup), false);",
+    "        value = hash.next();",
+    "    }",
+    "}",
+    "public struct RandFloatArg<let Warmup : int>",
+    "{",
+    "    public uint seed;",
+    "    public float min;",
+    "    public float max;",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out float value)",
+    "    {",
+    "        WangHash hash = WangHash(context.thread_id.x, seed, uint(Warmup), false);",
+    "        value = min + (max - min) * float(hash.next() & 0x7fffffu) / 8388608.0f;",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_sizes.slang -------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_sizes[] = {
+    "// The call that a kernel is made for, as constants: its number of dimensions and its call groups, in the order of the call's shape. The",
+    "// kernel's text gives their values. A text that names one of them gets this module beside slangpy.",
+    "module slangpy_sizes;",
+    "",
+    "__exported import slangpy;",
+    "",
+    "#pragma warning(disable : 31010) // arrays whose length is known when the kernel is linked",
+    "",
+    "public extern static const int call_data_len = 0;   // dimensions of the call",
+    "public extern static const int call_group_size = 1; // elements of a call group",
+    "public extern static const int[call_data_len] call_group_strides;",
+    "public extern static const int[call_data_len] call_group_shape_vector;",
+    "",
+    "// CallShapeInfo.shape as an array of the call's dimensions.",
+    "public extension<let Count : int> Array<int, Count>",
+    "{",
+    "    __implicit_conversion(200)",
+    "    public __init(Array<int, 8> items)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int d = 0; d < Count; d = d + 1) this[d] = items[d];",
+    "    }",
+    "}",
+    NULL
+};
+
 // >>slang/slangpy_diff.slang --------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_diff[] = {
@@ -5028,6 +5174,8 @@ static const char *const spyi_slang_print[] = {
     { "slangpy_bounds", spyi_slang_slangpy_bounds }, \
     { "slangpy_random", spyi_slang_slangpy_random }, \
     { "slangpy_element", spyi_slang_slangpy_element }, \
+    { "slangpy_context", spyi_slang_slangpy_context }, \
+    { "slangpy_sizes", spyi_slang_slangpy_sizes }, \
     { "slangpy_diff", spyi_slang_slangpy_diff }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
     { "slangpy_sum", spyi_slang_slangpy_sum }, \
@@ -19003,10 +19151,18 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
 // A struct's atomicAdd(RWByteAddressBuffer, uint, This) is made generic over the buffer, because tensors and gradients lie at addresses,
 // which no RWByteAddressBuffer can be made of; atomic_add, which calls it for an address, is written behind it.
 
-enum { SPYI_NAMES_MODULES = 3, SPYI_NAMES_ATOMIC = 1, SPYI_NAMES_DIFF = 2, SPYI_NAMES_ELEMENT = 4 };
+enum {
+    SPYI_NAMES_MODULES = 5,
+    SPYI_NAMES_ATOMIC = 1,
+    SPYI_NAMES_DIFF = 2,
+    SPYI_NAMES_ELEMENT = 4,
+    SPYI_NAMES_CONTEXT = 8,
+    SPYI_NAMES_SIZES = 16
+};
 
 static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_atomic", "slangpy_diff",
-                                                                    "slangpy_element" };
+                                                                    "slangpy_element", "slangpy_context",
+                                                                    "slangpy_sizes" };
 
 // A common word may be a name of the text's own: it counts only where the text, or what it includes, imports slangpy.
 static const struct spyi_library_name {
@@ -19031,6 +19187,26 @@ static const struct spyi_library_name {
     { "RWPrimalTensor", SPYI_NAMES_DIFF, false },
     { "sample", SPYI_NAMES_ELEMENT, true },
     { "ElementType", SPYI_NAMES_ELEMENT, true },
+    { "ContextND", SPYI_NAMES_CONTEXT, false },
+    { "Context0D", SPYI_NAMES_CONTEXT, true },
+    { "Context1D", SPYI_NAMES_CONTEXT, true },
+    { "Context2D", SPYI_NAMES_CONTEXT, true },
+    { "Context3D", SPYI_NAMES_CONTEXT, true },
+    { "Context4D", SPYI_NAMES_CONTEXT, true },
+    { "Context5D", SPYI_NAMES_CONTEXT, true },
+    { "ISizedArray", SPYI_NAMES_CONTEXT, false },
+    { "ValueRef", SPYI_NAMES_CONTEXT, true },
+    { "RWValueRef", SPYI_NAMES_CONTEXT, true },
+    { "CallIdArg", SPYI_NAMES_CONTEXT, true },
+    { "ThreadIdArg", SPYI_NAMES_CONTEXT, true },
+    { "GridArg", SPYI_NAMES_CONTEXT, true },
+    { "RangeType", SPYI_NAMES_CONTEXT, true },
+    { "WangHashArg", SPYI_NAMES_CONTEXT, true },
+    { "RandFloatArg", SPYI_NAMES_CONTEXT, true },
+    { "call_data_len", SPYI_NAMES_SIZES, false },
+    { "call_group_size", SPYI_NAMES_SIZES, false },
+    { "call_group_strides", SPYI_NAMES_SIZES, false },
+    { "call_group_shape_vector", SPYI_NAMES_SIZES, false },
 };
 enum { SPYI_LIBRARY_NAMES = sizeof spyi_library_names / sizeof spyi_library_names[0] };
 
@@ -34819,6 +34995,28 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     spyi_text_add(out, " };\n\n");
 }
 
+// Writes the constants of slangpy_sizes.slang, for modules that name one.
+static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spyi_text *out) {
+    uint32_t rank = s->bound->rank, group[SPY_MAX_RANK], stride = 1, strides[SPY_MAX_RANK];
+    if (!spyi_unit_imports(unit, "slangpy_sizes")) return;
+    if (!spyi_call_group(s->bound, group))
+        for (uint32_t d = 0; d < rank; d++) group[d] = 1;
+    for (uint32_t d = rank; d-- > 0;) {
+        strides[d] = stride;
+        stride *= group[d];
+    }
+    spyi_text_add(out, "export public static const int call_data_len = %u;\n", rank);
+    spyi_text_add(out, "export public static const int call_group_size = %u;\n", stride);
+    for (int which = 0; which < 2 && rank; which++) {
+        spyi_text_add(out, "export public static const int[%u] %s = {", rank,
+                      which ? "call_group_shape_vector" : "call_group_strides");
+        for (uint32_t d = 0; d < rank; d++)
+            spyi_text_add(out, d ? ", %u" : " %u", which ? group[d] : strides[d]);
+        spyi_text_add(out, " };\n");
+    }
+    spyi_text_add(out, "\n");
+}
+
 // Writes the whole kernel in the order of its text.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, const spyi_graph *graph) {
     const spyi_variant_key *key = s->key;
@@ -34854,6 +35052,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
+    spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (!key->finishes) spyi_emit_element(s, graph, &out->text);

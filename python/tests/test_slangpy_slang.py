@@ -276,3 +276,108 @@ def test_primal_tensors_take_tensors_and_drop_the_gradient(device, derivatives):
     result.grad_in.copy_from_numpy(np.ones(3, np.float32))
     derivatives.constant.bwds(a, x, spy.grid((3,)), _result=result)
     assert x.grad_out.to_numpy().tolist() == [1, 2, 3]
+
+
+CONTEXT = """
+import slangpy;
+float ends<A : ISizedArray<float, 3>>(A a) { return 10 * a[0] + a[2]; }
+float2 last_row<A : ISizedArray<float2, 2>>(A a) { return a[1]; }
+float of_vector(float3 v) { return ends(v); }
+float of_array(float v[3]) { return ends(v); }
+float2 of_matrix(float2x2 m) { return last_row(m); }
+int places(Context0D none, Context2D two) { return int(none.thread_id.x) + 10 * two.call_id[0] + 100 * two.call_id_vec.x; }
+int contexts(int i) { int[0] empty = {}; return places(ContextND<0>(uint3(i, 0, 0), empty), ContextND<2>(uint3(0), { 2, 3 })); }
+struct Ramp
+{
+    float slope;
+    void __slangpy_load<let N : int>(ContextND<N> context, out float value) { value = slope * context.call_id[0]; }
+    void __slangpy_store<let N : int>(ContextND<N> context, float value) {}
+};
+float ramp(float slope, int i) { Ramp r = { slope }; float v; r.__slangpy_load(ContextND<1>(uint3(0), { i }), v); return v; }
+float references(float x) { ValueRef<float> a = { x }; RWValueRef<float> b = { x }; b.value += a.value; return b.value; }
+int named() { CallIdArg a; ThreadIdArg b; GridArg<2> c; RangeType d; WangHashArg<0> e; RandFloatArg<0> f; return 1; }
+
+int4 call(int x)
+{
+    CallShapeInfo a = CallShapeInfo::get_call_id(), g = CallShapeInfo::get_call_group_id(), t = CallShapeInfo::get_call_group_thread_id();
+    int[call_data_len] id = a.shape;
+    int last = call_data_len - 1;
+    return int4(id[0] * 10 + id[last], g.shape[0] * 10 + g.shape[last], t.shape[0] * 10 + t.shape[last],
+                a.dimensionality * 100 + call_data_len * 10 + call_group_size);
+}
+int2 group(int x) { return int2(call_group_strides[0] * 10 + call_group_strides[1], call_group_shape_vector[0] * 10 + call_group_shape_vector[1]); }
+uint hash(uint x) { return wang_hash(x); }
+"""
+
+
+@pytest.fixture(scope="module")
+def context(device):
+    return spy.Module.load_from_source(device, "context_of_slangpy", CONTEXT)
+
+
+def test_vectors_arrays_and_matrices_are_arrays_of_known_size(context):
+    """ISizedArray<T, D> is implemented by Array, vector and, of rows, matrix."""
+    assert context.of_vector(spy.float3(1, 2, 3)) == 13 and context.of_array([1.0, 2.0, 3.0]) == 13
+    assert list(context.of_matrix(spy.float2x2([1, 2, 3, 4]))) == [3, 4]
+
+
+def test_contexts_and_arguments_of_generators_have_names_in_slang(context):
+    """ContextND<N>, Context0D ... with thread_id, call_id and call_id_vec; ValueRef, RWValueRef, CallIdArg and the like are types."""
+    assert context.contexts(7) == 7 + 20 + 300
+    assert context.ramp(2.5, 3) == 7.5
+    assert context.references(3.0) == 6 and context.named() == 1
+
+
+def test_a_call_reads_its_rank_and_its_groups_as_constants(device, context):
+    """call_data_len, call_group_size, call_group_strides and call_group_shape_vector; CallShapeInfo's three functions."""
+    x = np.zeros((2, 4), np.int32)
+    place = np.indices((2, 4))
+    plain = context.call(x, _result="numpy")
+    assert (plain[..., 0] == place[0] * 10 + place[1]).all() and (plain[..., 1] == plain[..., 0]).all()
+    assert (plain[..., 2] == 0).all() and (plain[..., 3] == 221).all()
+    grouped = context.call.call_group_shape((1, 2))(x, _result="numpy")
+    assert (grouped[..., 0] == plain[..., 0]).all() and (grouped[..., 1] == place[0] * 10 + place[1] // 2).all()
+    assert (grouped[..., 2] == place[1] % 2).all() and (grouped[..., 3] == 222).all()
+    assert (context.group.call_group_shape((1, 2))(x, _result="numpy") == [21, 12]).all()
+    assert context.hash(1) == 663891101
+
+
+# >>which texts get which modules
+
+def test_names_are_found_in_imported_and_included_files_and_parts_of_modules(device, tmp_path):
+    """A name of slangpy in a file that is imported, included or a part of a module is seen there, whichever file imports slangpy."""
+    (tmp_path / "shared.slang").write_text("__exported import slangpy;\nfloat twice(DiffTensor<float, 1> t) { return 2 * t[0]; }\n")
+    (tmp_path / "kernel.slangh").write_text("void add(AtomicTensor<float, 1> t, float x) { t.add({ 0 }, x); }\n")
+    (tmp_path / "part.slang").write_text("implementing whole;\npublic float third(PrimalTensor<float, 1> t) { return t.sum(); }\n")
+    (tmp_path / "whole.slang").write_text(
+        'module whole;\nimport slangpy;\nimport shared;\n#include "kernel.slangh"\n__include part;\n'
+        "public extension<let D : int> PrimalTensor<float, D> { public float sum() { return 3; } }\n"
+        "public float second(float x) { return x; }\npublic float first(IDiffTensor<float, 1> t) { return t[0]; }\n"
+        "public void plus(AtomicTensor<float, 1> t, float x) { add(t, x); }\n")
+    d = spy.create_device(include_paths=[str(tmp_path)])
+    try:
+        m = spy.Module.load_from_file(d, "whole.slang")
+        t = spy.Tensor.from_numpy(d, np.array([4, 5], np.float32))
+        assert m.first(t) == 4 and m.third(t) == 3
+        m.plus(t, np.ones(3, np.float32))
+        assert t.to_numpy().tolist() == [7, 5]
+    finally:
+        d.close()
+
+
+def test_own_types_of_slangpys_names_are_the_scripts_own(device):
+    """A text that declares a type of such a name itself gets no module for it."""
+    m = spy.Module.load_from_source(device, "own_names", """
+import slangpy;
+struct ValueRef { float value; };
+struct Texture { float sample(float2 uv) { return uv.x; } };
+float value(float x) { ValueRef r = { x }; Texture t; return r.value + t.sample(float2(1, 2)); }
+""")
+    assert m.value(3.0) == 4
+
+
+def test_lines_of_messages_are_those_of_the_script(device):
+    """What is imported beside slangpy changes no line's number."""
+    with pytest.raises(Exception) as e:
+        spy.Module.load_from_source(device, "wrong_line", "import slangpy;\nvoid f(DiffTensor<float, 1> t) {}\n\nfloat g() { return nothing; }\n")
+    assert "wrong_line.slang:4:" in str(e.value) and "nothing" in str(e.value)

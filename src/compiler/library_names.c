@@ -7,10 +7,18 @@
 // which no RWByteAddressBuffer can be made of; atomic_add, which calls it for an address, is written behind it.
 #include "compiler/internal.h"
 
-enum { SPYI_NAMES_MODULES = 3, SPYI_NAMES_ATOMIC = 1, SPYI_NAMES_DIFF = 2, SPYI_NAMES_ELEMENT = 4 };
+enum {
+    SPYI_NAMES_MODULES = 5,
+    SPYI_NAMES_ATOMIC = 1,
+    SPYI_NAMES_DIFF = 2,
+    SPYI_NAMES_ELEMENT = 4,
+    SPYI_NAMES_CONTEXT = 8,
+    SPYI_NAMES_SIZES = 16
+};
 
 static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_atomic", "slangpy_diff",
-                                                                    "slangpy_element" };
+                                                                    "slangpy_element", "slangpy_context",
+                                                                    "slangpy_sizes" };
 
 // A common word may be a name of the text's own: it counts only where the text, or what it includes, imports slangpy.
 static const struct spyi_library_name {
@@ -35,6 +43,26 @@ static const struct spyi_library_name {
     { "RWPrimalTensor", SPYI_NAMES_DIFF, false },
     { "sample", SPYI_NAMES_ELEMENT, true },
     { "ElementType", SPYI_NAMES_ELEMENT, true },
+    { "ContextND", SPYI_NAMES_CONTEXT, false },
+    { "Context0D", SPYI_NAMES_CONTEXT, true },
+    { "Context1D", SPYI_NAMES_CONTEXT, true },
+    { "Context2D", SPYI_NAMES_CONTEXT, true },
+    { "Context3D", SPYI_NAMES_CONTEXT, true },
+    { "Context4D", SPYI_NAMES_CONTEXT, true },
+    { "Context5D", SPYI_NAMES_CONTEXT, true },
+    { "ISizedArray", SPYI_NAMES_CONTEXT, false },
+    { "ValueRef", SPYI_NAMES_CONTEXT, true },
+    { "RWValueRef", SPYI_NAMES_CONTEXT, true },
+    { "CallIdArg", SPYI_NAMES_CONTEXT, true },
+    { "ThreadIdArg", SPYI_NAMES_CONTEXT, true },
+    { "GridArg", SPYI_NAMES_CONTEXT, true },
+    { "RangeType", SPYI_NAMES_CONTEXT, true },
+    { "WangHashArg", SPYI_NAMES_CONTEXT, true },
+    { "RandFloatArg", SPYI_NAMES_CONTEXT, true },
+    { "call_data_len", SPYI_NAMES_SIZES, false },
+    { "call_group_size", SPYI_NAMES_SIZES, false },
+    { "call_group_strides", SPYI_NAMES_SIZES, false },
+    { "call_group_shape_vector", SPYI_NAMES_SIZES, false },
 };
 enum { SPYI_LIBRARY_NAMES = sizeof spyi_library_names / sizeof spyi_library_names[0] };
 
