@@ -2916,7 +2916,6 @@ static const char *const spyi_slang_slangpy[] = {
     "//   Tensor<T, D>        read                      NDBuffer<T, D>    another name for Tensor",
     "//   WTensor<T, D>       write",
     "//   RWTensor<T, D>      read and write            RWNDBuffer<T, D>  another name for RWTensor",
-    "//   AtomicTensor<T, D>  read, write, atomic add   (T : IAtomicAddable)",
     "//   ITensor, IWTensor, IRWTensor                  what functions that take any of these ask for",
     "//   get_call_id(), get_call_group_id(), get_call_group_thread_id()   where in the call's grid this thread is",
     "//   wang_hash(), WangHash                         random numbers",
@@ -2925,14 +2924,21 @@ static const char *const spyi_slang_slangpy[] = {
     "// way round, as in textures: t[int2(column, row)]. An index outside the shape is undefined, as with arrays, unless the",
     "// device was made with check_bounds.",
     "//",
-    "// The module needs nothing from C: tensors can be made from pointers in Slang. By hand it compiles with",
+    "// and, in modules of their own that are imported beside it where a text names what is in them (compiler/library_names.c):",
+    "//",
+    "//   slangpy_atomic      AtomicTensor, IAtomicAddable: atomic additions",
+    "//   slangpy_diff        DiffTensor, PrimalTensor, IDiffTensor ...: tensors that derivatives go through",
+    "//   slangpy_element     a tensor's sample() and ElementType",
+    "//   slangpy_context     ContextND, ISizedArray, ValueRef, CallIdArg ...",
+    "//   slangpy_sizes       call_data_len, call_group_size ...: constants of the call",
+    "//",
+    "// They are apart because each kernel pays for all that its modules have. The module needs nothing from C: tensors can be made from pointers in Slang. By hand it compiles with",
     "//   slangc -I src/slang -fvk-use-scalar-layout -matrix-layout-row-major",
     "// for SPIR-V 1.3 or later with buffer addresses, and for CUDA. Names that begin with spyi_ or _ are not for users.",
     "module slangpy;",
     "",
     "__include slangpy_memory;",
     "__include slangpy_tensor;",
-    "__include slangpy_atomic;",
     "__include slangpy_call;",
     "__include slangpy_bounds;",
     "__include slangpy_random;",
@@ -2968,7 +2974,7 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "// Two kinds of vectors lie in memory as arrays: those of 3 and 4 64-bit scalars, whose upper halves NVIDIA's Vulkan",
     "// driver gets wrong, and those of bools, which SPIR-V does not have in memory and Slang makes ints of in arrays only.",
     "// The tests of Element are decided when it is known; one branch stays.",
-    "internal Element spyi_load<Element>(Element *data, int at)",
+    "public Element spyi_load<Element>(Element *data, int at)",
     "{",
     "    if (Element is vector<double, 3>) return reinterpret<Element>(spyi_vector(((double[3] *)data)[at]));",
     "    if (Element is vector<double, 4>) return reinterpret<Element>(spyi_vector(((double[4] *)data)[at]));",
@@ -2982,7 +2988,7 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "    return data[at];",
     "}",
     "",
-    "internal void spyi_store<Element>(Element *data, int at, Element value)",
+    "public void spyi_store<Element>(Element *data, int at, Element value)",
     "{",
     "    if (Element is vector<double, 3>)",
     "        ((double[3] *)data)[at] = spyi_array(reinterpret<vector<double, 3>>(value));",
@@ -3007,11 +3013,11 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "",
     "// A vector index as an array: .x is the last dimension.",
     "[PreferRecompute]",
-    "public int[Rank] spyi_reverse<let Rank : int>(vector<int, Rank> index)",
+    "public int[Rank] spyi_reverse<Index : __BuiltinIntegerType, let Rank : int>(vector<Index, Rank> index)",
     "{",
     "    int[Rank] result;",
     "    [ForceUnroll]",
-    "    for (int d = 0; d < Rank; d = d + 1) result[d] = index[Rank - 1 - d];",
+    "    for (int d = 0; d < Rank; d = d + 1) result[d] = __intCast<int>(index[Rank - 1 - d]);",
     "    return result;",
     "}",
     "",
@@ -3021,6 +3027,36 @@ static const char *const spyi_slang_slangpy_memory[] = {
     "{",
     "    list[count] = __intCast<int>(item);",
     "    count = count + 1;",
+    "}",
+    "",
+    "// Shapes and indices are arrays of int here and may be arrays of uint with users.",
+    "public extension<let Count : int> Array<int, Count>",
+    "{",
+    "    __implicit_conversion(200)",
+    "    public __init(Array<uint, Count> items)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int d = 0; d < Count; d = d + 1) this[d] = int(items[d]);",
+    "    }",
+    "}",
+    "public extension<let Count : int> Array<uint, Count>",
+    "{",
+    "    __implicit_conversion(200)",
+    "    public __init(Array<int, Count> items)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int d = 0; d < Count; d = d + 1) this[d] = uint(items[d]);",
+    "    }",
+    "}",
+    "",
+    "// One index as an array.",
+    "[PreferRecompute]",
+    "public int[Rank] spyi_single<let Rank : int, Index : __BuiltinIntegerType>(Index index)",
+    "{",
+    "    static_assert(Rank == 1, \"a tensor takes as many indices as it has dimensions\");",
+    "    int[Rank] result;",
+    "    result[0] = __intCast<int>(index);",
+    "    return result;",
     "}",
     "",
     "// Separate indices as an array.",
@@ -3049,15 +3085,19 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "",
     "// >>interfaces: what implements one gives the first two members, and has the others from here",
     "",
-    "// What can be read.",
-    "public interface ITensor<Element, let Rank : int>",
+    "// What has a shape.",
+    "public interface IBaseTensor<Element, let Rank : int>",
     "{",
     "    // Elements along each dimension.",
     "    property int[Rank] shape { get; }",
-    "    Element load(int[Rank] index);",
+    "}",
     "",
-    "    Element load(vector<int, Rank> index) { return load(spyi_reverse(index)); }",
-    "    Element load(int i0) { return load(spyi_collect<Rank>(i0)); }",
+    "// What can be read.",
+    "public interface ITensor<Element, let Rank : int> : IBaseTensor<Element, Rank>",
+    "{",
+    "    Element load(int[Rank] index);",
+    "    Element load<Index : __BuiltinIntegerType>(vector<Index, Rank> index) { return load(spyi_reverse(index)); }",
+    "    Element load<Index : __BuiltinIntegerType>(Index i0) { return load(spyi_single<Rank>(i0)); }",
     "    Element load<each Index : __BuiltinIntegerType>(expand each Index index)",
     "    {",
     "        return load(spyi_collect<Rank>(expand each index));",
@@ -3066,13 +3106,13 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        get { return load(index); }",
     "    }",
-    "    __subscript(vector<int, Rank> index) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element",
     "    {",
     "        get { return load(spyi_reverse(index)); }",
     "    }",
-    "    __subscript(int i0) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element",
     "    {",
-    "        get { return load(spyi_collect<Rank>(i0)); }",
+    "        get { return load(spyi_single<Rank>(i0)); }",
     "    }",
     "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
     "    {",
@@ -3081,29 +3121,40 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "}",
     "",
     "// What can be written.",
-    "public interface IWTensor<Element, let Rank : int>",
+    "public interface IWTensor<Element, let Rank : int> : IBaseTensor<Element, Rank>",
     "{",
-    "    property int[Rank] shape { get; }",
     "    void store(int[Rank] index, Element value);",
     "",
-    "    void store(vector<int, Rank> index, Element value) { store(spyi_reverse(index), value); }",
-    "    void store(int i0, Element value) { store(spyi_collect<Rank>(i0), value); }",
-    "    void store(int i0, int i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }",
-    "    void store(int i0, int i1, int i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }",
-    "    void store(int i0, int i1, int i2, int i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, Element value)",
+    "    void store<Index : __BuiltinIntegerType>(vector<Index, Rank> index, Element value)",
+    "    {",
+    "        store(spyi_reverse(index), value);",
+    "    }",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Element value) { store(spyi_single<Rank>(i0), value); }",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Element value)",
+    "    {",
+    "        store(spyi_collect<Rank>(i0, i1), value);",
+    "    }",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Element value)",
+    "    {",
+    "        store(spyi_collect<Rank>(i0, i1, i2), value);",
+    "    }",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Element value)",
+    "    {",
+    "        store(spyi_collect<Rank>(i0, i1, i2, i3), value);",
+    "    }",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Element value)",
     "    {",
     "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Element value)",
     "    {",
     "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Element value)",
     "    {",
     "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
     "    }",
-    "    void store(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Index i7, Element value)",
     "    {",
     "        store(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
     "    }",
@@ -3111,13 +3162,13 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    {",
     "        [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, Rank> index) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element",
     "    {",
     "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript(int i0) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element",
     "    {",
-    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "        [nonmutating] set { store(spyi_single<Rank>(i0), newValue); }",
     "    }",
     "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
     "    {",
@@ -3134,15 +3185,15 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "        get { return load(index); }",
     "        [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, Rank> index) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element",
     "    {",
     "        get { return load(spyi_reverse(index)); }",
     "        [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript(int i0) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element",
     "    {",
-    "        get { return load(spyi_collect<Rank>(i0)); }",
-    "        [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
+    "        get { return load(spyi_single<Rank>(i0)); }",
+    "        [nonmutating] set { store(spyi_single<Rank>(i0), newValue); }",
     "    }",
     "    __subscript<each Index : __BuiltinIntegerType>(expand each Index index) -> Element",
     "    {",
@@ -3161,7 +3212,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "    return at;",
     "}",
     "",
-    "internal int[Rank] spyi_row_major<let Rank : int>(int[Rank] shape)",
+    "public int[Rank] spyi_row_major<let Rank : int>(int[Rank] shape)",
     "{",
     "    int[Rank] strides;",
     "    int count = 1;",
@@ -3177,7 +3228,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "// >>tensors",
     "",
     "// Read only.",
-    "public struct Tensor<Element, let Rank : int> : ITensor<Element, Rank>",
+    "public struct Tensor<Element, let Rank : int> : IBaseTensor<Element, Rank>, ITensor<Element, Rank>",
     "{",
     "    public Element *_data;",
     "    public int _offset;",
@@ -3215,7 +3266,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "}",
     "",
     "// Write only.",
-    "public struct WTensor<Element, let Rank : int> : IWTensor<Element, Rank>",
+    "public struct WTensor<Element, let Rank : int> : IBaseTensor<Element, Rank>, IWTensor<Element, Rank>",
     "{",
     "    public Element *_data;",
     "    public int _offset;",
@@ -3254,7 +3305,7 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "",
     "// Read and write.",
     "public struct RWTensor<Element, let Rank : int>",
-    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
+    "    : IBaseTensor<Element, Rank>, ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
     "{",
     "    public Element *_data;",
     "    public int _offset;",
@@ -3306,29 +3357,169 @@ static const char *const spyi_slang_slangpy_tensor[] = {
 // >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_atomic[] = {
-    "// Atomic addition to memory, and the tensor that does it.",
-    "implementing slangpy;",
+    "// Atomic addition to memory, and the tensor that does it. A text that names one of these gets the module beside slangpy.",
+    "module slangpy_atomic;",
+    "",
+    "__exported import slangpy;",
     "",
     "// What AtomicTensor can hold. A struct joins by an extension that adds its fields:",
     "//",
     "//   extension Particle : IAtomicAddable",
     "//   {",
-    "//       static void atomic_add(Particle *at, Particle value)",
+    "//       static void atomicAdd(RWByteAddressBuffer buf, uint addr, Particle value)",
     "//       {",
-    "//           float3.atomic_add(&at.position, value.position);",
-    "//           float.atomic_add(&at.mass, value.mass);",
+    "//           float3::atomicAdd(buf, addr, value.position);",
+    "//           float::atomicAdd(buf, addr + 12, value.mass);",
     "//       }",
     "//   }",
+    "//",
+    "// Slang is given this function with a type parameter in the place of RWByteAddressBuffer, so that it adds to any memory, and",
+    "// `atomic_add` beside it (compiler/library_names.c). An extension may have `atomic_add(Particle *at, Particle value)` instead.",
     "//",
     "// Each scalar is added atomically, in no order; a struct or a vector as a whole is not.",
     "public interface IAtomicAddable",
     "{",
+    "    // Adds to `buf` at the byte `addr`.",
+    "    static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, This value)",
+    "    {",
+    "        static_assert(false, \"this type's IAtomicAddable has no atomicAdd(RWByteAddressBuffer buf, uint addr, This value)\");",
+    "    }",
+    "    // Adds to buf[element].",
+    "    static void atomicAdd<Index : __BuiltinIntegerType>(This *buf, Index element, This value)",
+    "    {",
+    "        This.atomic_add(spyi_item(buf, __intCast<int>(element)), value);",
+    "    }",
     "    static void atomic_add(This *at, This value);",
     "    // For a place that is the same for all threads of a wave that get here: adds the sum of their values once. What a struct's",
     "    // extension does not say adds them one by one.",
     "    static void atomic_add_uniform(This *at, This value) { This.atomic_add(at, value); }",
     "}",
     "",
+    "// What atomicAdd adds to: a RWByteAddressBuffer, or memory at an address.",
+    "public interface ISpyiBytes",
+    "{",
+    "    void InterlockedAdd(uint address, uint value);",
+    "    void InterlockedAdd(uint address, uint value, out uint before);",
+    "    void InterlockedAddF32(uint address, float value);",
+    "    void InterlockedAddF32(uint address, float value, out float before);",
+    "    void InterlockedAddF16(uint address, half value, out half before);",
+    "    void InterlockedAddF16Emulated(uint address, half value, out half before);",
+    "    void InterlockedAddI64(uint address, int64_t value);",
+    "    void InterlockedAdd64(uint address, uint64_t value, out uint64_t before);",
+    "    void InterlockedCompareExchange(uint address, uint expected, uint value, out uint before);",
+    "    void InterlockedMax(uint address, uint value);",
+    "    void InterlockedMin(uint address, uint value);",
+    "    uint Load(uint address);",
+    "    Value Load<Value>(uint address);",
+    "    void Store(uint address, uint value);",
+    "    void Store<Value>(uint address, Value value);",
+    "    void spyi_add(uint address, uint value);",
+    "    void spyi_add(uint address, uint64_t value);",
+    "    void spyi_add(uint address, float value);",
+    "    void spyi_add(uint address, double value);",
+    "    void spyi_add(uint address, half value);",
+    "}",
+    "",
+    "public extension RWByteAddressBuffer : ISpyiBytes",
+    "{",
+    "    public void spyi_add(uint address, uint value) { InterlockedAdd(address, value); }",
+    "    public void spyi_add(uint address, uint64_t value) { InterlockedAddI64(address, int64_t(value)); }",
+    "    public void spyi_add(uint address, float value)",
+    "    {",
+    "        __target_switch",
+    "        {",
+    "        case cuda: InterlockedAddF32(address, value); return;",
+    "        default: break;",
+    "        }",
+    "        if ((slangpy_atomic_floats & 1) != 0)",
+    "        {",
+    "            InterlockedAddF32(address, value);",
+    "            return;",
+    "        }",
+    "        uint before = Load(address);",
+    "        for (;;)",
+    "        {",
+    "            uint seen;",
+    "            InterlockedCompareExchange(address, before, bit_cast<uint>(bit_cast<float>(before) + value), seen);",
+    "            if (seen == before) return;",
+    "            before = seen;",
+    "        }",
+    "    }",
+    "    public void spyi_add(uint address, double value)",
+    "    {",
+    "        uint64_t before = Load<uint64_t>(address);",
+    "        for (;;)",
+    "        {",
+    "            uint64_t seen;",
+    "            InterlockedCompareExchangeU64(address, before, bit_cast<uint64_t>(bit_cast<double>(before) + value), seen);",
+    "            if (seen == before) return;",
+    "            before = seen;",
+    "        }",
+    "    }",
+    "    public void spyi_add(uint address, half value)",
+    "    {",
+    "        uint word = address & ~3u;",
+    "        bool upper = (address & 2u) != 0u;",
+    "        uint before = Load(word);",
+    "        for (;;)",
+    "        {",
+    "            half2 pair = bit_cast<half2>(before);",
+    "            if (upper) pair.y = pair.y + value;",
+    "            else pair.x = pair.x + value;",
+    "            uint seen;",
+    "            InterlockedCompareExchange(word, before, bit_cast<uint>(pair), seen);",
+    "            if (seen == before) return;",
+    "            before = seen;",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "// Memory at an address, as a RWByteAddressBuffer: what a struct's atomicAdd() is given for tensors and gradients.",
+    "public struct SpyiBytes : ISpyiBytes",
+    "{",
+    "    public uint64_t at;",
+    "",
+    "    public uint *spyi_word(uint address) { return (uint *)(at + uint64_t(address)); }",
+    "    public void InterlockedAdd(uint address, uint value) { ((Atomic<uint> *)spyi_word(address)).add(value); }",
+    "    public void InterlockedAdd(uint address, uint value, out uint before)",
+    "    {",
+    "        before = ((Atomic<uint> *)spyi_word(address)).add(value);",
+    "    }",
+    "    public void InterlockedAddF32(uint address, float value) { spyi_add(address, value); }",
+    "    public void InterlockedAddF32(uint address, float value, out float before)",
+    "    {",
+    "        before = ((Atomic<float> *)spyi_word(address)).add(value);",
+    "    }",
+    "    public void InterlockedAddF16(uint address, half value, out half before)",
+    "    {",
+    "        before = ((Atomic<half> *)spyi_word(address)).add(value);",
+    "    }",
+    "    public void InterlockedAddF16Emulated(uint address, half value, out half before)",
+    "    {",
+    "        before = Load<half>(address);",
+    "        spyi_add(address, value);",
+    "    }",
+    "    public void InterlockedAddI64(uint address, int64_t value) { spyi_add(address, uint64_t(value)); }",
+    "    public void InterlockedAdd64(uint address, uint64_t value, out uint64_t before)",
+    "    {",
+    "        before = ((Atomic<uint64_t> *)spyi_word(address)).add(value);",
+    "    }",
+    "    public void InterlockedCompareExchange(uint address, uint expected, uint value, out uint before)",
+    "    {",
+    "        before = ((Atomic<uint> *)spyi_word(address)).compareExchange(expected, value);",
+    "    }",
+    "    public void InterlockedMax(uint address, uint value) { ((Atomic<uint> *)spyi_word(address)).max(value); }",
+    "    public void InterlockedMin(uint address, uint value) { ((Atomic<uint> *)spyi_word(address)).min(value); }",
+    "    public uint Load(uint address) { return spyi_word(address)[0]; }",
+    "    public Value Load<Value>(uint address) { return ((Value *)spyi_word(address))[0]; }",
+    "    public void Store(uint address, uint value) { spyi_word(address)[0] = value; }",
+    "    public void Store<Value>(uint address, Value value) { ((Value *)spyi_word(address))[0] = value; }",
+    "    public void spyi_add(uint address, uint value) { uint.atomic_add(spyi_word(address), value); }",
+    "    public void spyi_add(uint address, uint64_t value) { uint64_t.atomic_add((uint64_t *)spyi_word(address), value); }",
+    "    public void spyi_add(uint address, float value) { float.atomic_add((float *)spyi_word(address), value); }",
+    "    public void spyi_add(uint address, double value) { double.atomic_add((double *)spyi_word(address), value); }",
+    "    public void spyi_add(uint address, half value) { half.atomic_add((half *)spyi_word(address), value); }",
+    "}",
     "// Which float types the device adds atomically by itself: 1 for float, 2 for half, 4 for double (SPIR-V:",
     "// VK_EXT_shader_atomic_float and _float2). The others are added in a loop of compare and exchange. A program says so at",
     "// link time: `export static const int slangpy_atomic_floats = 1;` in another module. CUDA has them all.",
@@ -3338,6 +3529,10 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension int : IAtomicAddable",
     "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, int value)",
+    "    {",
+    "        buf.spyi_add(addr, uint(value));",
+    "    }",
     "    public static void atomic_add(int *at, int value) { ((Atomic<int> *)at).add(value); }",
     "    public override static void atomic_add_uniform(int *at, int value)",
     "    {",
@@ -3348,6 +3543,10 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension uint : IAtomicAddable",
     "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, uint value)",
+    "    {",
+    "        buf.spyi_add(addr, value);",
+    "    }",
     "    public static void atomic_add(uint *at, uint value) { ((Atomic<uint> *)at).add(value); }",
     "    public override static void atomic_add_uniform(uint *at, uint value)",
     "    {",
@@ -3358,6 +3557,10 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension int64_t : IAtomicAddable",
     "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, int64_t value)",
+    "    {",
+    "        buf.spyi_add(addr, uint64_t(value));",
+    "    }",
     "    public static void atomic_add(int64_t *at, int64_t value) { ((Atomic<int64_t> *)at).add(value); }",
     "    public override static void atomic_add_uniform(int64_t *at, int64_t value)",
     "    {",
@@ -3368,6 +3571,10 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension uint64_t : IAtomicAddable",
     "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, uint64_t value)",
+    "    {",
+    "        buf.spyi_add(addr, value);",
+    "    }",
     "    public static void atomic_add(uint64_t *at, uint64_t value) { ((Atomic<uint64_t> *)at).add(value); }",
     "    public override static void atomic_add_uniform(uint64_t *at, uint64_t value)",
     "    {",
@@ -3378,6 +3585,10 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension float : IAtomicAddable",
     "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, float value)",
+    "    {",
+    "        buf.spyi_add(addr, value);",
+    "    }",
     "    public override static void atomic_add_uniform(float *at, float value)",
     "    {",
     "        float sum = WaveActiveSum(value);",
@@ -3409,6 +3620,10 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension double : IAtomicAddable",
     "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, double value)",
+    "    {",
+    "        buf.spyi_add(addr, value);",
+    "    }",
     "    public override static void atomic_add_uniform(double *at, double value)",
     "    {",
     "        double sum = WaveActiveSum(value);",
@@ -3441,6 +3656,10 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "// The loop exchanges the 32-bit word around the half.",
     "public extension half : IAtomicAddable",
     "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, half value)",
+    "    {",
+    "        buf.spyi_add(addr, value);",
+    "    }",
     "    public override static void atomic_add_uniform(half *at, half value)",
     "    {",
     "        float sum = WaveActiveSum(float(value));",
@@ -3483,6 +3702,11 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "",
     "public extension<Scalar : IAtomicAddable, let Count : int> vector<Scalar, Count> : IAtomicAddable",
     "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, vector<Scalar, Count> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < Count; i = i + 1) Scalar.atomicAdd(buf, addr + uint(i) * uint(sizeof(Scalar)), value[i]);",
+    "    }",
     "    public override static void atomic_add_uniform(vector<Scalar, Count> *at, vector<Scalar, Count> value)",
     "    {",
     "        [ForceUnroll]",
@@ -3499,6 +3723,13 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "public extension<Scalar : IAtomicAddable, let Rows : int, let Columns : int>",
     "    matrix<Scalar, Rows, Columns> : IAtomicAddable",
     "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(",
+    "        Bytes buf, uint addr, matrix<Scalar, Rows, Columns> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < Rows; i = i + 1)",
+    "            vector<Scalar, Columns>.atomicAdd(buf, addr + uint(i * Columns) * uint(sizeof(Scalar)), value[i]);",
+    "    }",
     "    public override static void atomic_add_uniform(matrix<Scalar, Rows, Columns> *at, matrix<Scalar, Rows, Columns> value)",
     "    {",
     "        [ForceUnroll]",
@@ -3513,11 +3744,30 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "    }",
     "}",
     "",
+    "public extension<Item : IAtomicAddable, let Count : int> Array<Item, Count> : IAtomicAddable",
+    "{",
+    "    public override static void atomicAdd<Bytes : ISpyiBytes>(Bytes buf, uint addr, Array<Item, Count> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < Count; i = i + 1) Item.atomicAdd(buf, addr + uint(i) * uint(sizeof(Item)), value[i]);",
+    "    }",
+    "    public override static void atomic_add_uniform(Array<Item, Count> *at, Array<Item, Count> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < Count; i = i + 1) Item.atomic_add_uniform(spyi_item((Item *)at, i), value[i]);",
+    "    }",
+    "    public static void atomic_add(Array<Item, Count> *at, Array<Item, Count> value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int i = 0; i < Count; i = i + 1) Item.atomic_add(spyi_item((Item *)at, i), value[i]);",
+    "    }",
+    "}",
+    "",
     "// >>the tensor",
     "",
     "// A tensor to which threads add at the same time; loads and stores are plain.",
     "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>",
-    "    : ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
+    "    : IBaseTensor<Element, Rank>, ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>",
     "{",
     "    public Element *_data;",
     "    public int _offset;",
@@ -3567,27 +3817,47 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "#endif",
     "        Element.atomic_add(spyi_item(_data, spyi_place(_offset, strides, index)), value);",
     "    }",
-    "    public void add(vector<int, Rank> index, Element value) { add(spyi_reverse(index), value); }",
-    "    public void add(int i0, Element value) { add(spyi_collect<Rank>(i0), value); }",
-    "    public void add(int i0, int i1, Element value) { add(spyi_collect<Rank>(i0, i1), value); }",
-    "    public void add(int i0, int i1, int i2, Element value) { add(spyi_collect<Rank>(i0, i1, i2), value); }",
-    "    public void add(int i0, int i1, int i2, int i3, Element value) { add(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, Element value)",
+    "    public void add<Index : __BuiltinIntegerType>(vector<Index, Rank> index, Element value)",
+    "    {",
+    "        add(spyi_reverse(index), value);",
+    "    }",
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Element value) { add(spyi_collect<Rank>(i0), value); }",
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1), value);",
+    "    }",
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1, i2), value);",
+    "    }",
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Element value)",
+    "    {",
+    "        add(spyi_collect<Rank>(i0, i1, i2, i3), value);",
+    "    }",
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Element value)",
     "    {",
     "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, Element value)",
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Element value)",
     "    {",
     "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, Element value)",
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Element value)",
     "    {",
     "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6), value);",
     "    }",
-    "    public void add(int i0, int i1, int i2, int i3, int i4, int i5, int i6, int i7, Element value)",
+    "    public void add<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Index i4, Index i5, Index i6, Index i7, Element value)",
     "    {",
     "        add(spyi_collect<Rank>(i0, i1, i2, i3, i4, i5, i6, i7), value);",
     "    }",
+    "}",
+    "",
+    "// An element of a call that runs over a tensor gets the part that lies `by` elements further on.",
+    "public AtomicTensor<Element, Rank> spyi_row<Element : IAtomicAddable, let Rank : int>(",
+    "    AtomicTensor<Element, Rank> tensor, int by)",
+    "{",
+    "    tensor._offset = tensor._offset + by;",
+    "    return tensor;",
     "}",
     NULL
 };
@@ -3702,7 +3972,7 @@ static const char *const spyi_slang_slangpy_bounds[] = {
     "}",
     "",
     "// What a load gives instead. `{}` is zero for any type here, also for those that say nothing of it.",
-    "internal Element spyi_zero<Element>()",
+    "public Element spyi_zero<Element>()",
     "{",
     "    Element zero = {};",
     "    return zero;",
@@ -3793,6 +4063,228 @@ static const char *const spyi_slang_slangpy_random[] = {
     NULL
 };
 
+// >>slang/slangpy_element.slang -----------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_element[] = {
+    "// What tensors have beside loads and stores: sample() and ElementType. A text that names one of them gets this module beside slangpy.",
+    "module slangpy_element;",
+    "",
+    "__exported import slangpy;",
+    "",
+    "#pragma warning(disable : 30856) // the extension finds Element and Rank through the interface",
+    "",
+    "public extension<Element, let Rank : int, Any : IBaseTensor<Element, Rank>> Any",
+    "{",
+    "    public typealias ElementType = Element;",
+    "}",
+    "",
+    "// The four elements around a place, and how much the right and the lower ones count.",
+    "struct SpyiSample",
+    "{",
+    "    int2 rows;",
+    "    int2 columns;",
+    "    float2 weights;",
+    "",
+    "    __init(int height, int width, float2 uv)",
+    "    {",
+    "        float2 at = uv * float2(float(width), float(height));",
+    "        float2 corner = floor(at);",
+    "        rows = clamp(int2(int(corner.y), int(corner.y) + 1), int2(0), int2(height - 1));",
+    "        columns = clamp(int2(int(corner.x), int(corner.x) + 1), int2(0), int2(width - 1));",
+    "        weights = at - corner;",
+    "    }",
+    "}",
+    "",
+    "// The value at uv.x * columns, uv.y * rows, between the four elements around it: (0, 0) is the corner of the first element. What lies",
+    "// beyond an edge is as the edge.",
+    "public extension<Any : ITensor<float, 2>> Any",
+    "{",
+    "    public float sample(float2 uv)",
+    "    {",
+    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);",
+    "        float upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), s.weights.x);",
+    "        float lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), s.weights.x);",
+    "        return lerp(upper, lower, s.weights.y);",
+    "    }",
+    "}",
+    "public extension<Any : ITensor<float2, 2>> Any",
+    "{",
+    "    public float2 sample(float2 uv)",
+    "    {",
+    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);",
+    "        float2 upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), float2(s.weights.x));",
+    "        float2 lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), float2(s.weights.x));",
+    "        return lerp(upper, lower, float2(s.weights.y));",
+    "    }",
+    "}",
+    "public extension<Any : ITensor<float3, 2>> Any",
+    "{",
+    "    public float3 sample(float2 uv)",
+    "    {",
+    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);",
+    "        float3 upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), float3(s.weights.x));",
+    "        float3 lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), float3(s.weights.x));",
+    "        return lerp(upper, lower, float3(s.weights.y));",
+    "    }",
+    "}",
+    "public extension<Any : ITensor<float4, 2>> Any",
+    "{",
+    "    public float4 sample(float2 uv)",
+    "    {",
+    "        SpyiSample s = SpyiSample(shape[0], shape[1], uv);",
+    "        float4 upper = lerp(load(s.rows.x, s.columns.x), load(s.rows.x, s.columns.y), float4(s.weights.x));",
+    "        float4 lower = lerp(load(s.rows.y, s.columns.x), load(s.rows.y, s.columns.y), float4(s.weights.x));",
+    "        return lerp(upper, lower, float4(s.weights.y));",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_context.slang -----------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_context[] = {
+    "// What slangpy's own marshalling is written with elsewhere, for files that name it: contexts, the structs of generators and references,",
+    "// arrays of a known size. A text that names one of them gets this module beside slangpy.",
+    "module slangpy_context;",
+    "",
+    "__exported import slangpy;",
+    "",
+    "// Where a call's element is, in a call of Rank dimensions.",
+    "public struct ContextND<let Rank : int>",
+    "{",
+    "    public uint3 thread_id;",
+    "    public int[Rank] call_id; // in the order of the call's shape",
+    "",
+    "    public __init(uint3 thread_id, int[Rank] call_id)",
+    "    {",
+    "        this.thread_id = thread_id;",
+    "        this.call_id = call_id;",
+    "    }",
+    "    // The other way round: x is the last dimension.",
+    "    public property vector<int, Rank> call_id_vec",
+    "    {",
+    "        get",
+    "        {",
+    "            vector<int, Rank> place;",
+    "            [ForceUnroll]",
+    "            for (int d = 0; d < Rank; d = d + 1) place[d] = call_id[Rank - 1 - d];",
+    "            return place;",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "public typealias Context0D = ContextND<0>;",
+    "public typealias Context1D = ContextND<1>;",
+    "public typealias Context2D = ContextND<2>;",
+    "public typealias Context3D = ContextND<3>;",
+    "public typealias Context4D = ContextND<4>;",
+    "public typealias Context5D = ContextND<5>;",
+    "public typealias Context = ContextND<0>;",
+    "",
+    "// >>arrays of a known size",
+    "",
+    "public interface ISizedArray<Item, let Count : int> : IArray<Item> {}",
+    "public extension<Item, let Count : int> Array<Item, Count> : ISizedArray<Item, Count> {}",
+    "public extension<Item, let Count : int> vector<Item, Count> : ISizedArray<Item, Count> {}",
+    "public extension<Item, let Rows : int, let Columns : int> matrix<Item, Rows, Columns>",
+    "    : ISizedArray<vector<Item, Columns>, Rows> {}",
+    "",
+    "// >>references and generators",
+    "",
+    "public struct ValueRef<Value>",
+    "{",
+    "    public Value value;",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out Value value) { value = this.value; }",
+    "}",
+    "public struct RWValueRef<Value>",
+    "{",
+    "    public Value value;",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out Value value) { value = this.value; }",
+    "    [mutating]",
+    "    public void __slangpy_store<let Rank : int>(ContextND<Rank> context, Value value) { this.value = value; }",
+    "}",
+    "public struct CallIdArg",
+    "{",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out int[Rank] value) { value = context.call_id; }",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out vector<int, Rank> value)",
+    "    {",
+    "        value = context.call_id_vec;",
+    "    }",
+    "}",
+    "public struct ThreadIdArg",
+    "{",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint value) { value = context.thread_id.x; }",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint3 value) { value = context.thread_id; }",
+    "}",
+    "public struct GridArg<let Rank : int>",
+    "{",
+    "    public int[Rank] offset;",
+    "    public int[Rank] stride;",
+    "    public void __slangpy_load(ContextND<Rank> context, out int[Rank] value)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int d = 0; d < Rank; d = d + 1) value[d] = offset[d] + context.call_id[d] * stride[d];",
+    "    }",
+    "}",
+    "public struct RangeType",
+    "{",
+    "    public int start;",
+    "    public int stop;",
+    "    public int step;",
+    "    public void __slangpy_load(ContextND<1> context, out int value) { value = start + context.call_id[0] * step; }",
+    "}",
+    "public struct WangHashArg<let Warmup : int>",
+    "{",
+    "    public uint seed;",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out uint value)",
+    "    {",
+    "        WangHash hash = WangHash(context.thread_id.x, seed, uint(Warmup), false);",
+    "        value = hash.next();",
+    "    }",
+    "}",
+    "public struct RandFloatArg<let Warmup : int>",
+    "{",
+    "    public uint seed;",
+    "    public float min;",
+    "    public float max;",
+    "    public void __slangpy_load<let Rank : int>(ContextND<Rank> context, out float value)",
+    "    {",
+    "        WangHash hash = WangHash(context.thread_id.x, seed, uint(Warmup), false);",
+    "        value = min + (max - min) * float(hash.next() & 0x7fffffu) / 8388608.0f;",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_sizes.slang -------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_sizes[] = {
+    "// The call that a kernel is made for, as constants: its number of dimensions and its call groups, in the order of the call's shape. The",
+    "// kernel's text gives their values. A text that names one of them gets this module beside slangpy.",
+    "module slangpy_sizes;",
+    "",
+    "__exported import slangpy;",
+    "",
+    "#pragma warning(disable : 31010) // arrays whose length is known when the kernel is linked",
+    "",
+    "public extern static const int call_data_len = 0;   // dimensions of the call",
+    "public extern static const int call_group_size = 1; // elements of a call group",
+    "public extern static const int[call_data_len] call_group_strides;",
+    "public extern static const int[call_data_len] call_group_shape_vector;",
+    "",
+    "// CallShapeInfo.shape as an array of the call's dimensions.",
+    "public extension<let Count : int> Array<int, Count>",
+    "{",
+    "    __implicit_conversion(200)",
+    "    public __init(Array<int, 8> items)",
+    "    {",
+    "        [ForceUnroll]",
+    "        for (int d = 0; d < Count; d = d + 1) this[d] = items[d];",
+    "    }",
+    "}",
+    NULL
+};
+
 // >>slang/slangpy_diff.slang --------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_diff[] = {
@@ -3800,104 +4292,104 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "//",
     "// A backward call adds to the gradient at each index that was loaded, and reads it at each that was stored to; in forward mode",
     "// loads read it and stores write it. Without gradients (_grad._data is null) loads are constants and nothing is asked of",
-    "// stores. Other parts of a tensor, as its shape, are no matter of derivatives.",
+    "// stores. Other parts of a tensor, as its shape, are no matter of derivatives. PrimalTensor and the like have no gradients at all.",
     "//",
     "// Indices are those of slangpy's tensors, but at most four separate ints: a tensor of more dimensions takes int[D]. The module is",
     "// apart from slangpy because libslang takes three times as long over it as over all the rest.",
-    "module slangpy_diff;",
+    "//",
+    "// It does not begin with `module slangpy_diff;`, by which everything is public: else libslang finds DifferentialPair<Element> less",
+    "// visible than a generic load() that has derivatives.",
     "",
-    "__exported import slangpy;",
+    "__exported import slangpy_atomic;",
     "",
     "// >>interfaces: what implements one gives the first members, and has the others from here",
     "",
     "// What can be read.",
-    "public interface IDiffTensor<Element : IDifferentiable, let Rank : int>",
+    "interface IDiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>",
     "{",
-    "    property int[Rank] shape { get; }",
     "    [Differentiable]",
     "    Element load(int[Rank] index);",
     "",
     "    [Differentiable]",
-    "    Element load(vector<int, Rank> index) { return load(spyi_reverse(index)); }",
+    "    Element load<Index : __BuiltinIntegerType>(vector<Index, Rank> index) { return load(spyi_reverse(index)); }",
     "    [Differentiable]",
-    "    Element load(int i0) { return load(spyi_collect<Rank>(i0)); }",
+    "    Element load<Index : __BuiltinIntegerType>(Index i0) { return load(spyi_collect<Rank>(i0)); }",
     "    [Differentiable]",
-    "    Element load(int i0, int i1) { return load(spyi_collect<Rank>(i0, i1)); }",
+    "    Element load<Index : __BuiltinIntegerType>(Index i0, Index i1) { return load(spyi_collect<Rank>(i0, i1)); }",
     "    [Differentiable]",
-    "    Element load(int i0, int i1, int i2) { return load(spyi_collect<Rank>(i0, i1, i2)); }",
+    "    Element load<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2) { return load(spyi_collect<Rank>(i0, i1, i2)); }",
     "    [Differentiable]",
-    "    Element load(int i0, int i1, int i2, int i3) { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
+    "    Element load<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3) { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
     "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        [Differentiable] get { return load(index); }",
     "    }",
-    "    __subscript(vector<int, Rank> index) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_reverse(index)); }",
     "    }",
-    "    __subscript(int i0) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_collect<Rank>(i0)); }",
     "    }",
-    "    __subscript(int i0, int i1) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0, Index i1) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1)); }",
     "    }",
-    "    __subscript(int i0, int i1, int i2) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2)); }",
     "    }",
-    "    __subscript(int i0, int i1, int i2, int i3) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
     "    }",
     "}",
     "",
     "// What can be written.",
-    "public interface IWDiffTensor<Element : IDifferentiable, let Rank : int>",
+    "interface IWDiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>",
     "{",
-    "    property int[Rank] shape { get; }",
     "    [Differentiable]",
     "    void store(int[Rank] index, Element value);",
     "",
     "    [Differentiable]",
-    "    void store(vector<int, Rank> index, Element value) { store(spyi_reverse(index), value); }",
+    "    void store<Index : __BuiltinIntegerType>(vector<Index, Rank> index, Element value) { store(spyi_reverse(index), value); }",
     "    [Differentiable]",
-    "    void store(int i0, Element value) { store(spyi_collect<Rank>(i0), value); }",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Element value) { store(spyi_collect<Rank>(i0), value); }",
     "    [Differentiable]",
-    "    void store(int i0, int i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Element value) { store(spyi_collect<Rank>(i0, i1), value); }",
     "    [Differentiable]",
-    "    void store(int i0, int i1, int i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Element value) { store(spyi_collect<Rank>(i0, i1, i2), value); }",
     "    [Differentiable]",
-    "    void store(int i0, int i1, int i2, int i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
+    "    void store<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3, Element value) { store(spyi_collect<Rank>(i0, i1, i2, i3), value); }",
     "    __subscript(int[Rank] index) -> Element",
     "    {",
     "        [Differentiable] [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, Rank> index) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element",
     "    {",
     "        [Differentiable] [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript(int i0) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element",
     "    {",
     "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
     "    }",
-    "    __subscript(int i0, int i1) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0, Index i1) -> Element",
     "    {",
     "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1), newValue); }",
     "    }",
-    "    __subscript(int i0, int i1, int i2) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2) -> Element",
     "    {",
     "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2), newValue); }",
     "    }",
-    "    __subscript(int i0, int i1, int i2, int i3) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3) -> Element",
     "    {",
     "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2, i3), newValue); }",
     "    }",
     "}",
     "",
     "// What can be read and written.",
-    "public interface IRWDiffTensor<Element : IDifferentiable, let Rank : int>",
+    "interface IRWDiffTensor<Element : IDifferentiable, let Rank : int>",
     "    : IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>",
     "{",
     "    __subscript(int[Rank] index) -> Element",
@@ -3905,27 +4397,27 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "        [Differentiable] get { return load(index); }",
     "        [Differentiable] [nonmutating] set { store(index, newValue); }",
     "    }",
-    "    __subscript(vector<int, Rank> index) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(vector<Index, Rank> index) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_reverse(index)); }",
     "        [Differentiable] [nonmutating] set { store(spyi_reverse(index), newValue); }",
     "    }",
-    "    __subscript(int i0) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_collect<Rank>(i0)); }",
     "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0), newValue); }",
     "    }",
-    "    __subscript(int i0, int i1) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0, Index i1) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1)); }",
     "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1), newValue); }",
     "    }",
-    "    __subscript(int i0, int i1, int i2) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2)); }",
     "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2), newValue); }",
     "    }",
-    "    __subscript(int i0, int i1, int i2, int i3) -> Element",
+    "    __subscript<Index : __BuiltinIntegerType>(Index i0, Index i1, Index i2, Index i3) -> Element",
     "    {",
     "        [Differentiable] get { return load(spyi_collect<Rank>(i0, i1, i2, i3)); }",
     "        [Differentiable] [nonmutating] set { store(spyi_collect<Rank>(i0, i1, i2, i3), newValue); }",
@@ -3959,46 +4451,46 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "// >>tensors",
     "",
     "// Read only.",
-    "public struct DiffTensor<Element : IDifferentiable, let Rank : int> : IDiffTensor<Element, Rank>",
+    "struct DiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>",
     "    where Element.Differential : IAtomicAddable",
     "{",
-    "    public Tensor<Element, Rank> _primal;",
-    "    public RWTensor<Element.Differential, Rank> _grad;",
+    "    Tensor<Element, Rank> _primal;",
+    "    RWTensor<Element.Differential, Rank> _grad;",
     "",
-    "    public __init(Tensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)",
+    "    __init(Tensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)",
     "    {",
     "        _primal = primal;",
     "        _grad = grad;",
     "    }",
     "",
-    "    public property int[Rank] shape { get { return _primal.shape; } }",
+    "    property int[Rank] shape { get { return _primal.shape; } }",
     "    // The tensor without its gradients.",
-    "    public Tensor<Element, Rank> detach() { return _primal; }",
+    "    Tensor<Element, Rank> detach() { return _primal; }",
     "",
     "    [BackwardDerivative(spyi_load_bwd)]",
     "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public Element load(int[Rank] index) { return _primal.load(index); }",
+    "    Element load(int[Rank] index) { return _primal.load(index); }",
     "",
     "    // For elements that no other thread of the call loads, each once: their gradients are added to without atomics.",
     "    [BackwardDerivative(spyi_load_once_bwd)]",
     "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public Element load_once(int[Rank] index) { return _primal.load(index); }",
+    "    Element load_once(int[Rank] index) { return _primal.load(index); }",
     "",
     "    // For an index that all threads of a wave have in common where they load: their gradients are summed, and added once.",
     "    [BackwardDerivative(spyi_load_uniform_bwd)]",
     "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public Element load_uniform(int[Rank] index) { return _primal.load(index); }",
+    "    Element load_uniform(int[Rank] index) { return _primal.load(index); }",
     "",
-    "    internal void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad, index, d); }",
-    "    internal void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)",
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad, index, d); }",
+    "    void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)",
     "    {",
     "        spyi_add_gradient_uniform(_grad, index, d);",
     "    }",
-    "    internal void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
+    "    void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
     "    {",
     "        if (_grad._data != nullptr) _grad.store(index, Element.dadd(_grad.load(index), d));",
     "    }",
-    "    internal DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
+    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
     "    {",
     "        if (_grad._data == nullptr) return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
     "        return DifferentialPair<Element>(_primal.load(index), _grad.load(index));",
@@ -4006,7 +4498,7 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "}",
     "",
     "// An element of a call that runs over a tensor gets the part that lies `by` elements further on.",
-    "public DiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
+    "DiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
     "    DiffTensor<Element, Rank> tensor, int by)",
     "    where Element.Differential : IAtomicAddable",
     "{",
@@ -4016,41 +4508,41 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "}",
     "",
     "// Write only.",
-    "public struct WDiffTensor<Element : IDifferentiable, let Rank : int> : IWDiffTensor<Element, Rank>",
+    "struct WDiffTensor<Element : IDifferentiable, let Rank : int> : IBaseTensor<Element, Rank>, IWDiffTensor<Element, Rank>",
     "{",
-    "    public WTensor<Element, Rank> _primal;",
-    "    public RWTensor<Element.Differential, Rank> _grad;",
+    "    WTensor<Element, Rank> _primal;",
+    "    RWTensor<Element.Differential, Rank> _grad;",
     "",
-    "    public __init(WTensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)",
+    "    __init(WTensor<Element, Rank> primal, RWTensor<Element.Differential, Rank> grad)",
     "    {",
     "        _primal = primal;",
     "        _grad = grad;",
     "    }",
     "",
-    "    public property int[Rank] shape { get { return _primal.shape; } }",
-    "    public WTensor<Element, Rank> detach() { return _primal; }",
+    "    property int[Rank] shape { get { return _primal.shape; } }",
+    "    WTensor<Element, Rank> detach() { return _primal; }",
     "",
     "    [BackwardDerivative(spyi_store_bwd)]",
     "    [ForwardDerivative(spyi_store_fwd)]",
-    "    public void store(int[Rank] index, Element value) { _primal.store(index, value); }",
+    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }",
     "    // The same: what is stored once and what is stored again have the gradient that lies there.",
     "    [Differentiable]",
-    "    public void store_once(int[Rank] index, Element value) { store(index, value); }",
+    "    void store_once(int[Rank] index, Element value) { store(index, value); }",
     "",
-    "    internal void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
+    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
     "    {",
     "        Element.Differential d = Element.dzero();",
     "        if (_grad._data != nullptr) d = _grad.load(index);",
     "        value = DifferentialPair<Element>(value.p, d);",
     "    }",
-    "    internal void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)",
+    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)",
     "    {",
     "        _primal.store(index, value.p);",
     "        if (_grad._data != nullptr) _grad.store(index, value.d);",
     "    }",
     "}",
     "",
-    "public WDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
+    "WDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
     "    WDiffTensor<Element, Rank> tensor, int by)",
     "{",
     "    tensor._primal._offset = tensor._primal._offset + by;",
@@ -4059,15 +4551,15 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "}",
     "",
     "// Read and write. Loads are of what was there before: a derivative that goes through what was stored is not known to it.",
-    "public struct RWDiffTensor<Element : IDifferentiable, let Rank : int>",
-    "    : IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>, IRWDiffTensor<Element, Rank>",
+    "struct RWDiffTensor<Element : IDifferentiable, let Rank : int>",
+    "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>, IRWDiffTensor<Element, Rank>",
     "    where Element.Differential : IAtomicAddable",
     "{",
-    "    public RWTensor<Element, Rank> _primal;",
-    "    public RWTensor<Element.Differential, Rank> _grad_in;  // what stores read, and loads in forward mode",
-    "    public RWTensor<Element.Differential, Rank> _grad_out; // what loads add to, and stores write in forward mode",
+    "    RWTensor<Element, Rank> _primal;",
+    "    RWTensor<Element.Differential, Rank> _grad_in;  // what stores read, and loads in forward mode",
+    "    RWTensor<Element.Differential, Rank> _grad_out; // what loads add to, and stores write in forward mode",
     "",
-    "    public __init(",
+    "    __init(",
     "        RWTensor<Element, Rank> primal,",
     "        RWTensor<Element.Differential, Rank> grad_in,",
     "        RWTensor<Element.Differential, Rank> grad_out)",
@@ -4077,63 +4569,157 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "        _grad_out = grad_out;",
     "    }",
     "",
-    "    public property int[Rank] shape { get { return _primal.shape; } }",
-    "    public RWTensor<Element, Rank> detach() { return _primal; }",
+    "    property int[Rank] shape { get { return _primal.shape; } }",
+    "    RWTensor<Element, Rank> detach() { return _primal; }",
     "",
     "    [BackwardDerivative(spyi_load_bwd)]",
     "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public Element load(int[Rank] index) { return _primal.load(index); }",
+    "    Element load(int[Rank] index) { return _primal.load(index); }",
     "",
     "    [BackwardDerivative(spyi_load_once_bwd)]",
     "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public Element load_once(int[Rank] index) { return _primal.load(index); }",
+    "    Element load_once(int[Rank] index) { return _primal.load(index); }",
     "",
     "    [BackwardDerivative(spyi_store_bwd)]",
     "    [ForwardDerivative(spyi_store_fwd)]",
-    "    public void store(int[Rank] index, Element value) { _primal.store(index, value); }",
+    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }",
     "    // The same: what is stored once and what is stored again have the gradient that lies there.",
     "    [Differentiable]",
-    "    public void store_once(int[Rank] index, Element value) { store(index, value); }",
+    "    void store_once(int[Rank] index, Element value) { store(index, value); }",
     "",
     "    // For an index that all threads of a wave have in common where they load: their gradients are summed, and added once.",
     "    [BackwardDerivative(spyi_load_uniform_bwd)]",
     "    [ForwardDerivative(spyi_load_fwd)]",
-    "    public Element load_uniform(int[Rank] index) { return _primal.load(index); }",
+    "    Element load_uniform(int[Rank] index) { return _primal.load(index); }",
     "",
-    "    internal void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }",
-    "    internal void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)",
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) { spyi_add_gradient(_grad_out, index, d); }",
+    "    void spyi_load_uniform_bwd(int[Rank] index, Element.Differential d)",
     "    {",
     "        spyi_add_gradient_uniform(_grad_out, index, d);",
     "    }",
-    "    internal void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
+    "    void spyi_load_once_bwd(int[Rank] index, Element.Differential d)",
     "    {",
     "        if (_grad_out._data != nullptr) _grad_out.store(index, Element.dadd(_grad_out.load(index), d));",
     "    }",
-    "    internal DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
+    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
     "    {",
     "        if (_grad_in._data == nullptr) return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
     "        return DifferentialPair<Element>(_primal.load(index), _grad_in.load(index));",
     "    }",
-    "    internal void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
+    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
     "    {",
     "        Element.Differential d = Element.dzero();",
     "        if (_grad_in._data != nullptr) d = _grad_in.load(index);",
     "        value = DifferentialPair<Element>(value.p, d);",
     "    }",
-    "    internal void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)",
+    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value)",
     "    {",
     "        _primal.store(index, value.p);",
     "        if (_grad_out._data != nullptr) _grad_out.store(index, value.d);",
     "    }",
     "}",
     "",
-    "public RWDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
+    "RWDiffTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
     "    RWDiffTensor<Element, Rank> tensor, int by)",
     "    where Element.Differential : IAtomicAddable",
     "{",
     "    tensor._primal._offset = tensor._primal._offset + by;",
     "    tensor._grad_in._offset = tensor._grad_in._offset + by;",
     "    tensor._grad_out._offset = tensor._grad_out._offset + by;",
+    "    return tensor;",
+    "}",
+    "",
+    "// >>tensors without gradients, where a function asks for IDiffTensor and the like: derivatives end here",
+    "",
+    "// Read only.",
+    "struct PrimalTensor<Element : IDifferentiable, let Rank : int>",
+    "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>",
+    "{",
+    "    Tensor<Element, Rank> _primal;",
+    "",
+    "    __init(Tensor<Element, Rank> primal) { _primal = primal; }",
+    "    property int[Rank] shape { get { return _primal.shape; } }",
+    "    Tensor<Element, Rank> detach() { return _primal; }",
+    "",
+    "    [BackwardDerivative(spyi_load_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    Element load(int[Rank] index) { return _primal.load(index); }",
+    "",
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) {}",
+    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
+    "    {",
+    "        return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
+    "    }",
+    "}",
+    "",
+    "PrimalTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
+    "    PrimalTensor<Element, Rank> tensor, int by)",
+    "{",
+    "    tensor._primal._offset = tensor._primal._offset + by;",
+    "    return tensor;",
+    "}",
+    "",
+    "// Write only.",
+    "struct WPrimalTensor<Element : IDifferentiable, let Rank : int>",
+    "    : IBaseTensor<Element, Rank>, IWDiffTensor<Element, Rank>",
+    "{",
+    "    WTensor<Element, Rank> _primal;",
+    "",
+    "    __init(WTensor<Element, Rank> primal) { _primal = primal; }",
+    "    property int[Rank] shape { get { return _primal.shape; } }",
+    "    WTensor<Element, Rank> detach() { return _primal; }",
+    "",
+    "    [BackwardDerivative(spyi_store_bwd)]",
+    "    [ForwardDerivative(spyi_store_fwd)]",
+    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }",
+    "",
+    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
+    "    {",
+    "        value = DifferentialPair<Element>(value.p, Element.dzero());",
+    "    }",
+    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value) { _primal.store(index, value.p); }",
+    "}",
+    "",
+    "WPrimalTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
+    "    WPrimalTensor<Element, Rank> tensor, int by)",
+    "{",
+    "    tensor._primal._offset = tensor._primal._offset + by;",
+    "    return tensor;",
+    "}",
+    "",
+    "// Read and write.",
+    "struct RWPrimalTensor<Element : IDifferentiable, let Rank : int>",
+    "    : IBaseTensor<Element, Rank>, IDiffTensor<Element, Rank>, IWDiffTensor<Element, Rank>, IRWDiffTensor<Element, Rank>",
+    "{",
+    "    RWTensor<Element, Rank> _primal;",
+    "",
+    "    __init(RWTensor<Element, Rank> primal) { _primal = primal; }",
+    "    property int[Rank] shape { get { return _primal.shape; } }",
+    "    RWTensor<Element, Rank> detach() { return _primal; }",
+    "",
+    "    [BackwardDerivative(spyi_load_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    Element load(int[Rank] index) { return _primal.load(index); }",
+    "    [BackwardDerivative(spyi_store_bwd)]",
+    "    [ForwardDerivative(spyi_store_fwd)]",
+    "    void store(int[Rank] index, Element value) { _primal.store(index, value); }",
+    "",
+    "    void spyi_load_bwd(int[Rank] index, Element.Differential d) {}",
+    "    DifferentialPair<Element> spyi_load_fwd(int[Rank] index)",
+    "    {",
+    "        return DifferentialPair<Element>(_primal.load(index), Element.dzero());",
+    "    }",
+    "    void spyi_store_bwd(int[Rank] index, inout DifferentialPair<Element> value)",
+    "    {",
+    "        value = DifferentialPair<Element>(value.p, Element.dzero());",
+    "    }",
+    "    void spyi_store_fwd(int[Rank] index, DifferentialPair<Element> value) { _primal.store(index, value.p); }",
+    "}",
+    "",
+    "RWPrimalTensor<Element, Rank> spyi_row<Element : IDifferentiable, let Rank : int>(",
+    "    RWPrimalTensor<Element, Rank> tensor, int by)",
+    "{",
+    "    tensor._primal._offset = tensor._primal._offset + by;",
     "    return tensor;",
     "}",
     NULL
@@ -4311,13 +4897,6 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "}",
     "",
     "public RWTensor<Element, Rank> spyi_row<Element, let Rank : int>(RWTensor<Element, Rank> tensor, int by)",
-    "{",
-    "    tensor._offset = tensor._offset + by;",
-    "    return tensor;",
-    "}",
-    "",
-    "public AtomicTensor<Element, Rank> spyi_row<Element : IAtomicAddable, let Rank : int>(",
-    "    AtomicTensor<Element, Rank> tensor, int by)",
     "{",
     "    tensor._offset = tensor._offset + by;",
     "    return tensor;",
@@ -4630,6 +5209,9 @@ static const char *const spyi_slang_print[] = {
     { "slangpy_call", spyi_slang_slangpy_call }, \
     { "slangpy_bounds", spyi_slang_slangpy_bounds }, \
     { "slangpy_random", spyi_slang_slangpy_random }, \
+    { "slangpy_element", spyi_slang_slangpy_element }, \
+    { "slangpy_context", spyi_slang_slangpy_context }, \
+    { "slangpy_sizes", spyi_slang_slangpy_sizes }, \
     { "slangpy_diff", spyi_slang_slangpy_diff }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
     { "slangpy_sum", spyi_slang_slangpy_sum }, \
@@ -17067,6 +17649,20 @@ SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
 // interfaces.c: writes to `out` the text with an attribute at each differentiable function that takes an
 // interface, which libslang needs to differentiate it. Returns false and leaves `out` alone without any.
 SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
+// Where the next code begins at or behind `p`: after white space, comments and quoted text.
+SPYI_FN const char *spyi_skip_blank(const char *p);
+SPYI_FN const char *spyi_skip_directive(const char *p); // the line after a preprocessor directive
+// What follows the bracket that closes the one at `p`; NULL when none does.
+SPYI_FN const char *spyi_skip_brackets(const char *p, char open, char close);
+// Whether `word` occurs in the code of `text` before `end`.
+SPYI_FN bool spyi_has_word(const char *text, const char *end, const char *word, size_t length);
+// library_names.c: writes to `out` the text of the file `path` with the imports of those modules of slangpy's library that it names.
+// Returns false and leaves `out` alone when nothing is to be added. `loading` NULL: files that the text includes are not looked at.
+SPYI_FN bool spyi_source_add_imports(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
+                                     const spyi_text *source, spyi_text *out);
+// Puts what libslang shall read in the place of `text`: both of the above.
+SPYI_FN void spyi_source_adapt(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
+                               spyi_text *text);
 // Finds the unit's file `path`, also in the include paths: reads it into `out` and sets unit.path to where it
 // was found.
 SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out,
@@ -18499,7 +19095,7 @@ bool spyi_unit_serialize(spyi_unit *unit, spyi_text *out) {
 static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
 
 // Returns where the next code begins at or behind `p`: skips white space, comments and quoted text.
-static const char *spyi_skip_blank(const char *p) {
+const char *spyi_skip_blank(const char *p) {
     for (;;) {
         const char *begin = p;
         while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') ++p;
@@ -18518,13 +19114,13 @@ static const char *spyi_skip_blank(const char *p) {
 }
 
 // Returns the line after a preprocessor directive and its continuation lines.
-static const char *spyi_skip_directive(const char *p) {
+const char *spyi_skip_directive(const char *p) {
     while (*p && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
     return *p ? p + 1 : p;
 }
 
 // Returns what follows the bracket that closes the one at `p`; NULL when none does.
-static const char *spyi_skip_brackets(const char *p, char open, char close) {
+const char *spyi_skip_brackets(const char *p, char open, char close) {
     int depth = 0;
     while (*(p = spyi_skip_blank(p))) {
         if (*p == open) ++depth;
@@ -18535,7 +19131,7 @@ static const char *spyi_skip_brackets(const char *p, char open, char close) {
 }
 
 // Returns whether `word` occurs in the code of `text` before `end`.
-static bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
+bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
     for (const char *p = spyi_skip_blank(text); p < end && *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
         while (spyi_is_word(*p)) ++p;
@@ -18634,6 +19230,300 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
     if (changed) spyi_text_add(out, "%s", copied);
     spyi_text_free(&declared);
     return changed;
+}
+
+// >>compiler/library_names.c --------------------------------------------------------------------------------
+
+// Gives a text the modules of slangpy's Slang library that it names. `import slangpy;` shows all public names of the library, but libslang
+// reads and links every module that a program imports, named or not: those for derivatives alone make a new kernel half as slow again.
+// So slangpy has only what most texts name, the rest lies in modules beside it, and where a text names what is in one of these, its import
+// is written behind the text's own, on the same line, so that every line keeps its number.
+//
+// A struct's atomicAdd(RWByteAddressBuffer, uint, This) is made generic over the buffer, because tensors and gradients lie at addresses,
+// which no RWByteAddressBuffer can be made of; atomic_add, which calls it for an address, is written behind it.
+
+enum {
+    SPYI_NAMES_MODULES = 5,
+    SPYI_NAMES_ATOMIC = 1,
+    SPYI_NAMES_DIFF = 2,
+    SPYI_NAMES_ELEMENT = 4,
+    SPYI_NAMES_CONTEXT = 8,
+    SPYI_NAMES_SIZES = 16
+};
+
+static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_atomic", "slangpy_diff",
+                                                                    "slangpy_element", "slangpy_context",
+                                                                    "slangpy_sizes" };
+
+// A common word may be a name of the text's own: it counts only where the text, or what it includes, imports slangpy.
+static const struct spyi_library_name {
+    const char *word;
+    uint8_t module;
+    bool common;
+} spyi_library_names[] = {
+    { "AtomicTensor", SPYI_NAMES_ATOMIC, false },
+    { "IAtomicAddable", SPYI_NAMES_ATOMIC, false },
+    { "slangpy_atomic_floats", SPYI_NAMES_ATOMIC, false },
+    { "atomicAdd", SPYI_NAMES_ATOMIC, true },
+    { "atomic_add", SPYI_NAMES_ATOMIC, true },
+    { "atomic_add_uniform", SPYI_NAMES_ATOMIC, true },
+    { "IDiffTensor", SPYI_NAMES_DIFF, false },
+    { "IWDiffTensor", SPYI_NAMES_DIFF, false },
+    { "IRWDiffTensor", SPYI_NAMES_DIFF, false },
+    { "DiffTensor", SPYI_NAMES_DIFF, false },
+    { "WDiffTensor", SPYI_NAMES_DIFF, false },
+    { "RWDiffTensor", SPYI_NAMES_DIFF, false },
+    { "PrimalTensor", SPYI_NAMES_DIFF, false },
+    { "WPrimalTensor", SPYI_NAMES_DIFF, false },
+    { "RWPrimalTensor", SPYI_NAMES_DIFF, false },
+    { "sample", SPYI_NAMES_ELEMENT, true },
+    { "ElementType", SPYI_NAMES_ELEMENT, true },
+    { "ContextND", SPYI_NAMES_CONTEXT, false },
+    { "Context", SPYI_NAMES_CONTEXT, true },
+    { "Context0D", SPYI_NAMES_CONTEXT, true },
+    { "Context1D", SPYI_NAMES_CONTEXT, true },
+    { "Context2D", SPYI_NAMES_CONTEXT, true },
+    { "Context3D", SPYI_NAMES_CONTEXT, true },
+    { "Context4D", SPYI_NAMES_CONTEXT, true },
+    { "Context5D", SPYI_NAMES_CONTEXT, true },
+    { "ISizedArray", SPYI_NAMES_CONTEXT, false },
+    { "ValueRef", SPYI_NAMES_CONTEXT, true },
+    { "RWValueRef", SPYI_NAMES_CONTEXT, true },
+    { "CallIdArg", SPYI_NAMES_CONTEXT, true },
+    { "ThreadIdArg", SPYI_NAMES_CONTEXT, true },
+    { "GridArg", SPYI_NAMES_CONTEXT, true },
+    { "RangeType", SPYI_NAMES_CONTEXT, true },
+    { "WangHashArg", SPYI_NAMES_CONTEXT, true },
+    { "RandFloatArg", SPYI_NAMES_CONTEXT, true },
+    { "call_data_len", SPYI_NAMES_SIZES, false },
+    { "call_group_size", SPYI_NAMES_SIZES, false },
+    { "call_group_strides", SPYI_NAMES_SIZES, false },
+    { "call_group_shape_vector", SPYI_NAMES_SIZES, false },
+};
+enum { SPYI_LIBRARY_NAMES = sizeof spyi_library_names / sizeof spyi_library_names[0] };
+
+// What one text and the files that it includes name.
+typedef struct spyi_named {
+    spyi_compiler *compiler;
+    spyi_sl_loading *loading; // NULL: included files are not looked at
+    uint64_t seen, declared;  // words of spyi_library_names: bit i is word i
+    uint32_t imported;        // modules that the text imports by itself
+    bool imports_slangpy, exported, rewrites;
+    const char *behind; // where imports are written; NULL: nowhere
+} spyi_named;
+
+static bool spyi_word_is(const char *word, const char *end, const char *other) {
+    return strlen(other) == (size_t)(end - word) && memcmp(word, other, (size_t)(end - word)) == 0;
+}
+
+// Returns the end of the name in an import, `import a.b;` or `import "a/b";`, that begins at *name.
+static const char *spyi_import_name(const char **name) {
+    const char *p = *name;
+    while (*p == ' ' || *p == '\t') ++p;
+    if (*p == '"') {
+        *name = ++p;
+        return p + strcspn(p, "\"\n");
+    }
+    *name = p;
+    return p + strcspn(p, " \t\r\n;");
+}
+
+static void spyi_find_named(spyi_named *named, const char *path, const char *text, int depth);
+
+// Looks at a file that is included, where libslang will find it.
+static void spyi_find_included(spyi_named *named, const char *path, const char *name, size_t length,
+                               int depth) {
+    spyi_text at = { NULL, 0, 0 }, text = { NULL, 0, 0 };
+    const spyi_unit *unit = named->loading->unit;
+    size_t count = 1 + unit->include_path_count + named->compiler->include_path_count;
+    bool found = false;
+    for (size_t i = 0; i < count && !found; ++i) {
+        const char *end = path;
+        for (const char *p = path; *p; ++p)
+            if (*p == '/' || *p == '\\') end = p + 1;
+        spyi_text_clear(&at);
+        if (i == 0) spyi_text_add_n(&at, path, (size_t)(end - path));
+        else if (i <= unit->include_path_count) spyi_text_add(&at, "%s/", unit->include_paths[i - 1]);
+        else spyi_text_add(&at, "%s/", named->compiler->include_paths[i - 1 - unit->include_path_count]);
+        spyi_text_add_n(&at, name, length);
+        found = spyi_source_read(named->compiler, named->loading, spyi_text_str(&at), &text);
+    }
+    if (found && strlen(spyi_text_str(&text)) == text.size) {
+        const char *behind = named->behind;
+        bool exported = named->exported, rewrites = named->rewrites;
+        spyi_find_named(named, spyi_text_str(&at), spyi_text_str(&text), depth + 1);
+        named->behind = behind;
+        named->exported = exported;
+        named->rewrites = rewrites;
+    }
+    spyi_text_free(&at);
+    spyi_text_free(&text);
+}
+
+// Reads an import that begins behind its keyword; returns what follows it.
+static const char *spyi_find_import(spyi_named *named, const char *p, bool exported) {
+    const char *name = p, *end = spyi_import_name(&name);
+    const char *behind = strchr(end, ';');
+    if (!behind) return end;
+    bool slangpy = spyi_word_is(name, end, "slangpy");
+    for (int m = 0; m < SPYI_NAMES_MODULES; ++m)
+        if (spyi_word_is(name, end, spyi_names_modules[m])) named->imported |= 1u << m;
+    if (!named->behind || (slangpy && !named->imports_slangpy)) {
+        named->behind = behind + 1;
+        named->exported = exported && slangpy;
+    }
+    named->imports_slangpy |= slangpy;
+    return behind + 1;
+}
+
+static void spyi_find_named(spyi_named *named, const char *path, const char *text, int depth) {
+    static const char *const declaring[] = { "struct", "class",     "interface",
+                                             "enum",   "typealias", "associatedtype" };
+    const char *last = text, *last_end = text; // the word before
+    for (const char *p = spyi_skip_blank(text); *p; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word(*p)) ++p;
+        if (p == begin) {
+            if (*p == '#') {
+                const char *word = p + 1 + strspn(p + 1, " \t");
+                if (strncmp(word, "include", 7) == 0 && !spyi_is_word(word[7])) {
+                    const char *name = word + 7 + strspn(word + 7, " \t");
+                    const char *end = *name == '"' ? strpbrk(name + 1, "\"\n") : NULL;
+                    if (end && named->loading && depth < 8)
+                        spyi_find_included(named, path, name + 1, (size_t)(end - name - 1), depth);
+                    p = spyi_skip_directive(p);
+                    if (!named->behind) named->behind = p;
+                    continue;
+                }
+            }
+            ++p;
+            continue;
+        }
+        if (spyi_word_is(begin, p, "import")) {
+            p = spyi_find_import(named, p, spyi_word_is(last, last_end, "__exported"));
+        } else if (spyi_word_is(begin, p, "implementing") || spyi_word_is(begin, p, "__include")) {
+            const char *behind = strchr(p, ';');
+            if (behind && !named->behind) named->behind = behind + 1;
+        } else {
+            for (int i = 0; i < SPYI_LIBRARY_NAMES; ++i) {
+                if (!spyi_word_is(begin, p, spyi_library_names[i].word)) continue;
+                bool declares = false;
+                for (size_t d = 0; d < sizeof declaring / sizeof declaring[0]; ++d)
+                    declares = declares || spyi_word_is(last, last_end, declaring[d]);
+                if (declares) named->declared |= (uint64_t)1 << i;
+                else named->seen |= (uint64_t)1 << i;
+                if (strcmp(spyi_library_names[i].word, "atomicAdd") == 0) named->rewrites = true;
+            }
+        }
+        last = begin;
+        last_end = p;
+    }
+}
+
+static const char spyi_generic_add[] = "atomicAdd<SpyiBuffer : ISpyiBytes>(SpyiBuffer";
+static const char spyi_add_at[] = " static void atomic_add(This *spyi_at, This spyi_value)"
+                                  " { SpyiBytes spyi_bytes; spyi_bytes.at = uint64_t(spyi_at); "
+                                  "This.atomicAdd(spyi_bytes, 0u, spyi_value); }";
+
+// Writes `text` to `out` with its functions atomicAdd(RWByteAddressBuffer, ...) made generic. `imports` is written at `behind`.
+static void spyi_write_named(const char *text, const char *behind, const char *imports, bool rewrites,
+                             spyi_text *out) {
+    enum { MOST = 64 };
+    const char *copied = text, *last = text, *last_end = text, *head = text, *blocks[MOST] = { text };
+    const char *body_end = NULL; // where the twin of a rewritten function is written
+    int depth = 0;
+    for (const char *p = spyi_skip_blank(text); *p && rewrites; p = spyi_skip_blank(p)) {
+        const char *begin = p;
+        while (spyi_is_word(*p)) ++p;
+        if (behind && begin >= behind && copied <= behind) {
+            spyi_text_add_n(out, copied, (size_t)(behind - copied));
+            spyi_text_add(out, "%s", imports);
+            copied = behind;
+            behind = NULL;
+        }
+        if (p == begin) {
+            if (*p == '{' && ++depth < MOST) blocks[depth] = p;
+            if (*p == '}' && depth > 0) --depth;
+            if (*p == ';' || *p == '{' || *p == '}') head = p + 1;
+            ++p;
+            if (body_end && p >= body_end) {
+                spyi_text_add_n(out, copied, (size_t)(body_end - copied));
+                spyi_text_add(out, "%s", spyi_add_at);
+                copied = body_end;
+                body_end = NULL;
+            }
+            continue;
+        }
+        const char *list = spyi_skip_blank(p);
+        if (spyi_word_is(begin, p, "atomicAdd") && *list == '(' && spyi_word_is(last, last_end, "void")) {
+            const char *type = spyi_skip_blank(list + 1), *end = type;
+            while (spyi_is_word(*end)) ++end;
+            bool bytes = spyi_word_is(type, end, "RWByteAddressBuffer");
+            bool overrides = spyi_has_word(head, begin, "override", 8);
+            const char *closed = spyi_skip_brackets(list, '(', ')');
+            const char *body = closed ? spyi_skip_blank(closed) : NULL;
+            const char *behind_body = body && *body == '{' ? spyi_skip_brackets(body, '{', '}') : NULL;
+            if (bytes && behind_body) {
+                spyi_text_add_n(out, copied, (size_t)(last - copied));
+                spyi_text_add(out, overrides ? "void %s" : "override void %s", spyi_generic_add);
+                copied = p = end;
+                const char *block = depth > 0 && depth < MOST ? blocks[depth] : NULL;
+                const char *block_end = block ? spyi_skip_brackets(block, '{', '}') : NULL;
+                if (block_end && !spyi_has_word(block, block_end, "atomic_add", 10)) body_end = behind_body;
+            } else if (overrides && !bytes) { // the interface's is generic: there is nothing to override
+                const char *word = strstr(head, "override");
+                spyi_text_add_n(out, copied, (size_t)(word - copied));
+                copied = word + 8;
+            }
+        }
+        last = begin;
+        last_end = p;
+    }
+    if (behind) {
+        spyi_text_add_n(out, copied, (size_t)(behind - copied));
+        spyi_text_add(out, "%s", imports);
+        copied = behind;
+    }
+    spyi_text_add(out, "%s", copied);
+}
+
+bool spyi_source_add_imports(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
+                             const spyi_text *source, spyi_text *out) {
+    const char *text = spyi_text_str(source);
+    spyi_named named;
+    memset(&named, 0, sizeof named);
+    named.compiler = compiler;
+    named.loading = loading;
+    if (compiler->embedded_count == 0 || strlen(text) != source->size) return false;
+    spyi_find_named(&named, path, text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0), 0);
+    uint32_t modules = 0;
+    for (int i = 0; i < SPYI_LIBRARY_NAMES; ++i)
+        if ((named.seen & ~named.declared) >> i & 1 &&
+            (named.imports_slangpy || !spyi_library_names[i].common))
+            modules |= spyi_library_names[i].module;
+    named.rewrites = named.rewrites && (modules & SPYI_NAMES_ATOMIC) && strstr(text, "IAtomicAddable");
+    modules &= ~named.imported;
+    if (!named.behind) modules = 0;
+    if (!modules && !named.rewrites) return false;
+    spyi_text imports = { NULL, 0, 0 };
+    for (int m = 0; m < SPYI_NAMES_MODULES; ++m)
+        if (modules >> m & 1)
+            spyi_text_add(&imports, "%simport %s;", named.exported ? " __exported " : " ",
+                          spyi_names_modules[m]);
+    spyi_write_named(text, modules ? named.behind : NULL, spyi_text_str(&imports), named.rewrites, out);
+    spyi_text_free(&imports);
+    return true;
+}
+
+void spyi_source_adapt(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path, spyi_text *text) {
+    for (int step = 0; step < 2; ++step) {
+        spyi_text changed = { NULL, 0, 0 };
+        bool is_changed = step == 0 ? spyi_source_add_imports(compiler, loading, path, text, &changed)
+                                    : spyi_source_inline_interfaces(text, &changed);
+        if (!is_changed) continue;
+        spyi_text_free(text);
+        *text = changed;
+    }
 }
 
 // >>compiler/options.c --------------------------------------------------------------------------------------
@@ -18851,13 +19741,7 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
             spyi_text_free(&why);
         }
         if (found) loading->unit->has_visibility |= spyi_source_has_visibility(text);
-        if (found && !spyi_source_is_precompiled(path)) {
-            spyi_text inlined = { NULL, 0, 0 };
-            if (spyi_source_inline_interfaces(text, &inlined)) {
-                spyi_text_free(text);
-                *text = inlined;
-            }
-        }
+        if (found && !spyi_source_is_precompiled(path)) spyi_source_adapt(compiler, loading, path, text);
         return found;
     }
     embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
@@ -19108,17 +19992,18 @@ static bool spyi_sl_imports(const spyi_unit *unit, const char *name) {
 }
 
 // Loads the unit's own module from its text or its precompiled form.
-static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *session, spyi_text *content,
+static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *loading,
+                                            spyi_sl_session *session, spyi_text *content,
                                             spyi_text *messages) {
     const spyi_sl_library *library = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL, *blob = NULL;
     spyi_sl_module *module = NULL;
     if (!unit->precompiled) {
-        spyi_text inlined = { NULL, 0, 0 };
-        bool changed = spyi_source_inline_interfaces(content, &inlined);
-        module = spyi_sl_load_source(session, unit->name, unit->path,
-                                     spyi_text_str(changed ? &inlined : content), &diagnostics);
-        spyi_text_free(&inlined);
+        spyi_text adapted = { NULL, 0, 0 };
+        spyi_text_add_n(&adapted, spyi_text_str(content), content->size);
+        spyi_source_adapt(unit->compiler, loading, unit->path, &adapted);
+        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
+        spyi_text_free(&adapted);
     } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
@@ -19175,7 +20060,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
     // Linked modules are loaded first, except for those that import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            live->module = content ? spyi_sl_load_content(unit, live->session, content, messages)
+            live->module = content ? spyi_sl_load_content(unit, loading, live->session, content, messages)
                                    : spyi_sl_load_stored(live, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }
@@ -25597,14 +26482,19 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
     unit->compiler->target->mend(code, &faults);
     if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
-                  "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
-                  "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
-                  "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
+                  "kernel '%s': gradients of an array, vector or matrix that it reads at several indices "
+                  "known at run time only may be "
+                  "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these "
+                  "indices are equal, and "
+                  "this code of it cannot be put right. Read them by a loop over all elements that picks "
+                  "one, with [ForceUnroll]",
                   kernel_name, unit->compiler->library->version);
     if (!faults.saved) return;
     spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
-              "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
-              "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
+              "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves "
+              "of nested loops of "
+              "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move "
+              "the inner loop into "
               "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
               kernel_name, unit->compiler->library->version);
 }
@@ -25627,7 +26517,8 @@ static bool spyi_code_has_derivative(spyi_unit *unit, spyi_sl_component *linked)
 // Replaces `linked` by the same program without spirv-opt if the program has derivatives. spirv-opt inlines
 // all functions and drops their names, so target_spirv_saved.c and target_spirv_additions.c could not repair
 // them. The driver still optimises the code.
-static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite, spyi_sl_component **linked) {
+static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite,
+                                       spyi_sl_component **linked) {
     spyi_sl_option none = spyi_sl_no_optimization();
     spyi_sl_component *plain = NULL;
     spyi_sl_blob *diagnostics = NULL;
@@ -25712,7 +26603,13 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_component *composite = NULL, *linked = NULL;
     bool good = false;
     spyi_sl_session *session = live->session;
-    spyi_sl_module *module = spyi_sl_load_source(session, module_name, path, source, &diagnostics);
+    spyi_text written = { NULL, 0, 0 }, adapted = { NULL, 0, 0 };
+    spyi_text_add(&written, "%s", source);
+    bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &written, &adapted);
+    spyi_sl_module *module = spyi_sl_load_source(session, module_name, path,
+                                                 adds ? spyi_text_str(&adapted) : source, &diagnostics);
+    spyi_text_free(&written);
+    spyi_text_free(&adapted);
     spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 };
     spyi_sl_sources sources = { unit->compiler, path, &content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
@@ -28964,6 +29861,10 @@ static const struct spyi_family {
     { "RWTensor", "RWTensor", true, true, 0 },
     { "IRWTensor", "RWTensor", true, true, 0 },
     { "AtomicTensor", "AtomicTensor", true, true, 0 },
+    { "PrimalTensor", "PrimalTensor", true, false, 0 },
+    { "WPrimalTensor", "WPrimalTensor", false, true, 0 },
+    { "RWPrimalTensor", "RWPrimalTensor", true, true, 0 },
+    { "IBaseTensor", "Tensor", true, false, 0 },
     { "DiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
     { "IDiffTensor", "DiffTensor", true, false, SPYI_WHOLE_LOADS },
     { "WDiffTensor", "WDiffTensor", false, true, SPYI_WHOLE_STORES },
@@ -34315,6 +35216,28 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     spyi_text_add(out, " };\n\n");
 }
 
+// Writes the constants of slangpy_sizes.slang, for modules that name one.
+static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spyi_text *out) {
+    uint32_t rank = s->bound->rank, group[SPY_MAX_RANK], stride = 1, strides[SPY_MAX_RANK];
+    if (!spyi_unit_imports(unit, "slangpy_sizes")) return;
+    if (!spyi_call_group(s->bound, group))
+        for (uint32_t d = 0; d < rank; d++) group[d] = 1;
+    for (uint32_t d = rank; d-- > 0;) {
+        strides[d] = stride;
+        stride *= group[d];
+    }
+    spyi_text_add(out, "export public static const int call_data_len = %u;\n", rank);
+    spyi_text_add(out, "export public static const int call_group_size = %u;\n", stride);
+    for (int which = 0; which < 2 && rank; which++) {
+        spyi_text_add(out, "export public static const int[%u] %s = {", rank,
+                      which ? "call_group_shape_vector" : "call_group_strides");
+        for (uint32_t d = 0; d < rank; d++)
+            spyi_text_add(out, d ? ", %u" : " %u", which ? group[d] : strides[d]);
+        spyi_text_add(out, " };\n");
+    }
+    spyi_text_add(out, "\n");
+}
+
 // Writes the whole kernel in the order of its text.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, const spyi_graph *graph) {
     const spyi_variant_key *key = s->key;
@@ -34350,6 +35273,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
+    spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (!key->finishes) spyi_emit_element(s, graph, &out->text);

@@ -1607,7 +1607,7 @@ def _buffer_write(*args: Any) -> Any:
 def _chain_of(*args: Any) -> Any:
     """What a Function's chain says: whether it is a derivative, its return type, its instance."""
 def _made_of(*args: Any) -> Any:
-    """What a module was loaded with: its text, or its path as bytes, its options or None, its linked modules."""
+    """What a module was loaded from: path as bytes, name and text, each or None, options, linked modules; or None."""
 def _rebase(*args: Any) -> Any:
     """`base` with the chain of `function`, except its return type."""
 def _check_options(*args: Any) -> Any:

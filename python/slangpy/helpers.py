@@ -202,61 +202,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError("module 'slangpy.helpers' has no attribute '{}'".format(name))
 
 
-def innermost_type(slang_type: Any) -> Any:
-    """The type of the scalars in a vector, matrix or array, or the struct in it; else the type itself."""
-    at = slang_type
-    while True:
-        inner = getattr(at, "element_type", None)
-        if inner is None or inner is at or _name_of(inner) == _name_of(at):
-            return at
-        at = inner
-
-
-def slang_to_numpy(slang_dtype: Any) -> Any:
-    """The numpy dtype of a type's scalars, or None when it has none."""
-    import numpy as np
-
-    scalar = getattr(innermost_type(slang_dtype), "slang_scalar_type", None)
-    if scalar is None:
-        scalar = getattr(innermost_type(slang_dtype), "scalar_type", None)
-    name = _NUMPY_NAMES.get(scalar) if scalar is not None else None
-    return np.dtype(name) if name else np.dtype(bool) if scalar == ScalarType.bool else None
-
-
-def numpy_to_slang(np_dtype: Any, device: Any, program_layout: Any = None) -> Any:
-    """The Slang type of a numpy dtype of numbers, or None for another one."""
-    import numpy as np
-
-    dtype = np.dtype(np_dtype)
-    names = {np.dtype(n): scalar_names[s] for s, n in _NUMPY_NAMES.items()}
-    name = "bool" if dtype == np.dtype(bool) else names.get(dtype)
-    if name is None:
-        return None
-    return resolve_program_layout(device, None, program_layout).find_type_by_name(name)
-
-
-def resolve_program_layout(device: Any, element_type: Any, program_layout: Any = None) -> Any:
-    """The layout to look for an element type in: the one that is given, that of a Struct's module, or one of built-in types."""
-    if program_layout is not None:
-        return program_layout
-    module = getattr(element_type, "module", None)
-    if module is not None:
-        return module.layout
-    cache = vars(device)
-    if "_built_in" not in cache:
-        cache["_built_in"] = _slangpy.Module.load_from_source(device, "slangpy_built_in", "import slangpy;")
-    return cache["_built_in"].layout
-
-
-def resolve_element_type(program_layout: Any, element_type: Any) -> Any:
-    """The Slang type of what a tensor may get as its dtype: a name, int, float, bool, a vector class, a Struct, a reflected type."""
-    if isinstance(element_type, type):
-        element_type = {"float16_t": "half", "quatf": "float4"}.get(element_type.__name__, element_type.__name__)
-    elif isinstance(element_type, _slangpy.TypeLayoutReflection):
-        element_type = element_type.type
-    return _find_type(program_layout, element_type)
-
-
 def set_experimental_vectorization(enabled: bool) -> None:
     """Does nothing: this package has one way to vectorise."""
 
@@ -270,6 +215,8 @@ def is_matching_array_type(a: Any, b: Any, allow_generics: bool = True) -> bool:
 
 def vectorize_type(marshall_type: Any, bound_type: Any, program: Any = None) -> Any:
     """The type that a value of one type passes for one element of a parameter of the other, or None if it does not fit."""
+    from .reflection.lookup import innermost_type
+
     if isinstance(bound_type, str):
         bound_type = program.find_type_by_name(bound_type)
     return bound_type if bound_type is not None and is_type_castable_on_host(innermost_type(marshall_type), innermost_type(bound_type)) else None

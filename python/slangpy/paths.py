@@ -61,7 +61,6 @@ PATHS = {
     "builtin.array": ("marshalling", ""),
     "builtin.tensor": ("marshalling", ""),
     "builtin.texture": ("marshalling", ""),
-    "reflection.lookup": ("helpers", "ST innermost_type slang_to_numpy numpy_to_slang resolve_program_layout resolve_element_type"),
     "reflection.reflectiontypes": ("helpers", "set_experimental_vectorization is_matching_array_type vectorize_type EXPERIMENTAL_VECTORIZATION "
         "scalar_names SIGNED_INT_TYPES UNSIGNED_INT_TYPES FLOAT_TYPES INT_TYPES BOOL_TYPES SCALAR_TYPE_TO_NUMPY_TYPE NUMPY_TYPE_TO_SCALAR_TYPE"),
 }

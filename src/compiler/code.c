@@ -40,14 +40,19 @@ static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_c
     unit->compiler->target->mend(code, &faults);
     if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
-                  "kernel '%s': gradients of an array, vector or matrix that it reads at several indices known at run time only may be "
-                  "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these indices are equal, and "
-                  "this code of it cannot be put right. Read them by a loop over all elements that picks one, with [ForceUnroll]",
+                  "kernel '%s': gradients of an array, vector or matrix that it reads at several indices "
+                  "known at run time only may be "
+                  "wrong: the derivatives of Slang %s lose all but one of the gradients where two of these "
+                  "indices are equal, and "
+                  "this code of it cannot be put right. Read them by a loop over all elements that picks "
+                  "one, with [ForceUnroll]",
                   kernel_name, unit->compiler->library->version);
     if (!faults.saved) return;
     spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
-              "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves of nested loops of "
-              "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move the inner loop into "
+              "kernel '%s': gradients through its nested loops may be wrong: Slang %s mixes up what it saves "
+              "of nested loops of "
+              "different length (shader-slang/slang#13000), and this code of it cannot be put right. Move "
+              "the inner loop into "
               "a [Differentiable] function of its own, or give the loops the same [MaxIters(n)]",
               kernel_name, unit->compiler->library->version);
 }
@@ -70,7 +75,8 @@ static bool spyi_code_has_derivative(spyi_unit *unit, spyi_sl_component *linked)
 // Replaces `linked` by the same program without spirv-opt if the program has derivatives. spirv-opt inlines
 // all functions and drops their names, so target_spirv_saved.c and target_spirv_additions.c could not repair
 // them. The driver still optimises the code.
-static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite, spyi_sl_component **linked) {
+static void spyi_code_keep_derivatives(spyi_unit *unit, spyi_sl_component *composite,
+                                       spyi_sl_component **linked) {
     spyi_sl_option none = spyi_sl_no_optimization();
     spyi_sl_component *plain = NULL;
     spyi_sl_blob *diagnostics = NULL;
@@ -155,7 +161,13 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_component *composite = NULL, *linked = NULL;
     bool good = false;
     spyi_sl_session *session = live->session;
-    spyi_sl_module *module = spyi_sl_load_source(session, module_name, path, source, &diagnostics);
+    spyi_text written = { NULL, 0, 0 }, adapted = { NULL, 0, 0 };
+    spyi_text_add(&written, "%s", source);
+    bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &written, &adapted);
+    spyi_sl_module *module = spyi_sl_load_source(session, module_name, path,
+                                                 adds ? spyi_text_str(&adapted) : source, &diagnostics);
+    spyi_text_free(&written);
+    spyi_text_free(&adapted);
     spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 };
     spyi_sl_sources sources = { unit->compiler, path, &content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);

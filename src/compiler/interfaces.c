@@ -13,7 +13,7 @@
 static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
 
 // Returns where the next code begins at or behind `p`: skips white space, comments and quoted text.
-static const char *spyi_skip_blank(const char *p) {
+const char *spyi_skip_blank(const char *p) {
     for (;;) {
         const char *begin = p;
         while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') ++p;
@@ -32,13 +32,13 @@ static const char *spyi_skip_blank(const char *p) {
 }
 
 // Returns the line after a preprocessor directive and its continuation lines.
-static const char *spyi_skip_directive(const char *p) {
+const char *spyi_skip_directive(const char *p) {
     while (*p && *p != '\n') p += *p == '\\' && p[1] ? 2 : 1;
     return *p ? p + 1 : p;
 }
 
 // Returns what follows the bracket that closes the one at `p`; NULL when none does.
-static const char *spyi_skip_brackets(const char *p, char open, char close) {
+const char *spyi_skip_brackets(const char *p, char open, char close) {
     int depth = 0;
     while (*(p = spyi_skip_blank(p))) {
         if (*p == open) ++depth;
@@ -49,7 +49,7 @@ static const char *spyi_skip_brackets(const char *p, char open, char close) {
 }
 
 // Returns whether `word` occurs in the code of `text` before `end`.
-static bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
+bool spyi_has_word(const char *text, const char *end, const char *word, size_t length) {
     for (const char *p = spyi_skip_blank(text); p < end && *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
         while (spyi_is_word(*p)) ++p;

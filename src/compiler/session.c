@@ -202,17 +202,18 @@ static bool spyi_sl_imports(const spyi_unit *unit, const char *name) {
 }
 
 // Loads the unit's own module from its text or its precompiled form.
-static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_session *session, spyi_text *content,
+static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *loading,
+                                            spyi_sl_session *session, spyi_text *content,
                                             spyi_text *messages) {
     const spyi_sl_library *library = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL, *blob = NULL;
     spyi_sl_module *module = NULL;
     if (!unit->precompiled) {
-        spyi_text inlined = { NULL, 0, 0 };
-        bool changed = spyi_source_inline_interfaces(content, &inlined);
-        module = spyi_sl_load_source(session, unit->name, unit->path,
-                                     spyi_text_str(changed ? &inlined : content), &diagnostics);
-        spyi_text_free(&inlined);
+        spyi_text adapted = { NULL, 0, 0 };
+        spyi_text_add_n(&adapted, spyi_text_str(content), content->size);
+        spyi_source_adapt(unit->compiler, loading, unit->path, &adapted);
+        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
+        spyi_text_free(&adapted);
     } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
         module = blob ? session->v->loadModuleFromIRBlob(session, unit->name, unit->path, blob, &diagnostics)
@@ -269,7 +270,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
     // Linked modules are loaded first, except for those that import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
-            live->module = content ? spyi_sl_load_content(unit, live->session, content, messages)
+            live->module = content ? spyi_sl_load_content(unit, loading, live->session, content, messages)
                                    : spyi_sl_load_stored(live, unit->stored, unit->stored_count, unit->name);
             if (!live->module) break;
         }

@@ -170,6 +170,20 @@ SPYI_FN bool spyi_source_has_visibility(const spyi_text *text);
 // interfaces.c: writes to `out` the text with an attribute at each differentiable function that takes an
 // interface, which libslang needs to differentiate it. Returns false and leaves `out` alone without any.
 SPYI_FN bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out);
+// Where the next code begins at or behind `p`: after white space, comments and quoted text.
+SPYI_FN const char *spyi_skip_blank(const char *p);
+SPYI_FN const char *spyi_skip_directive(const char *p); // the line after a preprocessor directive
+// What follows the bracket that closes the one at `p`; NULL when none does.
+SPYI_FN const char *spyi_skip_brackets(const char *p, char open, char close);
+// Whether `word` occurs in the code of `text` before `end`.
+SPYI_FN bool spyi_has_word(const char *text, const char *end, const char *word, size_t length);
+// library_names.c: writes to `out` the text of the file `path` with the imports of those modules of slangpy's library that it names.
+// Returns false and leaves `out` alone when nothing is to be added. `loading` NULL: files that the text includes are not looked at.
+SPYI_FN bool spyi_source_add_imports(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
+                                     const spyi_text *source, spyi_text *out);
+// Puts what libslang shall read in the place of `text`: both of the above.
+SPYI_FN void spyi_source_adapt(spyi_compiler *compiler, spyi_sl_loading *loading, const char *path,
+                               spyi_text *text);
 // Finds the unit's file `path`, also in the include paths: reads it into `out` and sets unit.path to where it
 // was found.
 SPYI_FN spy_status spyi_source_find(spyi_sl_loading *loading, const char *path, spyi_text *out,

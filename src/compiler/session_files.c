@@ -64,13 +64,7 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
             spyi_text_free(&why);
         }
         if (found) loading->unit->has_visibility |= spyi_source_has_visibility(text);
-        if (found && !spyi_source_is_precompiled(path)) {
-            spyi_text inlined = { NULL, 0, 0 };
-            if (spyi_source_inline_interfaces(text, &inlined)) {
-                spyi_text_free(text);
-                *text = inlined;
-            }
-        }
+        if (found && !spyi_source_is_precompiled(path)) spyi_source_adapt(compiler, loading, path, text);
         return found;
     }
     embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");

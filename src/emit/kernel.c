@@ -12,6 +12,28 @@ static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
     spyi_text_add(out, " };\n\n");
 }
 
+// Writes the constants of slangpy_sizes.slang, for modules that name one.
+static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spyi_text *out) {
+    uint32_t rank = s->bound->rank, group[SPY_MAX_RANK], stride = 1, strides[SPY_MAX_RANK];
+    if (!spyi_unit_imports(unit, "slangpy_sizes")) return;
+    if (!spyi_call_group(s->bound, group))
+        for (uint32_t d = 0; d < rank; d++) group[d] = 1;
+    for (uint32_t d = rank; d-- > 0;) {
+        strides[d] = stride;
+        stride *= group[d];
+    }
+    spyi_text_add(out, "export public static const int call_data_len = %u;\n", rank);
+    spyi_text_add(out, "export public static const int call_group_size = %u;\n", stride);
+    for (int which = 0; which < 2 && rank; which++) {
+        spyi_text_add(out, "export public static const int[%u] %s = {", rank,
+                      which ? "call_group_shape_vector" : "call_group_strides");
+        for (uint32_t d = 0; d < rank; d++)
+            spyi_text_add(out, d ? ", %u" : " %u", which ? group[d] : strides[d]);
+        spyi_text_add(out, " };\n");
+    }
+    spyi_text_add(out, "\n");
+}
+
 // Writes the whole kernel in the order of its text.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, const spyi_graph *graph) {
     const spyi_variant_key *key = s->key;
@@ -47,6 +69,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
+    spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (!key->finishes) spyi_emit_element(s, graph, &out->text);

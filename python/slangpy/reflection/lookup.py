@@ -48,8 +48,8 @@ def numpy_to_slang(np_dtype: Any, device: Device, program_layout: ProgramLayout 
     return layout.find_type_by_name(name + "".join("[{}]".format(n) for n in sizes))
 
 
-def resolve_program_layout(device: Device, element_type: Any, program_layout: ProgramLayout | None) -> ProgramLayout:
-    """resolve_program_layout(device, element_type, program_layout): returns `program_layout`, or the one that the type belongs to, or that of a
+def resolve_program_layout(device: Device, element_type: Any, program_layout: ProgramLayout | None = None) -> ProgramLayout:
+    """resolve_program_layout(device, element_type, program_layout=None): returns `program_layout`, or the one that the type belongs to, or that of a
     module without code."""
     if program_layout is not None:
         return program_layout
