@@ -45,7 +45,10 @@ def transposed(cls, device, array):
 
 def representation(name, tensor):
     """The repr() of a tensor, as SlangPy writes it. It does not read from the GPU."""
-    dtype = tensor.dtype
+    try:
+        dtype = tensor.dtype
+    except _slangpy.Error:  # the device was made before this process was forked: a repr() must not raise
+        return "<slangpy.{}, of a device of another process>".format(name)
     has = ["true" if grad is not None else "false" for grad in (tensor.grad_in, tensor.grad_out)]
     return "{}(dtype={}, shape={}, has_grad_in={}, has_grad_out={})".format(name, type_representation(dtype), list(tensor.shape), *has)
 

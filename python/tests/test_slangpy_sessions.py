@@ -129,6 +129,7 @@ def test_close_runs_callbacks_once_and_registering_returns_distinct_ints():
 
 def test_created_devices_are_listed_and_a_layout_does_not_keep_one_alive():
     """get_created_devices() lists the live ones."""
+    gc.collect()  # devices of other tests
     device = spy.create_device()
     layout = device.load_module_from_source("kept", "int f() { return 1; }").layout
     assert device in spy.Device.get_created_devices()

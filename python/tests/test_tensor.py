@@ -752,8 +752,9 @@ def test_shown_with_values(device):
     shown = []
     t._repr_pretty_(type("Printer", (), {"text": lambda self, text: shown.append(text)})(), False)
     assert shown == [str(t)] and repr(t).startswith("Tensor(dtype=")
-    with spy.create_device() as d:
-        gone = spy.Tensor.zeros(d, (2,))
+    d = spy.create_device()
+    gone = spy.Tensor.zeros(d, (2,))
+    d.close()
     assert gone._repr_html_() == "<pre>&lt;slangpy.Tensor, of a closed device&gt;</pre>"
 
 
