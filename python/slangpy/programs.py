@@ -100,8 +100,21 @@ class _Names:
     """What a session has loaded from text: the module of each name, while something holds it, and the text that a name stands for."""
 
     def __init__(self):
-        self.modules = weakref.WeakValueDictionary()
-        self.texts = {}
+        # Weak references without callbacks: a signal's exception would be lost in one.
+        self._modules: dict[str, weakref.ref[Module]] = {}
+        self.texts: dict[str, str] = {}
+
+    def __bool__(self):
+        return bool(self._modules)
+
+    def find(self, name):
+        found = self._modules.get(name)
+        return found and found()
+
+    def add(self, name, module):
+        if len(self._modules) % 64 == 63:
+            self._modules = {n: m for n, m in self._modules.items() if m() is not None}
+        self._modules[name] = weakref.ref(module)
 
 
 _IMPORT = None  # matches the imports in Slang text; compiled when the first text with one is loaded
@@ -127,7 +140,7 @@ class SlangSession:
         else:
             self.desc = SlangSessionDesc(compiler_options=_options_of(compiler_options or {}))
         self.device = device
-        self._names = names or _Names()
+        self._names = _Names() if names is None else names
         self._options = None
         if compiler_options:
             self.desc.compiler_options = self._options = _check_options(self.desc.compiler_options)
@@ -143,7 +156,7 @@ class SlangSession:
         """load_module(module_name, options=None, link=None): loads a module by its path, with or without .slang. A relative path is
         searched in the include paths. The name of a module that the session has loaded from text gives that one."""
         name = os.fspath(module_name)
-        known = self._names.modules.get(name)
+        known = self._names.find(name)
         if known is not None and not options and not link:
             return known
         return self._keep(_slangpy._Device.load_module(self.device, module_name, options or self._options, link or ()))
@@ -162,20 +175,20 @@ class SlangSession:
             self.device, module_name, source, options or self._options, list(link or ()) + self._imported(module_name, source))
         kept = self._keep(module, path)
         self._names.texts[module_name] = source
-        self._names.modules[module_name] = kept
+        self._names.add(module_name, kept)
         return kept
 
     def _imported(self, name, source):
         """Returns the modules loaded from text that a text imports by their names."""
         global _IMPORT
-        if "import" not in source or not self._names.modules:
+        if "import" not in source or not self._names:
             return []
         if _IMPORT is None:
             import re
 
             _IMPORT = re.compile(r'^\s*(?:__exported\s+)?import\s+(?:"([^"]+)"|([\w.]+))\s*;', re.M)
         names = {quoted or plain for quoted, plain in _IMPORT.findall(source)} - {name}
-        found = (self._names.modules.get(n) for n in sorted(names))
+        found = (self._names.find(n) for n in sorted(names))
         return [module for module in found if module is not None]
 
     def load_source(self, module_name: str | PathLike[str]) -> str:
@@ -447,7 +460,7 @@ def _load_from_source(device, name, source, options=None, link=[]):
         session = device.slang_session
         imported = session._imported(name, source)
         module = _load_text(device, name, source, options, list(link or ()) + imported if imported else link)
-        session._names.modules[name] = module
+        session._names.add(name, module)
         return module
     return _load_text(device, name, source, options, link)
 
