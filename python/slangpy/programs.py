@@ -101,8 +101,8 @@ class _Names:
 
     def __init__(self):
         # Weak references without callbacks: a signal's exception would be lost in one.
-        self._modules: dict[str, weakref.ref[Module]] = {}
-        self.texts: dict[str, str] = {}
+        self._modules = {}
+        self.texts = {}
 
     def __bool__(self):
         return bool(self._modules)
