@@ -297,12 +297,16 @@ class SlangModule(_slangpy.Module):
 
     @property
     def path(self) -> Path:
-        """The module's file, as it was given; for a module from text, the path that was given with the text, or the module's name."""
+        """The module's file, as an absolute path; for a module from text, the path that was given with the text, or the module's name."""
         from pathlib import Path
 
         made = self._made
-        given = self._extra.get("path") or (os.fsdecode(made[0]) if made and made[0] is not None else None)
-        return Path(given if given is not None else self.name)
+        if self._extra.get("path") or not made or made[0] is None:
+            return Path(self._extra.get("path") or self.name)
+        try:
+            return Path(os.path.abspath(self.session._find(os.fsdecode(made[0]))))
+        except _slangpy.SlangCompileError:  # the file is gone, or was found in the include paths of its own options
+            return Path(os.fsdecode(made[0]))
 
     @property
     def is_composed(self) -> bool:

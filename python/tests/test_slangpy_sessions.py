@@ -243,7 +243,7 @@ def test_entry_points_are_listed_and_missing_ones_raise_runtime_error(d):
     assert isinstance(m.entry_points, list) and [e.name for e in m.entry_points] == ["areas", "dynamic", "fill"]
     with pytest.raises(RuntimeError):
         m.entry_point("nothing")
-    assert m.path.name == "session_shapes.slang" and m.name == "session_shapes" and m.module_decl.name == "session_shapes"
+    assert m.path.is_absolute() and m.path.name == "session_shapes.slang" and m.name == "session_shapes" and m.module_decl.name == "session_shapes"
     assert not m.is_composed and m.source_modules == []
 
 
