@@ -127,25 +127,32 @@ def _options_of(given):
 class SlangSession:
     """Loads modules with its own options; see Device.create_slang_session()."""
 
-    device: Device
-    desc: SlangSessionDesc
-
     def __init__(
             self, device: Device, compiler_options: SlangCompilerOptions | SlangSessionDesc | Mapping[str, Any] | None = None,
             names: Any = None) -> None:
         if isinstance(compiler_options, SlangSessionDesc):
-            self.desc = SlangSessionDesc(vars(compiler_options))
+            self._desc = SlangSessionDesc(vars(compiler_options))
         elif isinstance(compiler_options, dict) and compiler_options.keys() & SlangSessionDesc._fields.keys():
-            self.desc = SlangSessionDesc(compiler_options)
+            self._desc = SlangSessionDesc(compiler_options)
         else:
-            self.desc = SlangSessionDesc(compiler_options=_options_of(compiler_options or {}))
-        self.device = device
+            self._desc = SlangSessionDesc(compiler_options=_options_of(compiler_options or {}))
+        self._device = device
         self._names = _Names() if names is None else names
         self._options = None
         if compiler_options:
             self.desc.compiler_options = self._options = _check_options(self.desc.compiler_options)
         elif names is not None:
             self.desc.compiler_options = device.desc.compiler_options
+
+    @property
+    def device(self) -> Device:
+        """The Device whose modules the session loads."""
+        return self._device
+
+    @property
+    def desc(self) -> SlangSessionDesc:
+        """The SlangSessionDesc that the session was made with."""
+        return self._desc
 
     def _keep(self, module, path=None):
         module = module._view(SlangModule)
@@ -343,15 +350,19 @@ class SlangEntryPoint:
 
     module: Module
     function: Function
-    name: str
 
     def __init__(self, module: Module, function: Function, name: str | None = None, type_conformances: Sequence[_Conformance] = ()) -> None:
         self.module = module
         self.function = function
-        self.name = name or function.name
+        self._name: str = name or function.name
         self._conformances = list(type_conformances)
         if self._conformances:
             self.function = function.type_conformances(self._conformances)
+
+    @property
+    def name(self) -> str:
+        """The entry point's name: the function's, or the one that rename() gave it."""
+        return self._name
 
     def _in(self, module):
         """Returns the same entry point of another module with the same code."""
