@@ -13,7 +13,7 @@ from .enums import (AdapterInfo, BufferDesc, BufferUsage, CommandQueueType, Devi
                     FenceDesc, HeapReport, MemoryType, QueryPoolDesc, QueryType, ShaderCacheStats, ShaderHotReloadEvent, ShaderModel, SlangCompilerOptions, SlangMatrixLayout,
                     SlangSessionDesc, TimestampCalibration)
 from .interop import NativeHandle, NativeHandleType, _ContextScope, _StreamScope, _owner_of, _take_handles, get_cuda_current_context_native_handles
-from .logger import log_error, log_info, log_warn_once
+from .logger import _warn_once, log_error, log_info
 from .reports import _Steps, _apply_dumps
 
 TYPE_CHECKING = False
@@ -131,7 +131,7 @@ def _check_options(options):
     for name in ("report_downstream_time", "report_perf_benchmark", "enable_warnings", "disable_warnings",
                  "dump_intermediates"):
         if getattr(options, name):
-            log_warn_once("compiler_options: '{}' has no effect".format(name))
+            _warn_once("compiler_options: '{}' has no effect".format(name))
     if options.matrix_layout != SlangMatrixLayout.row_major:
         raise _slangpy.Error("compiler_options: 'matrix_layout': matrices are always row_major, got {!r}".format(
             options.matrix_layout))
@@ -191,7 +191,7 @@ class Device(_slangpy._Device):
         desc = DeviceDesc(given if given is None or isinstance(given, dict) else vars(given), **dict(zip(_POSITIONS, args)), **kwargs)
         for name in ("enable_cuda_interop", "enable_aftermath", "module_cache_path", "shader_cache_path", "bindless_options"):
             if getattr(desc, name):
-                log_warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
+                _warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
         options = _check_options(desc.compiler_options) if desc.compiler_options else SlangCompilerOptions()
         owner = _owner_of(desc, Device.get_created_devices()) if desc.existing_device_handles else None
         context, luid = _take_handles(desc) if owner is None else (None, None)
@@ -570,7 +570,7 @@ class Device(_slangpy._Device):
 
         session = self._session and self._session()  # weak, because the session holds the device
         if session is None:
-            self._names = self._names or _Names()
+            self._names = _Names() if self._names is None else self._names
             session = SlangSession(self, None, self._names)
             self._session = weakref.ref(session)
         return session

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     _StreamLike: TypeAlias = "int | NativeHandle | _HasStream | _HasStreamProtocol"
 
-__all__ = ["NativeHandle", "NativeHandleType", "get_cuda_current_context_native_handles", "create_torch_device"]
+__all__ = ["NativeHandle", "NativeHandleType", "CudaContextScope", "get_cuda_current_context_native_handles", "create_torch_device"]
 
 
 class NativeHandleType(IntEnum):
@@ -189,20 +189,24 @@ def _take_handles(desc):
     return context, [ordinal + 1] + [0] * 15
 
 
-class _ContextScope:
+class CudaContextScope:
     """The object that Device.cuda_context_scope() returns. `with` makes the device's context current and restores the earlier one."""
 
-    def __init__(self, device):
-        self._device, self._before = device, []
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._before: list[int] = []
 
-    def __enter__(self):
+    def __enter__(self) -> Device:
         before = _slangpy._cuda_get_current()[0]
         self._device.set_cuda_context_current()
         self._before.append(before)
         return self._device
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         _slangpy._cuda_set_current(self._before.pop())
+
+
+_ContextScope = CudaContextScope
 
 
 class _StreamScope:

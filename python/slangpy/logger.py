@@ -25,6 +25,15 @@ __all__ = [
 _COLORS = {LogLevel.debug: "\033[2m", LogLevel.warn: "\033[33m", LogLevel.error: "\033[31m", LogLevel.fatal: "\033[31;1m"}
 
 
+class _Own(threading.local):
+    """Whether this thread passes on a message of the library itself: these never go to the standard output, which is the program's."""
+
+    messages = False
+
+
+_own = _Own()
+
+
 class LoggerOutput:
     """Base class of outputs. A subclass overrides write()."""
 
@@ -41,8 +50,8 @@ def _line(level, name, msg):
 
 
 class ConsoleLoggerOutput(LoggerOutput):
-    """ConsoleLoggerOutput(colored=True): writes errors and fatal errors to the sys.stderr of the moment, and other messages to its
-    sys.stdout, which in Jupyter are the cell's. Only terminals get colors."""
+    """ConsoleLoggerOutput(colored=True): writes errors, fatal errors and the library's own messages to the sys.stderr of the moment, and
+    other messages to its sys.stdout, which in Jupyter are the cell's. Only terminals get colors."""
 
     colored: bool
     IGNORE_PRINT_EXCEPTION: ClassVar[bool] = True
@@ -51,7 +60,7 @@ class ConsoleLoggerOutput(LoggerOutput):
         self.colored = bool(colored)
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
-        stream = sys.stderr if level >= LogLevel.error else sys.stdout
+        stream = sys.stderr if level >= LogLevel.error or _own.messages else sys.stdout
         if stream is None:
             return
         line = _line(level, name, msg)
@@ -269,8 +278,21 @@ _default = Logger()
 _LEVELS = {1: LogLevel.error, 2: LogLevel.warn, 3: LogLevel.info, 4: LogLevel.debug}  # spy_log_level -> LogLevel
 
 
+def _say(level, message, frequency=LogFrequency.always):
+    """Logs a message of the library itself."""
+    _own.messages = True
+    try:
+        Logger.get().log(level, message, frequency)
+    finally:
+        _own.messages = False
+
+
+def _warn_once(message):
+    _say(LogLevel.warn, message, LogFrequency.once)
+
+
 def _from_device(level, message):
-    Logger.get().log(_LEVELS.get(level, LogLevel.error), message)
+    _say(_LEVELS.get(level, LogLevel.error), message)
 
 
 _slangpy._set_logger(_from_device)

@@ -102,8 +102,21 @@ class _Names:
     """What a session has loaded from text: the module of each name, while something holds it, and the text that a name stands for."""
 
     def __init__(self):
-        self.modules = weakref.WeakValueDictionary()
+        # Weak references without callbacks: a signal's exception would be lost in one.
+        self._modules = {}
         self.texts = {}
+
+    def __bool__(self):
+        return bool(self._modules)
+
+    def find(self, name):
+        found = self._modules.get(name)
+        return found and found()
+
+    def add(self, name, module):
+        if len(self._modules) % 64 == 63:
+            self._modules = {n: m for n, m in self._modules.items() if m() is not None}
+        self._modules[name] = weakref.ref(module)
 
 
 _IMPORT = None  # matches the imports in Slang text; compiled when the first text with one is loaded
@@ -116,25 +129,32 @@ def _options_of(given):
 class SlangSession:
     """Loads modules with its own options; see Device.create_slang_session()."""
 
-    device: Device
-    desc: SlangSessionDesc
-
     def __init__(
             self, device: Device, compiler_options: SlangCompilerOptions | SlangSessionDesc | Mapping[str, Any] | None = None,
             names: Any = None) -> None:
         if isinstance(compiler_options, SlangSessionDesc):
-            self.desc = SlangSessionDesc(vars(compiler_options))
+            self._desc = SlangSessionDesc(vars(compiler_options))
         elif isinstance(compiler_options, dict) and compiler_options.keys() & SlangSessionDesc._fields.keys():
-            self.desc = SlangSessionDesc(compiler_options)
+            self._desc = SlangSessionDesc(compiler_options)
         else:
-            self.desc = SlangSessionDesc(compiler_options=_options_of(compiler_options or {}))
-        self.device = device
-        self._names = names or _Names()
+            self._desc = SlangSessionDesc(compiler_options=_options_of(compiler_options or {}))
+        self._device = device
+        self._names = _Names() if names is None else names
         self._options = None
         if compiler_options:
             self.desc.compiler_options = self._options = _check_options(self.desc.compiler_options)
         elif names is not None:
             self.desc.compiler_options = device.desc.compiler_options
+
+    @property
+    def device(self) -> Device:
+        """The Device whose modules the session loads."""
+        return self._device
+
+    @property
+    def desc(self) -> SlangSessionDesc:
+        """The SlangSessionDesc that the session was made with."""
+        return self._desc
 
     def _keep(self, module, path=None):
         module = module._view(SlangModule)
@@ -145,7 +165,7 @@ class SlangSession:
         """load_module(module_name, options=None, link=None): loads a module by its path, with or without .slang. A relative path is
         searched in the include paths. The name of a module that the session has loaded from text gives that one."""
         name = os.fspath(module_name)
-        known = self._names.modules.get(name)
+        known = self._names.find(name)
         if known is not None and not options and not link:
             return known
         return self._keep(_slangpy._Device.load_module(self.device, module_name, options or self._options, link or ()))
@@ -164,20 +184,20 @@ class SlangSession:
             self.device, module_name, source, options or self._options, list(link or ()) + self._imported(module_name, source))
         kept = self._keep(module, path)
         self._names.texts[module_name] = source
-        self._names.modules[module_name] = kept
+        self._names.add(module_name, kept)
         return kept
 
     def _imported(self, name, source):
         """Returns the modules loaded from text that a text imports by their names."""
         global _IMPORT
-        if "import" not in source or not self._names.modules:
+        if "import" not in source or not self._names:
             return []
         if _IMPORT is None:
             import re
 
             _IMPORT = re.compile(r'^\s*(?:__exported\s+)?import\s+(?:"([^"]+)"|([\w.]+))\s*;', re.M)
         names = {quoted or plain for quoted, plain in _IMPORT.findall(source)} - {name}
-        found = (self._names.modules.get(n) for n in sorted(names))
+        found = (self._names.find(n) for n in sorted(names))
         return [module for module in found if module is not None]
 
     def load_source(self, module_name: str | PathLike[str]) -> str:
@@ -286,12 +306,16 @@ class SlangModule(_slangpy.Module):
 
     @property
     def path(self) -> Path:
-        """The module's file, as it was given; for a module from text, the path that was given with the text, or the module's name."""
+        """The module's file, as an absolute path; for a module from text, the path that was given with the text, or the module's name."""
         from pathlib import Path
 
         made = self._made
-        given = self._extra.get("path") or (os.fsdecode(made[0]) if made and made[0] is not None else None)
-        return Path(given if given is not None else self.name)
+        if self._extra.get("path") or not made or made[0] is None:
+            return Path(self._extra.get("path") or self.name)
+        try:
+            return Path(os.path.abspath(self.session._find(os.fsdecode(made[0]))))
+        except _slangpy.SlangCompileError:  # the file is gone, or was found in the include paths of its own options
+            return Path(os.fsdecode(made[0]))
 
     @property
     def is_composed(self) -> bool:
@@ -328,15 +352,19 @@ class SlangEntryPoint:
 
     module: Module
     function: Function
-    name: str
 
     def __init__(self, module: Module, function: Function, name: str | None = None, type_conformances: Sequence[_Conformance] = ()) -> None:
         self.module = module
         self.function = function
-        self.name = name or function.name
+        self._name: str = name or function.name
         self._conformances = list(type_conformances)
         if self._conformances:
             self.function = function.type_conformances(self._conformances)
+
+    @property
+    def name(self) -> str:
+        """The entry point's name: the function's, or the one that rename() gave it."""
+        return self._name
 
     def _in(self, module):
         """Returns the same entry point of another module with the same code."""
@@ -449,7 +477,7 @@ def _load_from_source(device, name, source, options=None, link=[]):
         session = device.slang_session
         imported = session._imported(name, source)
         module = _load_text(device, name, source, options, list(link or ()) + imported if imported else link)
-        session._names.modules[name] = module
+        session._names.add(name, module)
         return module
     return _load_text(device, name, source, options, link)
 

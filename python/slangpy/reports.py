@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import time
 
-from .logger import log_warn_once
+from .logger import _warn_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Steps:
             with open(os.path.join(self.directory, label + ".slang"), encoding="utf-8") as file:
                 text = file.read()
         except OSError as error:
-            log_warn_once("set_print_generated_shaders: {}".format(error))
+            _warn_once("set_print_generated_shaders: {}".format(error))
             return
         comments = [line[3:] for line in text.split("import ", 1)[0].splitlines() if line.startswith("// ")]
         module = text.partition("import ")[2].partition(";")[0].strip('"')

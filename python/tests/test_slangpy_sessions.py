@@ -244,7 +244,7 @@ def test_entry_points_are_listed_and_missing_ones_raise_runtime_error(d):
     assert isinstance(m.entry_points, list) and [e.name for e in m.entry_points] == ["areas", "dynamic", "fill"]
     with pytest.raises(RuntimeError):
         m.entry_point("nothing")
-    assert m.path.name == "session_shapes.slang" and m.name == "session_shapes" and m.module_decl.name == "session_shapes"
+    assert m.path.is_absolute() and m.path.name == "session_shapes.slang" and m.name == "session_shapes" and m.module_decl.name == "session_shapes"
     assert not m.is_composed and m.source_modules == []
 
 
@@ -542,3 +542,22 @@ def test_functional_modules_import_modules_from_text(d):
     first = spy.Module.load_from_source(d, "text_one", "module text_one;\npublic int five() { return 5; }")
     assert spy.Module.load_from_source(d, "text_two", "import text_one;\nint f() { return five() * 2; }").f() == 10
     assert first.five() == 5
+
+
+def test_standard_modules_of_slang_load_with_experimental_features():
+    """`import slang.neural`, where the library has its standard modules beside it."""
+    import glob
+    import subprocess
+
+    top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    found = [f for f in glob.glob(os.path.join(top, "build/slang/*/slang-standard-module-*/slang/neural.slang-module"))]
+    if not found:
+        pytest.skip("no Slang library with its standard modules is fetched")
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(found[0])))
+    library, = glob.glob(os.path.join(folder, "libslang-compiler.so.*"))
+    code = ("import sys, slangpy as spy\nd = spy.create_device(slang_library=sys.argv[1])\n"
+            "s = d.create_slang_session({'enable_experimental_features': True})\n"
+            "print(s.load_module_from_source('neural', 'import slang.neural;\\nint f() { return 7; }').f())")
+    environment = {k: v for k, v in os.environ.items() if k != "SLANGPY_SLANG_LIBRARY"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    assert subprocess.run([sys.executable, "-c", code, library], env=environment, capture_output=True, text=True, timeout=100).stdout == "7\n"

@@ -32,16 +32,22 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
     target.compilerOptionEntries = options;
     target.compilerOptionEntryCount = option_count;
 
-    size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
+    size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 3;
     const char **paths = (const char **)spyi_calloc(most, sizeof *paths);
     spyi_sl_macro *macros = (spyi_sl_macro *)spyi_calloc(unit->define_count + 3, sizeof *macros);
-    spyi_text folder = { NULL, 0, 0 };
+    spyi_text folder = { NULL, 0, 0 }, standard = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
         paths[path_count++] = spyi_text_str(&folder);
         for (size_t i = 0; i < unit->include_path_count; ++i) paths[path_count++] = unit->include_paths[i];
         for (size_t i = 0; i < c->include_path_count; ++i) paths[path_count++] = c->include_paths[i];
         if (c->embedded_count) paths[path_count++] = SPYI_SL_EMBEDDED_FOLDER;
+        if (unit->options
+                .experimental_features) { // `import slang.neural;`: Slang's own modules lie beside it
+            spyi_sl_folder(c->library->path, &standard);
+            spyi_text_add(&standard, "/slang-standard-module-%s", c->library->version);
+            paths[path_count++] = spyi_text_str(&standard);
+        }
         for (size_t i = 0; i < unit->define_count; ++i) {
             macros[i].name = unit->defines[i].name;
             macros[i].value = unit->defines[i].value;
@@ -72,6 +78,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
         if (global->v->createSession(global, &desc, &session) < 0) session = NULL;
     }
     spyi_text_free(&folder);
+    spyi_text_free(&standard);
     free(paths);
     free(macros);
     return session;
