@@ -414,7 +414,7 @@ def test_cycles_are_collected():
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "cycles", "uniform float g; float f(float x) { return x * g; }")
     h = Holder()
-    h.function = m.f.set(lambda: {"g": h.value}).bind(None) if False else m.f.set(lambda h=h: {"g": h.value}).set({"g": 1})
+    h.function = m.f.set(lambda: {"g": h.value}).bind(None) if False else m.f.set({"g": 1}).set(lambda h=h: {"g": h.value})
     h.value = 2
     h.ref = spy.ValueRef(h)
     d.register_device_close_callback(lambda _, h=h: None)

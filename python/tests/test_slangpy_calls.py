@@ -310,6 +310,8 @@ def test_set_reaches_parameter_blocks_and_an_int_serves_for_a_float(g):
     """{"params": {"k": 2}} goes into a ParameterBlock; several set() add up."""
     f = g.blocked.set({"params": {"k": 2, "n": 1}})
     assert f(3.0) == 7.0
+    assert g.scaled.set(lambda: {"scale": 2.0}).set(scale=3.0)(1.0) == 4.0
+    assert g.scaled.set(scale=3.0).set(lambda: {"scale": 2.0})(1.0) == 3.0
 
 
 def test_constants_take_bool_int_float_and_vectors(g):

@@ -56,6 +56,7 @@ float* pointer(float* p) { return p + 1; }
 struct Holder { float* p; int n; };
 float held(Holder h) { return h.p[h.n]; }
 float at(StructuredBuffer<float> b, int i) { return b[i]; }
+float follow(StructuredBuffer<float*> b, int i) { return *b[i]; }
 float whole(Tensor<float, 1> t, int i) { return t[i]; }
 void put(int i, RWTensor<float, 1> t) { t[i] = i + 1; }
 """
@@ -422,6 +423,8 @@ def test_pointers(m):
     pointers = Tensor.from_numpy(m.device, np.array([address, address + 4], np.uint64))
     assert m.read_pointer(pointers, 0, _result="numpy").tolist() == [1, 2]
     assert m.at(t, 1) == 2.0 and m.at(t.storage, 1) == 2.0
+    addresses = m.device.create_buffer(data=np.array([address + 8, address], np.uint64), struct_size=8)
+    assert m.follow(addresses, 0) == 3.0 and m.follow(addresses, 1) == 1.0
 
 
 def test_numpy_arrays_go_whole_to_tensor_parameters(m):

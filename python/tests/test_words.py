@@ -16,8 +16,8 @@ float sum(Tensor<float, 1> t) { return t[0]; }
 void set(out float x) { x = 1; }
 void change(inout float x) { x += 1; }
 T ident<T>(T x) { return x; }
-uniform float gain;
-float scaled(float x) { return x * gain; }
+StructuredBuffer<float> gains;
+float scaled(float x) { return x * gains[0]; }
 struct Pair { float a; float b; float total() { return a + b; } };
 float pair(Pair p) { return p.a + p.b; }
 extern static const int WIDTH;

@@ -25,6 +25,26 @@ static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) 
     return NULL;
 }
 
+// Sets the type that a buffer of pointers is passed as, with T* for Slang's "Ptr<T, ...>", which its compiler
+// does not accept. The elements are addresses.
+static void spyi_buffer_of_pointers(spyi_fitting *fitting, const spyi_type_parts *buffer, spyi_leaf *leaf) {
+    spyi_type_parts pointer;
+    spyi_text passed = { NULL, 0, 0 };
+    spyi_split_type(buffer->arguments[0], &pointer);
+    if (strcmp(pointer.base, "Ptr") == 0 && pointer.arguments[0]) {
+        spyi_text_add(&passed, "%s<%s*>", buffer->base, pointer.arguments[0]);
+        leaf->kind_type = spyi_type_other(fitting->types, spyi_text_str(&passed))->name;
+        leaf->element = spyi_type_scalar(fitting->types, SPY_DTYPE_UINT64);
+    }
+    spyi_text_free(&passed);
+    spyi_free_parts(&pointer);
+}
+
+// As spyi_kind_own_field(), in the type that the buffer is passed as.
+static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", leaf->kind_type ? leaf->kind_type : leaf->type->name);
+}
+
 static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_fit fit;
@@ -34,6 +54,8 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     leaf->element = value->type;
     if (family && family->typed)
         leaf->element = spyi_named_type(fitting->types, value->type, parts.arguments[0]);
+    if (family && family->typed && !family->texels && !family->one && !leaf->element && parts.arguments[0])
+        spyi_buffer_of_pointers(fitting, &parts, leaf);
     bool good =
         family && leaf->element &&
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
@@ -136,10 +158,20 @@ static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, cons
     spyi_free_parts(&parts);
 }
 
-static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,    NULL,
-                                                   spyi_kind_own_field, spyi_kind_own_load,
-                                                   spyi_buffer_takes,   spyi_buffer_type_name };
-static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_buffer_check, NULL, NULL, NULL, spyi_buffer_addresses, NULL, NULL };
+static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,  NULL,
+                                                   spyi_buffer_field, spyi_kind_own_load,
+                                                   spyi_buffer_takes, spyi_buffer_type_name };
+static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               spyi_buffer_check,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               spyi_buffer_addresses,
+                                               NULL,
+                                               NULL };
 static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
 
 SPYI_FN bool spyi_is_buffer_address(const char *base) {

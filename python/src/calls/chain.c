@@ -61,7 +61,8 @@ static int spyp_chain_globals(spyp_call *call, spy_args *out) {
     }
     Py_DECREF(all);
     for (Py_ssize_t i = 0; chain->setters && i < PyTuple_Size(chain->setters); i++) {
-        PyObject *more = PyObject_CallFunctionObjArgs(PyTuple_GetItem(chain->setters, i), (PyObject *)call->function, NULL);
+        PyObject *setter = PyTuple_GetItem(chain->setters, i);
+        PyObject *more = PyDict_Check(setter) ? Py_NewRef(setter) : PyObject_CallFunctionObjArgs(setter, (PyObject *)call->function, NULL);
         int good = more && PyDict_Check(more) ? PyDict_Update(all, more) : -1;
         if (more && good < 0 && !PyErr_Occurred())
             PyErr_Format(PyExc_TypeError, "%U.set: the callable gave %R; expected a dict", call->function->name, (PyObject *)Py_TYPE(more));

@@ -101,9 +101,11 @@ static PyObject *spyp_link_set(PyObject *self, PyObject *args, PyObject *kwargs)
         return PyErr_Format(spyp.type_error, "%U.set: expected a dict, keywords or a callable, got %R", name, (PyObject *)Py_TYPE(item));
     spyp_function *f = spyp_function_link(self);
     if (!f) return NULL;
-    PyObject **place = item && !dict ? &f->chain->setters : &f->chain->globals, *all = NULL;
-    if (item && !dict) {
-        PyObject *setter = spyp_setter_of(item);
+    // Values that are set after a callable come after its values.
+    bool later = (item && !dict) || f->chain->setters;
+    PyObject **place = later ? &f->chain->setters : &f->chain->globals, *all = NULL;
+    if (later) {
+        PyObject *setter = item && !dict ? spyp_setter_of(item) : spyp_merged(dict ? item : kwargs, NULL);
         all = setter ? spyp_appended(*place, setter) : NULL;
         Py_XDECREF(setter);
     } else {

@@ -146,7 +146,7 @@ typedef struct spyp_chain {
     PyObject *self;               // bound instance, or NULL
     PyObject *map_args, *map_kwargs; // tuple and dict of map()'s entries, or NULL
     PyObject *constants, *globals;   // dicts, or NULL
-    PyObject *setters;               // tuple of callables that return further globals at each call, or NULL
+    PyObject *setters;               // tuple of callables that return further globals at each call, and dicts, or NULL
     PyObject *writers;               // tuple of (callable, arguments, keywords) of each write(), or NULL
     PyObject *prelude;            // str, or NULL
     PyObject *conformances;       // tuple of str, or NULL
