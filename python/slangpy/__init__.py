@@ -16,6 +16,7 @@ from .encoders import *
 from .programs import *
 from .profiling import *
 from . import slang_types as _slang_types  # noqa: F401
+from .shader_cursors import *
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_slangpy._after_fork)
@@ -48,7 +49,7 @@ _LAZY.update(dict.fromkeys((
     "AccelerationStructureCopyMode AccelerationStructureDesc AccelerationStructureGeometryFlags AccelerationStructureHandle "
     "AccelerationStructureInstanceDesc AccelerationStructureInstanceFlags AccelerationStructureInstanceList "
     "AccelerationStructureKind AccelerationStructureQueryDesc AccelerationStructureSizes AspectBlendDesc BlendFactor BlendOp "
-    "BufferOffsetPair ColorTargetDesc ComparisonFunc ComputeKernelDesc ComputePipelineDesc CoopVecMatrixDesc CoopVecMatrixLayout "
+    "BufferOffsetPair ColorTargetDesc ComparisonFunc CoopVecMatrixDesc CoopVecMatrixLayout "
     "CullMode DepthStencilDesc DepthStencilOpDesc DescriptorHandle DescriptorHandleType DeviceChild DrawArguments FillMode "
     "FilterBoundaryCondition FrontFaceMode HitGroupDesc IndexFormat InputElementDesc InputLayout InputLayoutDesc InputSlotClass "
     "Kernel LinearSweptSpheresEndCapsMode LinearSweptSpheresIndexingMode LoadOp LogicOp MultisampleDesc Object PassEncoder "

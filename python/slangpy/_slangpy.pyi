@@ -449,6 +449,31 @@ class ShaderCursor(_Fields):
         """The place of a field: cursor[name]."""
     def find_element(self, index: int, /) -> ShaderCursor:
         """The place of an element: cursor[index]."""
+    _path: str
+    _at: ReflectionCursor
+    @property
+    def _offset(self) -> Any:
+        """The ShaderOffset of the place."""
+    def _moved(self, path: str | None, at: ReflectionCursor | None, /) -> ShaderCursor:
+        """A cursor at another place."""
+    def is_valid(self) -> bool:
+        """Returns whether the program has such a place; True if the program is not known, as in Function.write()."""
+    def has_field(self, name: str) -> bool:
+        """Returns whether there is a part of that name."""
+    def has_element(self, index: int) -> bool:
+        """Returns whether there is a part of that index."""
+    def find_field_index(self, name: str) -> int:
+        """Returns the number of a field among those here, or -1."""
+    def get_field_by_index(self, field_index: int) -> ShaderCursor:
+        """Returns a cursor at the field of that number."""
+    def find_entry_point(self, index: int) -> ShaderCursor:
+        """Returns a cursor at the program's entry point of that number."""
+    def dereference(self) -> ShaderCursor:
+        """Returns the same cursor, because parameter blocks and constant buffers are entered by themselves."""
+    def reinterpret(self, new_layout: TypeLayoutReflection) -> ShaderCursor:
+        """Returns a cursor at the same place that takes it for another type."""
+    def set_data(self, data: _ArrayLike) -> None:
+        """Writes the bytes of an array to a number, vector, matrix or array of numbers."""
     def __setattr__(self, name: str, value: Any, /) -> None: ...
     def __delattr__(self, name: str, /) -> None: ...
     def __getitem__(self, key: str | int, /) -> ShaderCursor: ...
@@ -1420,6 +1445,10 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
 
     def __new__(cls, layout: Struct | TypeReflection | TypeLayoutReflection | VariableLayoutReflection | ShaderProgram) -> Self: ...
     def __bool__(self) -> bool: ...
+    def _names(self) -> list[str]:
+        """The names of the parts."""
+    def _entry_points(self) -> list[str]:
+        """The names of a program's entry points."""
     def is_valid(self) -> bool:  # type: ignore[override]
         """Whether it is at something, and its device is open; so is bool(cursor)."""
     @property

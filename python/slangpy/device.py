@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._slangpy import Module, _ArrayLike, _Options, _Path, _TypeLike
+    from ._slangpy import Module, ReflectionCursor, TypeLayoutReflection, _ArrayLike, _Options, _Path, _TypeLike
     from .buffers import Buffer
     from .encoders import (CommandBuffer, CommandEncoder, CommandRecordingDiscardedEvent, CommandRecordingSubmittedEvent, Fence,
                            QueryPool)
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .programs import (ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangModule, SlangSession,
                            TypeConformance)
     from .reports import CompilationReport
+    from .shader_cursors import PartObject
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
@@ -635,6 +636,13 @@ class Device(_slangpy._Device):
         if given is not None:
             program, label = given.program, given.label
         return ComputePipeline(self, program, label)
+
+    def create_shader_object(self, layout: TypeLayoutReflection | ReflectionCursor) -> PartObject:
+        """create_shader_object(layout): makes an object with the values of a part of a program's parameters, such as a ParameterBlock.
+        `layout`: the part's TypeLayoutReflection, or a ReflectionCursor at it."""
+        from .shader_cursors import PartObject
+
+        return PartObject(layout)
 
     def create_root_shader_object(self, shader_program: ShaderProgram) -> ShaderObject:
         """create_root_shader_object(shader_program): makes a ShaderObject for a program's parameters."""

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .buffers import Buffer
-    from .programs import ShaderProgram
-
 __all__ = [
     "ALL_LAYERS", "ALL_MIPS", "AccelerationStructure", "AccelerationStructureBuildDesc", "AccelerationStructureBuildFlags",
     "AccelerationStructureBuildInputInstances", "AccelerationStructureBuildInputLinearSweptSpheres",
@@ -26,7 +23,7 @@ __all__ = [
     "AccelerationStructureHandle", "AccelerationStructureInstanceDesc", "AccelerationStructureInstanceFlags",
     "AccelerationStructureInstanceList", "AccelerationStructureKind", "AccelerationStructureQueryDesc",
     "AccelerationStructureSizes", "AspectBlendDesc", "BlendFactor", "BlendOp", "BufferOffsetPair", "ColorTargetDesc",
-    "ComparisonFunc", "ComputeKernelDesc", "ComputePipelineDesc", "CoopVecMatrixDesc", "CoopVecMatrixLayout", "CullMode",
+    "ComparisonFunc", "CoopVecMatrixDesc", "CoopVecMatrixLayout", "CullMode",
     "DepthStencilDesc", "DepthStencilOpDesc", "DescriptorHandle", "DescriptorHandleType", "DeviceChild", "DrawArguments",
     "FillMode", "FilterBoundaryCondition", "FrontFaceMode", "HitGroupDesc", "IndexFormat", "InputElementDesc", "InputLayout",
     "InputLayoutDesc", "InputSlotClass", "Kernel", "LinearSweptSpheresEndCapsMode", "LinearSweptSpheresIndexingMode", "LoadOp",
@@ -585,23 +582,10 @@ class InputLayoutDesc(_Data):
     vertex_streams: list[VertexStreamDesc] = []
 
 
-class ComputePipelineDesc(_Data):
-    """All arguments of Device.create_compute_pipeline() as one value."""
-
-    program: ShaderProgram | None = None
-    label: str = ""
-
-
-class ComputeKernelDesc(_Data):
-    """The argument of Device.create_compute_kernel() as a value."""
-
-    program: ShaderProgram | None = None
-
-
 class RenderPipelineDesc(_Data):
     """All arguments of Device.create_render_pipeline() as one value."""
 
-    program: ShaderProgram | None = None
+    program: Any = None
     input_layout: Any = None
     primitive_topology: PrimitiveTopology = PrimitiveTopology.triangle_list
     targets: list[ColorTargetDesc] = []
@@ -623,7 +607,7 @@ class HitGroupDesc(_Data):
 class RayTracingPipelineDesc(_Data):
     """All arguments of Device.create_ray_tracing_pipeline() as one value."""
 
-    program: ShaderProgram | None = None
+    program: Any = None
     hit_groups: list[HitGroupDesc] = []
     max_recursion: int = 0
     max_ray_payload_size: int = 0
@@ -635,7 +619,7 @@ class RayTracingPipelineDesc(_Data):
 class ShaderTableDesc(_Data):
     """All arguments of Device.create_shader_table() as one value."""
 
-    program: ShaderProgram | None = None
+    program: Any = None
     ray_gen_entry_points: list[str] = []
     miss_entry_points: list[str] = []
     hit_group_names: list[str] = []
@@ -657,7 +641,7 @@ class CoopVecMatrixDesc(_Data):
 class BufferOffsetPair(_Data):
     """A place in a buffer."""
 
-    buffer: Buffer | None = None
+    buffer: Any = None
     offset: int = 0
 
 
