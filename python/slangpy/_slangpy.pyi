@@ -1041,6 +1041,15 @@ class ProgramLayout(BaseReflectionObject):
     def get_resolved_generic_args(self, slang_type: TypeReflection | Struct) -> tuple[TypeReflection | int | None, ...] | None:
         """Returns the arguments of a generic type, types or ints, as a tuple; None for other types."""
     @property
+    def globals_type_layout(self) -> Any:
+        """The layout of the global shader parameters as a struct."""
+    @property
+    def globals_variable_layout(self) -> Any:
+        """The global shader parameters as one variable."""
+    @property
+    def hashed_strings(self) -> list[Any]:
+        """The texts of getStringHash(): an empty list, because Slang is not asked for them."""
+    @property
     def program_layout(self) -> ProgramLayout:
         """The layout itself."""
 
@@ -1608,6 +1617,8 @@ def register_write_to_cursor_type(type: type[_V], function: Callable[[_V], Any])
 
 def _enumerate_adapters(*args: Any) -> Any:
     """What adapters a backend has, as a list of dicts."""
+def _set_usage(*args: Any) -> Any:
+    """What calls may do with its memory."""
 def _after_fork(*args: Any) -> Any:
     """Called in the child of a fork: its devices are the parent's."""
 def _at_exit(*args: Any) -> Any:

@@ -81,6 +81,7 @@ __all__ = [
     "create_fence",
     "create_query_pool",
     "create_slang_session",
+    "create_shader_object",
     "create_compute_kernel",
     "create_compute_pipeline",
     "create_root_shader_object",
@@ -806,6 +807,12 @@ def create_query_pool(*args: Any, **kwargs: Any) -> QueryPool:
 def create_slang_session(*args: Any, **kwargs: Any) -> SlangSession:
     """create_slang_session(...): Device.create_slang_session() of the current device."""
     return current_device().create_slang_session(*args, **kwargs)
+
+
+@_as_method(Device.create_shader_object)
+def create_shader_object(*args: Any, **kwargs: Any) -> PartObject:
+    """create_shader_object(...): Device.create_shader_object() of the current device."""
+    return current_device().create_shader_object(*args, **kwargs)
 
 
 @_as_method(Device.create_compute_kernel)
