@@ -16,6 +16,7 @@ from .encoders import *
 from .programs import *
 from .profiling import *
 from . import slang_types as _slang_types  # noqa: F401
+from .shader_cursors import *
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_slangpy._after_fork)

@@ -449,6 +449,31 @@ class ShaderCursor(_Fields):
         """The place of a field: cursor[name]."""
     def find_element(self, index: int, /) -> ShaderCursor:
         """The place of an element: cursor[index]."""
+    _path: str
+    _at: ReflectionCursor
+    @property
+    def _offset(self) -> Any:
+        """The ShaderOffset of the place."""
+    def _moved(self, path: str | None, at: ReflectionCursor | None, /) -> ShaderCursor:
+        """A cursor at another place."""
+    def is_valid(self) -> bool:
+        """Returns whether the program has such a place; True if the program is not known, as in Function.write()."""
+    def has_field(self, name: str) -> bool:
+        """Returns whether there is a part of that name."""
+    def has_element(self, index: int) -> bool:
+        """Returns whether there is a part of that index."""
+    def find_field_index(self, name: str) -> int:
+        """Returns the number of a field among those here, or -1."""
+    def get_field_by_index(self, field_index: int) -> ShaderCursor:
+        """Returns a cursor at the field of that number."""
+    def find_entry_point(self, index: int) -> ShaderCursor:
+        """Returns a cursor at the program's entry point of that number."""
+    def dereference(self) -> ShaderCursor:
+        """Returns the same cursor, because parameter blocks and constant buffers are entered by themselves."""
+    def reinterpret(self, new_layout: TypeLayoutReflection) -> ShaderCursor:
+        """Returns a cursor at the same place that takes it for another type."""
+    def set_data(self, data: _ArrayLike) -> None:
+        """Writes the bytes of an array to a number, vector, matrix or array of numbers."""
     def __setattr__(self, name: str, value: Any, /) -> None: ...
     def __delattr__(self, name: str, /) -> None: ...
     def __getitem__(self, key: str | int, /) -> ShaderCursor: ...
@@ -1023,6 +1048,15 @@ class ProgramLayout(BaseReflectionObject):
     def get_resolved_generic_args(self, slang_type: TypeReflection | Struct) -> tuple[TypeReflection | int | None, ...] | None:
         """Returns the arguments of a generic type, types or ints, as a tuple; None for other types."""
     @property
+    def globals_type_layout(self) -> Any:
+        """The layout of the global shader parameters as a struct."""
+    @property
+    def globals_variable_layout(self) -> Any:
+        """The global shader parameters as one variable."""
+    @property
+    def hashed_strings(self) -> list[Any]:
+        """The texts of getStringHash(): an empty list, because Slang is not asked for them."""
+    @property
     def program_layout(self) -> ProgramLayout:
         """The layout itself."""
 
@@ -1427,6 +1461,10 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
 
     def __new__(cls, layout: Struct | TypeReflection | TypeLayoutReflection | VariableLayoutReflection | ShaderProgram) -> Self: ...
     def __bool__(self) -> bool: ...
+    def _names(self) -> list[str]:
+        """The names of the parts."""
+    def _entry_points(self) -> list[str]:
+        """The names of a program's entry points."""
     def is_valid(self) -> bool:  # type: ignore[override]
         """Whether it is at something, and its device is open; so is bool(cursor)."""
     @property
@@ -1588,6 +1626,8 @@ def register_write_to_cursor_type(type: type[_V], function: Callable[[_V], Any])
 
 def _enumerate_adapters(*args: Any) -> Any:
     """What adapters a backend has, as a list of dicts."""
+def _set_usage(*args: Any) -> Any:
+    """What calls may do with its memory."""
 def _after_fork(*args: Any) -> Any:
     """Called in the child of a fork: its devices are the parent's."""
 def _at_exit(*args: Any) -> Any:

@@ -18,7 +18,7 @@ _NAMES = {
     "fusion": "fuse vmap vcast vdim vmapping declare",
     "images": "Bitmap DataStruct DataStructConverter",
     "reading queries on the GPU": "resolve_query",
-    "shader objects other than a program's root": "create_shader_object create_mutable_shader_object",
+    "shader objects other than a program's root": "create_mutable_shader_object",
 }
 _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDesc ui tev renderdoc Surface SurfaceConfig SurfaceInfo "
             "create_surface KeyboardEvent KeyboardEventType KeyCode KeyModifier KeyModifierFlags MouseEvent MouseEventType "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._slangpy import Module, _ArrayLike, _Options, _Path, _TypeLike
+    from ._slangpy import Module, ReflectionCursor, TypeLayoutReflection, _ArrayLike, _Options, _Path, _TypeLike
     from .buffers import Buffer
     from .encoders import (CommandBuffer, CommandEncoder, CommandRecordingDiscardedEvent, CommandRecordingSubmittedEvent, Fence,
                            QueryPool)
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .programs import (ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangModule, SlangSession,
                            TypeConformance)
     from .reports import CompilationReport
+    from .shader_cursors import PartObject
 
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
@@ -80,6 +81,7 @@ __all__ = [
     "create_fence",
     "create_query_pool",
     "create_slang_session",
+    "create_shader_object",
     "create_compute_kernel",
     "create_compute_pipeline",
     "create_root_shader_object",
@@ -647,6 +649,13 @@ class Device(_slangpy._Device):
             program, label = given.program, given.label
         return ComputePipeline(self, program, label)
 
+    def create_shader_object(self, layout: TypeLayoutReflection | ReflectionCursor) -> PartObject:
+        """create_shader_object(layout): makes an object with the values of a part of a program's parameters, such as a ParameterBlock.
+        `layout`: the part's TypeLayoutReflection, or a ReflectionCursor at it."""
+        from .shader_cursors import PartObject
+
+        return PartObject(layout)
+
     def create_root_shader_object(self, shader_program: ShaderProgram) -> ShaderObject:
         """create_root_shader_object(shader_program): makes a ShaderObject for a program's parameters."""
         from .programs import ShaderObject
@@ -809,6 +818,12 @@ def create_query_pool(*args: Any, **kwargs: Any) -> QueryPool:
 def create_slang_session(*args: Any, **kwargs: Any) -> SlangSession:
     """create_slang_session(...): Device.create_slang_session() of the current device."""
     return current_device().create_slang_session(*args, **kwargs)
+
+
+@_as_method(Device.create_shader_object)
+def create_shader_object(*args: Any, **kwargs: Any) -> PartObject:
+    """create_shader_object(...): Device.create_shader_object() of the current device."""
+    return current_device().create_shader_object(*args, **kwargs)
 
 
 @_as_method(Device.create_compute_kernel)

@@ -10,7 +10,7 @@ from .enums import BufferRange, CommandQueueType, FenceDesc, QueryPoolDesc, Quer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, NoReturn
 
     from ._slangpy import Tensor, _ArrayLike
     from .device import Device
@@ -163,6 +163,12 @@ class CommandEncoder(_slangpy._CommandEncoder, _Child):
         if self.is_finished:
             raise _slangpy.Error("CommandEncoder.begin_compute_pass: the command encoder is finished; create another one")
         return ComputePassEncoder(self)
+
+    def execute_callback(self, callback: Callable[[NativeHandle], object]) -> NoReturn:
+        """execute_callback(callback): not in this version, because the library makes native command buffers when a recording is
+        submitted, and does not hand them out."""
+        raise NotImplementedError("CommandEncoder.execute_callback is not in this version: the library makes native command buffers when a "
+                                  "recording is submitted, and does not hand them out")
 
     def set_buffer_state(self, buffer: Tensor, state: ResourceState) -> None:
         """set_buffer_state(buffer, state): records nothing, because the library orders work on buffers by itself."""

@@ -8,9 +8,8 @@ from ._slangpy import uint3
 TYPE_CHECKING = False  # typing's constant; typing is not imported, so that `import slangpy` is fast
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from dataclasses import InitVar, field
     from os import PathLike
-    from typing import Any, ClassVar, dataclass_transform
+    from typing import Any, ClassVar
 
     from .interop import NativeHandle
     from .math import uint2, uint3
@@ -396,24 +395,14 @@ class Format(_IntEnum):
         return name, {"float": "f", "uint": "u", "sint": "i"}[kind] + str(bits // 8), channels
 
 
-if TYPE_CHECKING:
-
-    @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
-    class _Fields:
-        pass
-else:
-
-    class _Fields:
-        pass
-
-
-class _Desc(_Fields):
+class _Desc:
     """Base of classes of named values. The class's attributes are the keywords of the constructor and their defaults. Other keywords
     raise a TypeError."""
 
     _fields: ClassVar[dict[str, Any]] = {}
     if TYPE_CHECKING:
-        values: InitVar[Mapping[str, Any] | None] = field(default=None, kw_only=False)
+
+        def __init__(self, values: Mapping[str, Any] | None = None, **kwargs: Any) -> None: ...
     else:
 
         def __init__(self, values=None, **kwargs):

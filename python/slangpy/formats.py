@@ -106,7 +106,7 @@ class FormatInfo:
     dxgi_format: int
     vk_format: int
 
-    def __init__(self, format: Format) -> None:
+    def __init__(self, format: Format = Format.undefined) -> None:
         self.format = format
         self.name, self.dxgi_format, self.vk_format = ("undefined", 0, 0) if format == 0 else _NUMBERS[format - 1]
         stem = self.name.split("_")[0]

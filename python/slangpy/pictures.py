@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .buffers import Buffer
-    from .programs import ShaderProgram
-
 __all__ = [
     "ALL_LAYERS", "ALL_MIPS", "AccelerationStructure", "AccelerationStructureBuildDesc", "AccelerationStructureBuildFlags",
     "AccelerationStructureBuildInputInstances", "AccelerationStructureBuildInputLinearSweptSpheres",
@@ -588,7 +585,7 @@ class InputLayoutDesc(_Data):
 class RenderPipelineDesc(_Data):
     """All arguments of Device.create_render_pipeline() as one value."""
 
-    program: ShaderProgram | None = None
+    program: Any = None
     input_layout: Any = None
     primitive_topology: PrimitiveTopology = PrimitiveTopology.triangle_list
     targets: list[ColorTargetDesc] = []
@@ -610,7 +607,7 @@ class HitGroupDesc(_Data):
 class RayTracingPipelineDesc(_Data):
     """All arguments of Device.create_ray_tracing_pipeline() as one value."""
 
-    program: ShaderProgram | None = None
+    program: Any = None
     hit_groups: list[HitGroupDesc] = []
     max_recursion: int = 0
     max_ray_payload_size: int = 0
@@ -622,7 +619,7 @@ class RayTracingPipelineDesc(_Data):
 class ShaderTableDesc(_Data):
     """All arguments of Device.create_shader_table() as one value."""
 
-    program: ShaderProgram | None = None
+    program: Any = None
     ray_gen_entry_points: list[str] = []
     miss_entry_points: list[str] = []
     hit_group_names: list[str] = []
@@ -644,7 +641,7 @@ class CoopVecMatrixDesc(_Data):
 class BufferOffsetPair(_Data):
     """A place in a buffer."""
 
-    buffer: Buffer | None = None
+    buffer: Any = None
     offset: int = 0
 
 

@@ -182,5 +182,37 @@ for _name, _method in [
     ("get_resolved_generic_args", _resolved_generic_args),
 ]:
     setattr(_Layout, _name, _method)
+
+
+class _GlobalsLayout:
+    """The layout of the global shader parameters, which form a struct without a name."""
+
+    def __init__(self, layout):
+        self.fields = layout.parameters
+        self.kind = _slangpy.TypeReflection.Kind.struct
+        self.name, self.is_valid, self.alignment, self.type, self.element_type_layout = "", True, 16, None, None
+        self.size = max([f.offset + f.type_layout.size for f in self.fields], default=0)
+        self.stride = -(-self.size // 16) * 16
+
+    def find_field(self, name):
+        """find_field(name): returns the VariableLayoutReflection of a global, or None."""
+        return next((f for f in self.fields if f.name == name), None)
+
+    def unwrap_array(self):
+        """unwrap_array(): returns the layout itself."""
+        return self
+
+
+class _GlobalsVariable:
+    """The global shader parameters as one variable."""
+
+    def __init__(self, layout):
+        self.name, self.is_valid, self.offset, self.variable = "", True, 0, None
+        self.type_layout = _GlobalsLayout(layout)
+
+
+_Layout.globals_type_layout = property(_GlobalsLayout, doc="The layout of the global shader parameters as a struct.")
+_Layout.globals_variable_layout = property(_GlobalsVariable, doc="The global shader parameters as one variable.")
+_Layout.hashed_strings = property(lambda self: [], doc="The texts of getStringHash(): an empty list, because Slang is not asked for them.")
 _Layout.program_layout = property(lambda self: self, doc="The layout itself.")
 del _name, _get, _method

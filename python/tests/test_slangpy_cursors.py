@@ -228,3 +228,91 @@ def test_to_numpy_and_copy_from_numpy_move_bytes(own, layout):
     data[at:at + 12] = np.array([1, 2, 3], np.float32).view(np.uint8)
     own.copy_from_numpy(data)
     assert own[0].a.read() == spy.float3(1, 2, 3) and own[1].h.read() == 2
+
+
+# >>ShaderCursor
+
+SHADER = """
+struct L { float3 color; float power[2]; int n; };
+struct B { L light; RWStructuredBuffer<float> result; };
+ParameterBlock<B> block;
+ConstantBuffer<L> lamp;
+uniform float gain;
+[shader("compute")] [numthreads(4, 1, 1)]
+void main(uint3 t : SV_DispatchThreadID, uniform L p)
+{
+    block.result[t.x] = block.light.color.y * lamp.color.x * gain + p.power[1] + block.light.n;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def shader(device):
+    module = device.load_module_from_source("slangpy_shader_cursors", SHADER)
+    return device.link_program([module], [module.entry_point("main")])
+
+
+def run(device, shader, fill):
+    """Runs the shader with what fill(cursor, result) writes, and returns what it gives."""
+    result, encoder = device.create_buffer(size=16), device.create_command_encoder()
+    with encoder.begin_compute_pass() as p:
+        fill(spy.ShaderCursor(p.bind_pipeline(device.create_compute_pipeline(shader))), result)
+        p.dispatch([4, 1, 1])
+    device.submit_command_buffer(encoder.finish())
+    return result.to_numpy().view(np.float32).tolist()
+
+
+LIGHT = {"color": [1, 2, 3], "power": [1, 2], "n": 1}
+
+
+def rest(c):
+    c.lamp = {"color": [4, 5, 6], "power": [0, 0], "n": 0}
+    c["gain"] = 2.0
+    c.main.p = {"color": [0, 0, 0], "power": [0, 7], "n": 0}
+
+
+def test_blocks_are_entered_and_fields_may_be_written_one_by_one(device, shader):
+    """Parameter blocks and constant buffers are entered by themselves."""
+    def fill(c, result):
+        c.block.light.color = spy.float3(1, 2, 3)
+        c.block.light["power"] = [1, 2]
+        c.block.find_field("light").n.write(1)
+        c.block.result = result
+        rest(c)
+
+    assert run(device, shader, fill) == [24] * 4
+
+
+def test_a_shader_object_of_a_block_is_its_value(device, shader):
+    """create_shader_object takes a ReflectionCursor or a layout."""
+    def fill(c, result):
+        part = device.create_shader_object(shader.reflection.block)
+        cursor = spy.ShaderCursor(part)
+        cursor.light, cursor.result = LIGHT, result
+        c.block = part
+        rest(c)
+
+    assert run(device, shader, fill) == [24] * 4
+
+
+def test_places_are_found_by_number_and_bytes_are_written(device, shader):
+    """find_entry_point, get_field_by_index, dereference, set_data."""
+    def fill(c, result):
+        c.block = {"light": LIGHT, "result": result}
+        rest(c)
+        c.gain.set_data(np.array([3], np.float32))
+        c.get_field_by_index(c.find_field_index("lamp")).dereference().color.set_data(np.array([4, 0, 0], np.float32))
+        c.find_entry_point(0).p.power.set_data(np.array([0, 1], np.float32))
+
+    assert run(device, shader, fill) == [2 * 4 * 3 + 1 + 1] * 4
+
+
+def test_shader_cursors_know_what_is_there(device, shader):
+    """is_valid, has_field, has_element; find_field_index is -1 if there is none; _offset has uniform_offset and binding numbers."""
+    c = spy.ShaderCursor(device.create_root_shader_object(shader))
+    assert c.is_valid() and c.block.light.is_valid() and not c.nope.is_valid() and not c.block.nope.is_valid()
+    assert c.has_field("gain") and not c.has_field("nope") and c.block.light.power.has_element(1) and not c.block.light.power.has_element(2)
+    assert c.find_field_index("gain") >= 0 and c.find_field_index("nope") == -1 and c.block.light.find_field_index("n") == 2
+    offset = c.block.light.n._offset
+    assert offset.uniform_offset == 20 and offset.binding_range_index >= 0 and offset.binding_array_index == 0 and offset.is_valid()
+    assert c.lamp.reinterpret(shader.layout.get_type_layout(shader.layout.find_type_by_name("float4"))).is_valid()

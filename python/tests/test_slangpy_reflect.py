@@ -376,3 +376,15 @@ def test_passes_are_context_managers_and_bind_pipeline_gives_the_root_object(dev
             p.pop_debug_group()
         device.submit_command_buffer(encoder.finish())
         assert result.to_numpy().view(np.float32).reshape(4, 3).tolist() == [[2, 4, 6]] * 4
+
+
+def test_the_globals_are_a_struct(layout):
+    """globals_type_layout and globals_variable_layout."""
+    g = layout.globals_type_layout
+    assert g.kind == spy.TypeReflection.Kind.struct and [f.name for f in g.fields] == [p.name for p in layout.parameters] and g.size > 0
+    assert layout.globals_variable_layout.type_layout.find_field("gain").type_layout.size == 4 and layout.hashed_strings == []
+
+
+def test_execute_callback_says_that_it_is_not_there(device):
+    with pytest.raises(NotImplementedError, match="not in this version"):
+        device.create_command_encoder().execute_callback(print)

@@ -604,20 +604,23 @@ int spyp_convert_records(spyp_call *call, const spyp_host_array *array, spy_arg 
 // >>the cursor of Function.write(): cursor.path.to.field = value, cursor["path"] = value, cursor.write(dict)
 
 typedef struct spyp_recorder {
-    PyObject_HEAD PyObject *dict;
+    PyObject_HEAD
+    PyObject *dict;
     PyObject *path; // str, or NULL at the root
+    PyObject *at;   // ReflectionCursor at the same place, or NULL if the program is not known
 } spyp_recorder;
 
-static PyObject *spyp_recorder_at(PyObject *dict, PyObject *path) {
+static PyObject *spyp_recorder_at(PyObject *dict, PyObject *path, PyObject *at) {
     spyp_recorder *r = (spyp_recorder *)spyp_alloc(spyp.recorder);
     if (!r) return NULL;
     r->dict = Py_NewRef(dict);
     r->path = Py_XNewRef(path);
+    r->at = Py_XNewRef(at);
     return (PyObject *)r;
 }
 
 PyObject *spyp_recorder_make(PyObject *dict) {
-    return spyp_recorder_at(dict, NULL);
+    return spyp_recorder_at(dict, NULL, NULL);
 }
 
 // ShaderCursor(object): `object` is a dict that receives the written values, or has such a dict as its
@@ -630,7 +633,13 @@ static PyObject *spyp_recorder_new(PyTypeObject *type, PyObject *args, PyObject 
     PyObject *dict = PyDict_Check(object) ? Py_NewRef(object) : PyObject_GetAttrString(object, "values"),
              *made = NULL;
     if (dict && PyDict_Check(dict)) {
-        made = spyp_recorder_make(dict);
+        PyObject *program = PyDict_Check(object) ? NULL : PyObject_GetAttrString(object, "program");
+        if (!program) PyErr_Clear();
+        PyObject *at = PyDict_Check(object) ? NULL : PyObject_GetAttrString(program ? program : object, "reflection");
+        PyErr_Clear(); // an object of the user's own may have no program
+        made = spyp_recorder_at(dict, NULL, at);
+        Py_XDECREF(program);
+        Py_XDECREF(at);
     } else {
         PyErr_Clear();
         PyErr_Format(PyExc_TypeError,
@@ -651,7 +660,10 @@ static PyObject *spyp_recorder_path(spyp_recorder *r, PyObject *key) {
 
 static PyObject *spyp_recorder_get(PyObject *self, PyObject *key) {
     PyObject *path = spyp_recorder_path((spyp_recorder *)self, key);
-    PyObject *r = path ? spyp_recorder_at(((spyp_recorder *)self)->dict, path) : NULL;
+    PyObject *at = path ? ((spyp_recorder *)self)->at : NULL, *part = NULL, *r = NULL;
+    if (at) part = PyObject_CallMethod(at, PyLong_Check(key) ? "find_element" : "find_field", "O", key);
+    if (path && (!at || part)) r = spyp_recorder_at(((spyp_recorder *)self)->dict, path, part);
+    Py_XDECREF(part);
     Py_XDECREF(path);
     return r;
 }
@@ -694,6 +706,7 @@ static PyObject *spyp_recorder_write(PyObject *self, PyObject *value) {
 static int spyp_recorder_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(((spyp_recorder *)self)->dict);
+    Py_VISIT(((spyp_recorder *)self)->at);
     return 0;
 }
 
@@ -701,10 +714,25 @@ static void spyp_recorder_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     Py_CLEAR(((spyp_recorder *)self)->dict);
     Py_CLEAR(((spyp_recorder *)self)->path);
+    Py_CLEAR(((spyp_recorder *)self)->at);
     spyp_free(self);
 }
 
+// _moved(path, at) returns a cursor at another place of the same object. A path of None is the root.
+static PyObject *spyp_recorder_moved(PyObject *self, PyObject *args) {
+    PyObject *path, *at;
+    if (!PyArg_ParseTuple(args, "OO:_moved", &path, &at)) return NULL;
+    return spyp_recorder_at(((spyp_recorder *)self)->dict, path == Py_None ? NULL : path, at == Py_None ? NULL : at);
+}
+
+static PyMemberDef spyp_recorder_members[] = {
+    { "_path", Py_T_OBJECT_EX, offsetof(spyp_recorder, path), Py_READONLY, "The place's path." },
+    { "_at", Py_T_OBJECT_EX, offsetof(spyp_recorder, at), Py_READONLY, "The ReflectionCursor at the place." },
+    { NULL, 0, 0, 0, NULL },
+};
+
 static PyMethodDef spyp_recorder_methods[] = {
+    { "_moved", spyp_recorder_moved, METH_VARARGS, "_moved(path, at): a cursor at another place." },
     { "write", spyp_recorder_write, METH_O,
       "write(value): set the place; write(dict) at the root: set several." },
     { "find_field", spyp_recorder_get, METH_O, "find_field(name): the place of a field: cursor[name]." },
@@ -800,6 +828,7 @@ static PyType_Slot spyp_recorder_slots[] = {
     { Py_tp_dealloc, (void *)spyp_recorder_dealloc },
     { Py_tp_traverse, (void *)spyp_recorder_traverse },
     { Py_tp_methods, spyp_recorder_methods },
+    { Py_tp_members, spyp_recorder_members },
     { 0, NULL },
 };
 SPYP_TYPE(spyp_recorder_spec, "ShaderCursor", spyp_recorder, Py_TPFLAGS_HAVE_GC, spyp_recorder_slots);

@@ -591,7 +591,39 @@ static PyObject *spyp_cursor_layout(spyp_reflection *c) {
     return spyp_reflect_type(SPYP_TYPE_LAYOUT, c->module, c->type);
 }
 
+// _names() returns the names of the parts of a program, an entry point or a struct as a list.
+static PyObject *spyp_cursor_names(PyObject *self, PyObject *ignored) {
+    spyp_reflection *c = (spyp_reflection *)self;
+    SPYP_UNUSED(ignored);
+    if (spyp_reflection_open(c, "ReflectionCursor") < 0) return NULL;
+    if (c->parts) return PyDict_Keys(c->parts);
+    const spy_type_info *type = c->type ? spyp_cursor_inside(c->type) : NULL;
+    const spy_decl *from = type ? type->fields : c->decl ? c->decl->children : NULL;
+    uint32_t count = type ? type->field_count : c->decl ? c->decl->child_count : 0;
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list && i < count; i++) {
+        if (!type && from[i].kind != SPY_DECL_KIND_PARAMETER) continue;
+        PyObject *name = PyUnicode_FromString(from[i].name);
+        if (!name || PyList_Append(list, name) < 0) Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
+// _entry_points() returns the names of a program's entry points as a list.
+static PyObject *spyp_cursor_entry_points(PyObject *self, PyObject *ignored) {
+    spyp_reflection *c = (spyp_reflection *)self;
+    PyObject *list = PyList_New(0), *key, *part;
+    Py_ssize_t at = 0;
+    SPYP_UNUSED(ignored);
+    while (list && c->parts && PyDict_Next(c->parts, &at, &key, &part))
+        if (!spyp_reflection_is(part, SPYP_VARIABLE_LAYOUT) && PyList_Append(list, key) < 0) Py_CLEAR(list);
+    return list;
+}
+
 static PyMethodDef spyp_cursor_methods[] = {
+    { "_names", spyp_cursor_names, METH_NOARGS, "_names(): the names of the parts." },
+    { "_entry_points", spyp_cursor_entry_points, METH_NOARGS, "_entry_points(): the names of a program's entry points." },
     { "find_field", spyp_cursor_find, METH_O,
       "find_field(name): a cursor at a field, also by a path such as 'lights[2].color'; an invalid cursor: "
       "there is none." },
