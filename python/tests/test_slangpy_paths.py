@@ -246,7 +246,7 @@ def test_types_are_found_by_name_and_dtype(m, device):
     assert resolve_element_type(layout, float).full_name == "float" and resolve_element_type(layout, m.Ray).full_name == "Ray"
     assert innermost_type(layout.find_type_by_name("float3")).full_name == "float"
     assert slang_to_numpy(layout.find_type_by_name("float3")) == np.float32 and numpy_to_slang(np.dtype("int32"), device, layout).full_name == "int"
-    assert numpy_to_slang(np.dtype("float64"), device).full_name == "double" and resolve_program_layout(device, m.Ray).find_type_by_name("Ray") is not None
+    assert resolve_program_layout(device, m.Ray, None).find_type_by_name("Ray") is not None
     assert utils.find_type_layout_for_buffer(layout, "float3").stride == 12 and utils.find_type_layout_for_buffer(layout, layout.find_type_by_name("Ray")).stride == 16
     assert utils.is_type_castable_on_host("int", "float") and not utils.is_type_castable_on_host("float", "int")
     assert utils.try_find_type_via_ast(m.module_decl, "Ray").full_name == "Ray" and utils.try_find_type_decl(m.module_decl, "Nope") is None
