@@ -719,6 +719,19 @@ def _statement(argument: _Argument, name: str, verb: str) -> str:
     return "    {\n" + _LOAD.format(context=context, ids=ids, data=name, verb=verb, value="spy_value_" + name) + "    }\n"
 
 
+class _This:
+    """The parameter of the generated function for the instance of a method."""
+
+    name = "spy_this"
+
+    def __init__(self, type: Any, mutating: bool) -> None:
+        self.type, self._mutating = type, mutating
+
+    def has_modifier(self, modifier: Any) -> bool:
+        """has_modifier(modifier): returns whether the instance is changed, for the modifier inout."""
+        return self._mutating and modifier.name == "inout"
+
+
 def _wrapper(name: str, parameters: Any, result: str, marshalled: dict[int, _Argument], call: str) -> str:
     """Returns the text of the generated function."""
     head, loads, stores, values = [], "", "", []
@@ -728,7 +741,8 @@ def _wrapper(name: str, parameters: Any, result: str, marshalled: dict[int, _Arg
         word = "inout " if written and read else "out " if written else ""
         if argument is None or argument.plain:
             head.append("{}{} {}".format(word, _type_name(parameter.type), parameter.name))
-            values.append(parameter.name)
+            if parameter.name != _This.name:
+                values.append(parameter.name)
             continue
         head.append("{} {}".format(argument.type, parameter.name))
         value = "spy_value_" + parameter.name
@@ -786,6 +800,11 @@ def _matching(reflected: Any, count: int, names: set[str]) -> Any:
     return overloads[0]
 
 
+def _owner_of(reflection: Any) -> Any:
+    """The type that a function is a method of; None for others and static ones."""
+    return getattr(reflection, "this", None)
+
+
 def _result_type(function: Any) -> Any:
     return function.reflection.return_type
 
@@ -811,12 +830,16 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         if isinstance(out, ValueRef):
             out.value = plain
         return marshall.read_output(run, binding, out)
-    if this is not None:
-        raise NotImplementedError("{}: methods take no values of classes with a Marshall".format(function.name))
-    reflected = _matching(function.reflection, len(args) + len(kwargs), set(kwargs))
-    parameters = list(reflected.parameters)
+    owner_type = _owner_of(function.reflection)
+    method = owner_type is not None
+    given = len(args) + len(kwargs) - (1 if method and this is None else 0)
+    reflected = _matching(function.reflection, given, set(kwargs))
+    parameters: list[Any] = list(reflected.parameters)
+    if method:
+        parameters.insert(0, _This(owner_type, reflected.mutating))
+    path = "spy_this." + reflected.name if method else reflected.full_name
     names = [p.name for p in parameters]
-    values = dict(zip(names, args))
+    values = dict(zip(names[1:] if this is not None else names, args))
     values.update(kwargs)
     marshalled: dict[int, _Argument] = {}
     replaced = False
@@ -833,11 +856,13 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if not marshalled and not replaced:
         raise NotImplementedError("{}: values of classes with a Marshall are arguments of their own; here one is part of a dict or list, "
                                   "or a method's instance".format(function.name))
-    return _run(function, parameters, _type_name(reflected.return_type), marshalled, values, result, special)
+    if method and 0 in marshalled:
+        raise NotImplementedError("{}: a method's instance cannot be of a class with a Marshall".format(function.name))
+    return _run(function, path, parameters, _type_name(reflected.return_type), marshalled, values, result, special)
 
 
 def _run(
-        function: Function, parameters: Any, result_type: str, marshalled: dict[int, _Argument], values: dict[str, Any], result: Any,
+        function: Function, path: str, parameters: Any, result_type: str, marshalled: dict[int, _Argument], values: dict[str, Any], result: Any,
         special: dict[str, Any]) -> Any:
     module = function.module
     run, references = CallContext(module.device), []
@@ -856,7 +881,7 @@ def _run(
             values["spy_id_" + name] = _slangpy.grid(argument.sizes())
     if own:
         imports = [name for a in own for name in a.block.imports]
-        text = _wrapper("spy_marshalled", parameters, result_type, marshalled, function.name)
+        text = _wrapper("spy_marshalled", parameters, result_type, marshalled, path)
         base = _module_with(module, text, imports)["spy_marshalled"]
         values["spy_thread_id"] = _slangpy.thread_id()
     else:
@@ -865,7 +890,7 @@ def _run(
         special["_result"] = result
     order = [p.name for p in parameters if p.name in values]
     rest = {name: value for name, value in values.items() if name not in order}
-    if len(order) == len(parameters):
+    if order == [p.name for p in parameters[len(parameters) - len(order):]]:  # all; or all but a bound instance
         given = _slangpy._rebase(function, base)(*[values[n] for n in order], **rest, **special)
     else:
         given = _slangpy._rebase(function, base)(**{n: values[n] for n in order}, **rest, **special)

@@ -302,3 +302,23 @@ def test_values_for_cursors_come_from_to_cursor_or_a_registered_function(m, devi
     cursor[1].write({"a": Other(1.0), "b": 4.0})
     cursor.apply()
     assert t.cursor()[0].read() == {"a": 1.5, "b": 2} and t.cursor()[1].read() == {"a": 2, "b": 4}
+
+
+def test_methods_take_marshalled_arguments(load):
+    m = load("""
+import slangpy;
+struct Line { int start; int step; void __slangpy_load(Context1D context, out int value) { value = start + step * context.call_id[0]; } }
+struct Scaler
+{
+    int factor;
+    int scale(int x) { return factor * x; }
+    static int half(int x) { return x / 2; }
+    [mutating] void grow(int by) { factor += by; }
+}
+""")
+    assert m.Scaler.scale({"factor": 3}, Line(1, 1, 3), _result="numpy").tolist() == [3, 6, 9]
+    assert m.Scaler.scale.bind({"factor": 2})(Line(1, 1, 2), _result="numpy").tolist() == [2, 4]
+    assert m.Scaler.half(Line(2, 2, 2), _result="numpy").tolist() == [1, 2]
+    t = spy.InstanceTensor(m.Scaler, (2,), np.zeros(2, [("factor", "i4")]))
+    t.grow(Line(10, 5, 2))
+    assert t.scale(1).to_numpy().tolist() == [10, 15]
