@@ -78,6 +78,9 @@ def test_offset_and_stride_of_another_length_are_a_value_error(arguments):
 
 
 def test_a_range_is_an_argument_of_one_dimension(m):
+    """Python range(a, b, s) passes (b - a) // s values a + i * s."""
+    assert m.i1(range(0, 10, 3), _result="numpy").tolist() == [0, 3, 6] and m.i1(range(10, 2, -3), _result="numpy").tolist() == [10, 7]
+    assert m.i1(range(5, 2), _result="numpy").tolist() == [] and m.i1(range(0, 2, 5), _result="numpy").tolist() == []
     assert m.i1(range(2, 11, 3), _result="numpy").tolist() == [2, 5, 8] and m.f1(range(3), _result="numpy").tolist() == [0, 1, 2]
 
 
