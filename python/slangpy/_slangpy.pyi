@@ -164,6 +164,8 @@ class Module(_ByName):
         """The type of that name; ValueError when there is none."""
     def find_function_in_struct(self, struct: Struct | str, name: str, /) -> Function | None:
         """A method of a type or of its name, or None."""
+    def on_hot_reload(self) -> None:
+        """Forget the functions and types that were found."""
     def reload(self, source: str | None = None, /) -> None:
         """Load the code again, from its file or from new text. When that fails, all stays as it was."""
     def save(self, path: _Path, /) -> None:

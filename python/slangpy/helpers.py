@@ -5,7 +5,6 @@ import os
 
 from . import _slangpy
 from ._slangpy import Shape
-from .reflection import ScalarType, TypeKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 TShapeOrTuple = "tuple[int, ...] | Shape"
 TArgShapesResult = dict
-ST = ScalarType
-EXPERIMENTAL_VECTORIZATION = False
 
 # The folder that SlangPy's Slang files are in: what include_paths get. The library finds its own modules without it.
 SLANG_PATH = os.path.dirname(os.path.abspath(__file__))
@@ -110,13 +107,6 @@ def _name_of(type: Any) -> str:
     return type if isinstance(type, str) else str(getattr(type, "full_name", None) or type.name)
 
 
-def _find_type(layout: Any, type: Any) -> Any:
-    found = layout.find_type_by_name(_name_of(type))
-    if found is None:
-        raise ValueError("no type is named '{}'".format(_name_of(type)))
-    return found
-
-
 def find_type_layout_for_buffer(program_layout: Any, slang_type: Any) -> Any:
     """The TypeLayoutReflection of a type's elements in a StructuredBuffer."""
     if isinstance(slang_type, _slangpy.TypeLayoutReflection):
@@ -173,52 +163,3 @@ def is_running_in_jupyter() -> bool:
         return type(get_ipython()).__name__ == "ZMQInteractiveShell"  # type: ignore[name-defined]
     except NameError:
         return False
-
-
-# ---- types of elements ----
-
-SIGNED_INT_TYPES = {ScalarType.int8, ScalarType.int16, ScalarType.int32, ScalarType.int64}
-UNSIGNED_INT_TYPES = {ScalarType.uint8, ScalarType.uint16, ScalarType.uint32, ScalarType.uint64}
-FLOAT_TYPES = {ScalarType.float16, ScalarType.float32, ScalarType.float64}
-BOOL_TYPES = {ScalarType.bool}
-INT_TYPES = SIGNED_INT_TYPES | UNSIGNED_INT_TYPES
-scalar_names = {
-    ScalarType.none: "Unknown", ScalarType.void: "void", ScalarType.bool: "bool", ScalarType.int32: "int", ScalarType.uint32: "uint",
-    ScalarType.int64: "int64_t", ScalarType.uint64: "uint64_t", ScalarType.float16: "half", ScalarType.float32: "float",
-    ScalarType.float64: "double", ScalarType.int8: "int8_t", ScalarType.uint8: "uint8_t", ScalarType.int16: "int16_t",
-    ScalarType.uint16: "uint16_t",
-}
-_NUMPY_NAMES = {
-    s: s.name for s in (*SIGNED_INT_TYPES, *UNSIGNED_INT_TYPES, *FLOAT_TYPES)
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("SCALAR_TYPE_TO_NUMPY_TYPE", "NUMPY_TYPE_TO_SCALAR_TYPE"):
-        import numpy as np
-
-        types = {s: getattr(np, n) for s, n in _NUMPY_NAMES.items()}
-        return types if name[0] == "S" else {np.dtype(v): k for k, v in types.items()}
-    raise AttributeError("module 'slangpy.helpers' has no attribute '{}'".format(name))
-
-
-def set_experimental_vectorization(enabled: bool) -> None:
-    """Does nothing: this package has one way to vectorise."""
-
-
-def is_matching_array_type(a: Any, b: Any, allow_generics: bool = True) -> bool:
-    """Whether two types are arrays of one element type and size. A size of 0 in `b` is open."""
-    if int(a.kind) != TypeKind.array or int(b.kind) != TypeKind.array:
-        return False
-    return _name_of(a.element_type) == _name_of(b.element_type) and (a.element_count == b.element_count or (allow_generics and not b.element_count))
-
-
-def vectorize_type(marshall_type: Any, bound_type: Any, program: Any = None) -> Any:
-    """The type that a value of one type passes for one element of a parameter of the other, or None if it does not fit."""
-    from .reflection.lookup import innermost_type
-
-    if isinstance(bound_type, str):
-        bound_type = program.find_type_by_name(bound_type)
-    return bound_type if bound_type is not None and is_type_castable_on_host(innermost_type(marshall_type), innermost_type(bound_type)) else None
-
-

@@ -719,33 +719,85 @@ def _statement(argument: _Argument, name: str, verb: str) -> str:
     return "    {\n" + _LOAD.format(context=context, ids=ids, data=name, verb=verb, value="spy_value_" + name) + "    }\n"
 
 
-def _wrapper(name: str, parameters: Any, result: str, marshalled: dict[int, _Argument], call: str) -> str:
-    """Returns the text of the generated function."""
+class _This:
+    """The parameter of the generated function for the instance of a method."""
+
+    name = "spy_this"
+
+    def __init__(self, type: Any, mutating: bool) -> None:
+        self.type, self._mutating = type, mutating
+
+    def has_modifier(self, modifier: Any) -> bool:
+        """has_modifier(modifier): returns whether the instance is changed, for the modifier inout."""
+        return self._mutating and modifier.name == "inout"
+
+
+class _Field:
+    """The parameter of the generated function for a field of a struct, which it puts together from its fields."""
+
+    def __init__(self, owner: str, path: tuple[str, ...], type: Any) -> None:
+        self.name, self.owner, self.path, self.type = "_".join(("spy_of", owner, *path)), owner, path, type
+
+    def has_modifier(self, modifier: Any) -> bool:
+        """has_modifier(modifier): returns False: fields are only read."""
+        return False
+
+
+def _has_marshall(value: Any) -> bool:
+    """Whether a dict has a value of a registered class in it."""
+    return any(_has_marshall(v) if type(v) is dict else not isinstance(v, type) and lookup_type_callback(type(v)) is not None
+               for v in value.values())
+
+
+def _fields_of(owner: str, path: tuple[str, ...], struct: Any, value: dict[str, Any]) -> list[tuple[_Field, Any]]:
+    """Returns the fields of a dict, each with its value; those of inner dicts in place of these, where they have registered classes."""
+    types = {field.name: field.type for field in struct.fields}
+    found: list[tuple[_Field, Any]] = []
+    for name, item in value.items():
+        if name == "_type":
+            continue
+        if name not in types:
+            raise ValueError("argument '{}': {} has no field '{}'".format(owner, _type_name(struct), name))
+        if type(item) is dict and _has_marshall(item):
+            found += _fields_of(owner, (*path, name), types[name], item)
+        else:
+            found.append((_Field(owner, (*path, name), types[name]), item))
+    return found
+
+
+def _wrapper(name: str, parameters: Any, structs: dict[str, str], result: str, marshalled: dict[int, _Argument], call: str) -> str:
+    """Returns the text of the generated function. `structs` has the types of the arguments that are put together from fields."""
     head, loads, stores, values = [], "", "", []
+    fields = ""
+    for owner, struct in structs.items():
+        fields += "    {} {};\n".format(struct, owner)
     for i, parameter in enumerate(parameters):
         argument = marshalled.get(i)
         written, read = _directions(parameter)
-        word = "inout " if written and read else "out " if written else ""
+        value = parameter.name
         if argument is None or argument.plain:
-            head.append("{}{} {}".format(word, _type_name(parameter.type), parameter.name))
-            values.append(parameter.name)
-            continue
-        head.append("{} {}".format(argument.type, parameter.name))
-        value = "spy_value_" + parameter.name
-        loads += "    {} {};\n".format(_type_name(argument.binding.vector_type), value)
-        if read:
-            loads += _statement(argument, parameter.name, "load")
-        if written:
-            stores += _statement(argument, parameter.name, "store")
-        values.append(value)
+            head.append("{}{} {}".format("inout " if written and read else "out " if written else "", _type_name(parameter.type), value))
+        else:
+            head.append("{} {}".format(argument.type, parameter.name))
+            value = "spy_value_" + parameter.name
+            loads += "    {} {};\n".format(_type_name(argument.binding.vector_type), value)
+            loads += _statement(argument, parameter.name, "load") if read else ""
+            stores += _statement(argument, parameter.name, "store") if written else ""
+        if isinstance(parameter, _Field):
+            fields += "    {} = {};\n".format(".".join((parameter.owner, *parameter.path)), value)
+            if parameter.owner in values:
+                continue
+            value = parameter.owner
+        if value != _This.name:
+            values.append(value)
     for argument in marshalled.values():
         if argument.rank and not argument.plain:
             head.append("int[{}] spy_id_{}".format(argument.rank, argument.binding.name))
     head.append("uint3 spy_thread_id")
     keep = "" if result == "void" else "{} spy_result = ".format(result)
     give = "" if result == "void" else "    return spy_result;\n"
-    return "{} {}({})\n{{\n{}    {}{}({});\n{}{}}}\n".format(
-        result, name, ", ".join(head), loads, keep, call, ", ".join(values), stores, give)
+    return "{} {}({})\n{{\n{}{}    {}{}({});\n{}{}}}\n".format(
+        result, name, ", ".join(head), loads, fields, keep, call, ", ".join(values), stores, give)
 
 
 def _module_with(module: Any, text: str, imports: list[str]) -> Any:
@@ -786,6 +838,11 @@ def _matching(reflected: Any, count: int, names: set[str]) -> Any:
     return overloads[0]
 
 
+def _owner_of(reflection: Any) -> Any:
+    """The type that a function is a method of; None for others and static ones."""
+    return getattr(reflection, "this", None)
+
+
 def _result_type(function: Any) -> Any:
     return function.reflection.return_type
 
@@ -811,13 +868,32 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         if isinstance(out, ValueRef):
             out.value = plain
         return marshall.read_output(run, binding, out)
-    if this is not None:
-        raise NotImplementedError("{}: methods take no values of classes with a Marshall".format(function.name))
-    reflected = _matching(function.reflection, len(args) + len(kwargs), set(kwargs))
-    parameters = list(reflected.parameters)
+    owner_type = _owner_of(function.reflection)
+    method = owner_type is not None
+    given = len(args) + len(kwargs) - (1 if method and this is None else 0)
+    reflected = _matching(function.reflection, given, set(kwargs))
+    parameters: list[Any] = list(reflected.parameters)
+    if method:
+        parameters.insert(0, _This(owner_type, reflected.mutating))
+    path = "spy_this." + reflected.name if method else reflected.full_name
     names = [p.name for p in parameters]
-    values = dict(zip(names, args))
+    values = dict(zip(names[1:] if this is not None else names, args))
     values.update(kwargs)
+    structs: dict[str, str] = {}
+    for parameter in list(parameters):
+        value = values.get(parameter.name)
+        if hasattr(value, "get_this"):
+            value = unpack_arg(value)
+        if type(value) is not dict or not _has_marshall(value):
+            continue
+        struct = parameter.type if "_type" not in value else layout.find_type_by_name(_type_name(value["_type"]))
+        fields = _fields_of(parameter.name, (), struct, value)
+        del values[parameter.name]
+        values.update((field.name, item) for field, item in fields)
+        at = parameters.index(parameter)
+        parameters[at:at + 1] = [field for field, _ in fields]
+        structs[parameter.name] = _type_name(struct)
+    names = [p.name for p in parameters]
     marshalled: dict[int, _Argument] = {}
     replaced = False
     for i, name in enumerate(names):
@@ -831,13 +907,15 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         elif marshall is not None:
             values[name], replaced = marshall, True
     if not marshalled and not replaced:
-        raise NotImplementedError("{}: values of classes with a Marshall are arguments of their own; here one is part of a dict or list, "
-                                  "or a method's instance".format(function.name))
-    return _run(function, parameters, _type_name(reflected.return_type), marshalled, values, result, special)
+        raise NotImplementedError("{}: values of classes with a Marshall are arguments or fields of dicts; here one is part of a list or the "
+                                  "instance that a method is bound to".format(function.name))
+    if method and 0 in marshalled:
+        raise NotImplementedError("{}: a method's instance cannot be of a class with a Marshall".format(function.name))
+    return _run(function, path, parameters, structs, _type_name(reflected.return_type), marshalled, values, result, special)
 
 
 def _run(
-        function: Function, parameters: Any, result_type: str, marshalled: dict[int, _Argument], values: dict[str, Any], result: Any,
+        function: Function, path: str, parameters: Any, structs: dict[str, str], result_type: str, marshalled: dict[int, _Argument], values: dict[str, Any], result: Any,
         special: dict[str, Any]) -> Any:
     module = function.module
     run, references = CallContext(module.device), []
@@ -854,9 +932,9 @@ def _run(
         values[name] = data
         if argument.rank and not argument.plain:
             values["spy_id_" + name] = _slangpy.grid(argument.sizes())
-    if own:
+    if own or structs:
         imports = [name for a in own for name in a.block.imports]
-        text = _wrapper("spy_marshalled", parameters, result_type, marshalled, function.name)
+        text = _wrapper("spy_marshalled", parameters, structs, result_type, marshalled, path)
         base = _module_with(module, text, imports)["spy_marshalled"]
         values["spy_thread_id"] = _slangpy.thread_id()
     else:
@@ -865,7 +943,7 @@ def _run(
         special["_result"] = result
     order = [p.name for p in parameters if p.name in values]
     rest = {name: value for name, value in values.items() if name not in order}
-    if len(order) == len(parameters):
+    if order == [p.name for p in parameters[len(parameters) - len(order):]]:  # all; or all but a bound instance
         given = _slangpy._rebase(function, base)(*[values[n] for n in order], **rest, **special)
     else:
         given = _slangpy._rebase(function, base)(**{n: values[n] for n in order}, **rest, **special)

@@ -1,4 +1,4 @@
-"""Names of SlangPy's native part that few scripts read: versions, base classes, aliases for type hints, the bridge to torch."""
+"""Names of SlangPy's native part that few scripts read: versions, aliases for type hints, the bridge to torch."""
 from __future__ import annotations
 
 from . import SPY_VERSION
@@ -12,26 +12,6 @@ SGL_VERSION_MAJOR, SGL_VERSION_MINOR, SGL_VERSION_PATCH = 0, 43, 1
 SGL_VERSION = "0.43.1"
 SGL_GIT_VERSION = "slangpy.h {}".format(SPY_VERSION)
 SGL_BUILD_TYPE = "Release"
-
-
-class _Having(type):
-    """Metaclass of classes whose instances are all objects of this package that have an attribute."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        named = type(instance).__module__.partition(".")[0] == "slangpy"
-        return type.__instancecheck__(cls, instance) or (cls in (Object, DeviceChild) and named and hasattr(instance, cls._attribute))
-
-    _attribute = "__class__"
-
-
-class Object(metaclass=_Having):
-    """The base class of SlangPy's native classes. Here every object of a class of this package counts as an instance."""
-
-
-class DeviceChild(Object):
-    """The base class of SlangPy's classes that belong to a device. Here every object that has a `device` counts as an instance."""
-
-    _attribute = "device"
 
 
 def is_torch_bridge_available() -> bool:

@@ -30,8 +30,8 @@ PATHS = {
         "format_struct format_tensor format_texture setup_in_jupyter"),
     "core.native": ("marshalling", "*"),
     "slangpy": ("marshalling", "*"),
-    "natives": ("natives", "SGL_VERSION_MAJOR SGL_VERSION_MINOR SGL_VERSION_PATCH SGL_VERSION SGL_GIT_VERSION SGL_BUILD_TYPE Object "
-        "DeviceChild is_torch_bridge_available is_torch_bridge_using_fallback get_torch_bridge_fallback_reason "
+    "natives": ("natives", "SGL_VERSION_MAJOR SGL_VERSION_MINOR SGL_VERSION_PATCH SGL_VERSION SGL_GIT_VERSION SGL_BUILD_TYPE "
+        "is_torch_bridge_available is_torch_bridge_using_fallback get_torch_bridge_fallback_reason "
         "set_torch_bridge_python_fallback is_torch_tensor extract_torch_tensor_info extract_torch_tensor_signature "
         "copy_torch_tensor_to_buffer copy_buffer_to_torch_tensor create_torch_empty_tensor create_torch_zeros_like_tensor"),
     "native_func": ("marshalling", "*"),
@@ -61,8 +61,6 @@ PATHS = {
     "builtin.array": ("marshalling", ""),
     "builtin.tensor": ("marshalling", ""),
     "builtin.texture": ("marshalling", ""),
-    "reflection.reflectiontypes": ("helpers", "set_experimental_vectorization is_matching_array_type vectorize_type EXPERIMENTAL_VECTORIZATION "
-        "scalar_names SIGNED_INT_TYPES UNSIGNED_INT_TYPES FLOAT_TYPES INT_TYPES BOOL_TYPES SCALAR_TYPE_TO_NUMPY_TYPE NUMPY_TYPE_TO_SCALAR_TYPE"),
 }
 
 
@@ -88,7 +86,7 @@ def _read(home, name):
     package = sys.modules["slangpy"]
     if name in vars(package):
         return vars(package)[name]
-    for module in ("reflection", "helpers", "marshalling", "natives"):
+    for module in ("reflection", "reflection.lookup", "reflection.reflectiontypes", "helpers", "marshalling", "natives"):
         module = importlib.import_module("slangpy." + module)
         if name in vars(module):
             return vars(module)[name]

@@ -239,11 +239,29 @@ def test_marshalled_values_in_modules_from_files(device, tmp_path):
     assert m.twice(Line(1, 2, 3), _result="numpy").tolist() == [2, 6, 10]
 
 
-def test_derivatives_and_parts_of_dicts_say_that_they_take_no_marshalled_values(m):
+def test_derivatives_and_lists_say_that_they_take_no_marshalled_values(m):
     with pytest.raises(NotImplementedError, match="bwds"):
         m.twice.bwds(Line(1, 1, 2))
-    with pytest.raises(Exception, match="argument"):
-        m.pair({"a": Line(1, 1, 2)}, 1)
+    with pytest.raises(Exception, match="list"):
+        m.same([Line(1, 1, 2), 1])
+
+
+def test_fields_of_dicts_can_be_marshalled(load):
+    m = load("""
+import slangpy;
+struct Line { int start; int step; void __slangpy_load(Context1D context, out int value) { value = start + step * context.call_id[0]; } }
+struct Inner { int a; int b; }
+struct Outer { Inner inner; int c; }
+int sum(int first, Outer o) { return first + o.inner.a + 10 * o.inner.b + 100 * o.c; }
+""")
+    value = {"inner": {"a": Line(1, 1, 2), "b": 3}, "c": np.int32([4, 5]), "_type": "Outer"}
+    assert m.sum(1000, value, _result="numpy").tolist() == [1431, 1532]
+    assert m.sum(o={"inner": {"a": 1, "b": 3}, "c": Line(4, 1, 2)}, first=0).to_numpy().tolist() == [431, 531]
+    assert m.sum(0, Holder(value), _result="numpy").tolist() == [431, 532]
+    PYTHON_TYPES[Number] = lambda layout, value: NumberMarshall(layout)
+    assert m.sum(Number(1), {"inner": {"a": 1, "b": Number(3)}, "c": 4}) == 432
+    with pytest.raises(ValueError, match="no field"):
+        m.sum(0, {"inner": {"a": Line(1, 1), "d": 3}, "c": 4})
 
 
 class Holder:
@@ -302,3 +320,23 @@ def test_values_for_cursors_come_from_to_cursor_or_a_registered_function(m, devi
     cursor[1].write({"a": Other(1.0), "b": 4.0})
     cursor.apply()
     assert t.cursor()[0].read() == {"a": 1.5, "b": 2} and t.cursor()[1].read() == {"a": 2, "b": 4}
+
+
+def test_methods_take_marshalled_arguments(load):
+    m = load("""
+import slangpy;
+struct Line { int start; int step; void __slangpy_load(Context1D context, out int value) { value = start + step * context.call_id[0]; } }
+struct Scaler
+{
+    int factor;
+    int scale(int x) { return factor * x; }
+    static int half(int x) { return x / 2; }
+    [mutating] void grow(int by) { factor += by; }
+}
+""")
+    assert m.Scaler.scale({"factor": 3}, Line(1, 1, 3), _result="numpy").tolist() == [3, 6, 9]
+    assert m.Scaler.scale.bind({"factor": 2})(Line(1, 1, 2), _result="numpy").tolist() == [2, 4]
+    assert m.Scaler.half(Line(2, 2, 2), _result="numpy").tolist() == [1, 2]
+    t = spy.InstanceTensor(m.Scaler, (2,), np.zeros(2, [("factor", "i4")]))
+    t.grow(Line(10, 5, 2))
+    assert t.scale(1).to_numpy().tolist() == [10, 15]

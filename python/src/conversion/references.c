@@ -221,6 +221,10 @@ static int spyp_convert_range(spyp_call *call, PyObject *object, spy_arg *arg) {
         Py_XDECREF(value);
         if (PyErr_Occurred()) return -1;
     }
+    // SlangPy passes (stop - start) // step numbers: a last step that is not whole gives none.
+    const long long most = 1ll << 40;
+    bool small = n[0] > -most && n[0] < most && n[1] > -most && n[1] < most;
+    if (small && n[2] && (n[1] - n[0] > 0) == (n[2] > 0)) n[1] -= (n[1] - n[0]) % n[2];
     *arg = spy_arg_range(NULL, n[0], n[1], n[2]);
     return 0;
 }
@@ -228,7 +232,8 @@ static int spyp_convert_range(spyp_call *call, PyObject *object, spy_arg *arg) {
 // >>references
 
 typedef struct spyp_value_ref_object {
-    PyObject_HEAD PyObject *value;
+    PyObject_HEAD
+    PyObject *value;
 } spyp_value_ref_object;
 
 static PyObject *spyp_ref_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {

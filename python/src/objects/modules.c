@@ -829,6 +829,12 @@ static PyObject *spyp_module_reload(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *spyp_module_on_hot_reload(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(ignored);
+    if (((spyp_module *)self)->found) PyDict_Clear(((spyp_module *)self)->found);
+    Py_RETURN_NONE;
+}
+
 static PyObject *spyp_module_save(PyObject *self, PyObject *path) {
     spyp_module *m = (spyp_module *)self;
     PyObject *bytes = NULL;
@@ -905,6 +911,7 @@ static PyMethodDef spyp_module_methods_table[] = {
     { "find_struct", spyp_module_find_struct, METH_O, "find_struct(name): the type of that name, or None." },
     { "require_struct", spyp_module_require_struct, METH_O, "require_struct(name): the type of that name; ValueError when there is none." },
     { "find_function_in_struct", spyp_module_find_in_struct, METH_VARARGS, "find_function_in_struct(struct, name): a method of a type or of its name, or None." },
+    { "on_hot_reload", spyp_module_on_hot_reload, METH_NOARGS, "on_hot_reload(): forget the functions and types that were found." },
     { "reload", spyp_module_reload, METH_VARARGS,
       "reload(source=None): load the code again, from its file or from new text. When that fails, all stays as it was." },
     { "save", spyp_module_save, METH_O, "save(path): write the module in compiled form as a .slang-module file." },

@@ -17,12 +17,14 @@ static bool spyp_takes_layout(PyObject *function) {
     bool is_class = PyType_Check(function);
     PyObject *own = is_class ? PyObject_GetAttrString(function, "__init__") : Py_NewRef(function);
     PyObject *code = own ? PyObject_GetAttrString(own, "__code__") : NULL, *count = code ? PyObject_GetAttrString(code, "co_argcount") : NULL;
-    PyObject *defaults = count ? PyObject_GetAttrString(own, "__defaults__") : NULL;
     long n = count ? PyLong_AsLong(count) : 0;
-    if (n && defaults && PyTuple_Check(defaults)) n -= (long)PyTuple_Size(defaults);
-    if (is_class || (own && PyObject_HasAttrString(own, "__func__"))) n--;
+    if (n >= 2) { // a function of the value alone, the usual case, needs no further look
+        PyObject *defaults = PyObject_GetAttrString(own, "__defaults__");
+        if (defaults && PyTuple_Check(defaults)) n -= (long)PyTuple_Size(defaults);
+        if (is_class || PyObject_HasAttrString(own, "__func__")) n--; // `self`
+        Py_XDECREF(defaults);
+    }
     PyErr_Clear();
-    Py_XDECREF(defaults);
     Py_XDECREF(count);
     Py_XDECREF(code);
     Py_XDECREF(own);
