@@ -190,7 +190,7 @@ static spy_tensor *keep(call *c, spy_tensor *t) {
 
 static void fill_random(memory *m, spy_dtype dtype) {
     size_t size = spy_dtype_size_bytes(m->store.dtype);
-    for (size_t i = 0; i < m->store.count; i++) reference_random(m->store.before + i * size, m->store.dtype, dtype, next_random, &random_state);
+    for (size_t i = 0; i < m->store.count && !gpu_other_backend; i++) reference_random(m->store.before + i * size, m->store.dtype, dtype, next_random, &random_state);
     memcpy(m->store.after, m->store.before, size * m->store.count);
     memcpy(m->store.other, m->store.before, size * m->store.count);
 }
@@ -643,8 +643,8 @@ static void draw_call(call *c, const wish *w) {
         c->args[0] = c->args[c->arg_count - 1];
         c->args[c->arg_count - 1] = t;
     }
-    // What must come out, one channel at a time.
-    for (int f = 0; f < channels; f++) {
+    // What must come out, one channel at a time. A backend that runs nothing needs no values.
+    for (int f = 0; f < channels && !gpu_other_backend; f++) {
         const param_shape *fs = st ? (st->shape[f] < 0 ? &array2 : &shapes[st->shape[f]]) : p;
         int64_t space[REFERENCE_RANK];
         for (uint32_t d = 0; d < c->rank; d++) space[d] = c->dims[d];
@@ -705,7 +705,7 @@ static void run_call(call *c, variant_kind *variant, bool *pointers, bool *wide_
         snprintf(c->failure, sizeof c->failure, "%.590s", spy_take_error(gpu_device).message);
         return;
     }
-    for (int i = 0; i < c->memory_count && !c->failure[0]; i++) {
+    for (int i = 0; i < c->memory_count && !c->failure[0] && !gpu_other_backend; i++) {
         memory *m = &c->memories[i];
         if (!m->base && !m->made) {
             if (m->compare_host) compare_memory(c, m, i, m->host);
