@@ -19736,7 +19736,9 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
         // When it cannot be used, Slang asks for its source file next.
         if (found && spyi_source_is_precompiled(path)) {
             spyi_text why = { NULL, 0, 0 };
-            found = spyi_source_unseal(compiler->library, files->session, loading->unit->trusted, text, &why);
+            // Slang's own modules have no seal, and are as trusted as the library beside them.
+            bool trusted = loading->unit->trusted || strstr(path, "/slang-standard-module-") != NULL;
+            found = spyi_source_unseal(compiler->library, files->session, trusted, text, &why);
             if (!found) spyi_text_add(&loading->notes, "%s %s\n", path, spyi_text_str(&why));
             spyi_text_free(&why);
         }
@@ -19822,16 +19824,22 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
     target.compilerOptionEntries = options;
     target.compilerOptionEntryCount = option_count;
 
-    size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 2;
+    size_t path_count = 0, most = unit->include_path_count + c->include_path_count + 3;
     const char **paths = (const char **)spyi_calloc(most, sizeof *paths);
     spyi_sl_macro *macros = (spyi_sl_macro *)spyi_calloc(unit->define_count + 3, sizeof *macros);
-    spyi_text folder = { NULL, 0, 0 };
+    spyi_text folder = { NULL, 0, 0 }, standard = { NULL, 0, 0 };
     if (paths && macros) {
         spyi_sl_folder(unit->path, &folder);
         paths[path_count++] = spyi_text_str(&folder);
         for (size_t i = 0; i < unit->include_path_count; ++i) paths[path_count++] = unit->include_paths[i];
         for (size_t i = 0; i < c->include_path_count; ++i) paths[path_count++] = c->include_paths[i];
         if (c->embedded_count) paths[path_count++] = SPYI_SL_EMBEDDED_FOLDER;
+        if (unit->options
+                .experimental_features) { // `import slang.neural;`: Slang's own modules lie beside it
+            spyi_sl_folder(c->library->path, &standard);
+            spyi_text_add(&standard, "/slang-standard-module-%s", c->library->version);
+            paths[path_count++] = spyi_text_str(&standard);
+        }
         for (size_t i = 0; i < unit->define_count; ++i) {
             macros[i].name = unit->defines[i].name;
             macros[i].value = unit->defines[i].value;
@@ -19862,6 +19870,7 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
         if (global->v->createSession(global, &desc, &session) < 0) session = NULL;
     }
     spyi_text_free(&folder);
+    spyi_text_free(&standard);
     free(paths);
     free(macros);
     return session;
@@ -29371,6 +29380,26 @@ static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) 
     return NULL;
 }
 
+// Sets the type that a buffer of pointers is passed as, with T* for Slang's "Ptr<T, ...>", which its compiler
+// does not accept. The elements are addresses.
+static void spyi_buffer_of_pointers(spyi_fitting *fitting, const spyi_type_parts *buffer, spyi_leaf *leaf) {
+    spyi_type_parts pointer;
+    spyi_text passed = { NULL, 0, 0 };
+    spyi_split_type(buffer->arguments[0], &pointer);
+    if (strcmp(pointer.base, "Ptr") == 0 && pointer.arguments[0]) {
+        spyi_text_add(&passed, "%s<%s*>", buffer->base, pointer.arguments[0]);
+        leaf->kind_type = spyi_type_other(fitting->types, spyi_text_str(&passed))->name;
+        leaf->element = spyi_type_scalar(fitting->types, SPY_DTYPE_UINT64);
+    }
+    spyi_text_free(&passed);
+    spyi_free_parts(&pointer);
+}
+
+// As spyi_kind_own_field(), in the type that the buffer is passed as.
+static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_text_add(out, "%s", leaf->kind_type ? leaf->kind_type : leaf->type->name);
+}
+
 static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_type_parts parts;
     spyi_fit fit;
@@ -29380,6 +29409,8 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     leaf->element = value->type;
     if (family && family->typed)
         leaf->element = spyi_named_type(fitting->types, value->type, parts.arguments[0]);
+    if (family && family->typed && !family->texels && !family->one && !leaf->element && parts.arguments[0])
+        spyi_buffer_of_pointers(fitting, &parts, leaf);
     bool good =
         family && leaf->element &&
         (spyi_type_is_memory(value->type) || spyi_fit_memory(value->type, leaf->element, true, &fit)) &&
@@ -29482,10 +29513,20 @@ static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, cons
     spyi_free_parts(&parts);
 }
 
-static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,    NULL,
-                                                   spyi_kind_own_field, spyi_kind_own_load,
-                                                   spyi_buffer_takes,   spyi_buffer_type_name };
-static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_buffer_check, NULL, NULL, NULL, spyi_buffer_addresses, NULL, NULL };
+static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,  NULL,
+                                                   spyi_buffer_field, spyi_kind_own_load,
+                                                   spyi_buffer_takes, spyi_buffer_type_name };
+static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               spyi_buffer_check,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               spyi_buffer_addresses,
+                                               NULL,
+                                               NULL };
 static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
 
 SPYI_FN bool spyi_is_buffer_address(const char *base) {
