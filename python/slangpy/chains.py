@@ -43,7 +43,7 @@ class BoundArguments:
 
     def __init__(self, module, bindings, positions):
         self.args, self.kwargs = [], {}
-        parents: list = []
+        parents = []
         for binding in bindings:
             bound = BoundArgument(module, binding)
             del parents[binding.depth:]
