@@ -35777,7 +35777,7 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 1u
+#define SPYI_RECIPE_VERSION 2u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.

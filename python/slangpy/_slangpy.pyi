@@ -89,15 +89,17 @@ class _ByName:  # attributes are functions and types of Slang
 
 class Error(RuntimeError):
     """An error of the library: what was asked, what was expected, what came."""
-class ArgumentTypeError(Error, TypeError):
+class ArgumentTypeError(Error, TypeError, ValueError):
     """A type that does not fit. Also a TypeError, and a ValueError for scripts that were written for SlangPy."""
 class ArgumentValueError(Error, ValueError):
     """A value, shape or number of arguments that does not fit. Also a ValueError."""
+class IndexOutOfRangeError(Error, IndexError):
+    """An index that a tensor does not have. Also an IndexError."""
 class SlangCompileError(Error):
     """Slang code that does not compile: the compiler's text, with file and line."""
 class KernelCompileError(SlangCompileError, ValueError):
     """A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError."""
-class NameNotFoundError(Error, KeyError):
+class NameNotFoundError(Error, KeyError, AttributeError):
     """A name, file or object that was not found. Also a KeyError and an AttributeError."""
 
 # >>modules, types, functions
@@ -272,6 +274,11 @@ class Function:
     """
 
     @property
+    def full_name(self) -> str:
+        """The name with the struct's and with generic arguments: 'Particle.step', 'f<float>'."""
+    def debug_build_call_data(self, *args: Any, **kwargs: Any) -> Any:
+        """The kernel of a call with these arguments, built but not run: code, pipeline, debug_only_bindings."""
+    @property
     def name(self) -> str:
         """Slang's name, without the struct's of a method."""
     @property
@@ -384,7 +391,7 @@ class Function:
         NativeHandle, or an object with cuda_stream or __cuda_stream__(), as torch's streams. ValueError where the device
         is not CUDA's, or the stream of another context.
         """
-    def write(self, function: Callable[..., object], /, *args: Any) -> Function:
+    def write(self, function: Callable[..., object], /, *args: Any, **kwargs: Any) -> Function:
         """function(cursor, *args, **kwargs) sets globals at each call, through a ShaderCursor."""
     def as_func(self) -> Function:
         """The function itself."""
@@ -534,6 +541,7 @@ class _Making(Protocol[_T_co]):
         memory_type: Any = None,
         *,
         dtype: _TypeLike | None = None,
+        target_slang_dtype: _TypeLike | None = None,
     ) -> _T_co: ...
 
 # One name for two things: Tensor.from_numpy(device, array) makes one, tensor.from_numpy(array) fills it.
@@ -617,6 +625,7 @@ class Tensor:
         usage: Any = None,
         memory_type: Any = None,
         element_count: int | None = None,
+        program_layout: Any = None,
     ) -> Self:
         """A tensor of undefined contents."""
     @classmethod
@@ -628,6 +637,7 @@ class Tensor:
         usage: Any = None,
         memory_type: Any = None,
         element_count: int | None = None,
+        program_layout: Any = None,
     ) -> Self:
         """A tensor of zeros."""
     @classmethod
@@ -726,7 +736,7 @@ class Tensor:
     def clear(self, command_encoder: CommandEncoder | None = None) -> None:
         """Set all bytes to zero."""
     def with_grads(
-        self, grad_in: _GradLike | None = None, grad_out: _GradLike | None = None, zero: bool = True
+        self, grad_in: _GradLike | None = None, grad_out: _GradLike | None = None, zero: bool = False
     ) -> Tensor:
         """The same memory as a Tensor that carries gradients, of its shape and of Slang's T.Differential. Without arguments
         one new one, zero, serves for both; grad_in is what calls read, grad_out what backward calls add to and forward
@@ -743,9 +753,13 @@ class Tensor:
     @property
     def grad_in(self) -> Tensor | None:
         """The gradient that calls read, of their outputs going backward; or None."""
+    @grad_in.setter
+    def grad_in(self, value: Any) -> None: ...
     @property
     def grad_out(self) -> Tensor | None:
         """The gradient that calls give, of their inputs going backward; or None."""
+    @grad_out.setter
+    def grad_out(self, value: Any) -> None: ...
     def point_to(self, target: Tensor) -> None:
         """See the memory that `target` sees; same shape, strides and type, else ValueError."""
     def is_contiguous(self) -> bool:
@@ -958,7 +972,7 @@ class DiffPair:
     def set(self, type: int, value: Any, /) -> None:
         """Replaces one of them."""
 
-def call_id(dims: _ShapeLike = -1) -> Generator:
+def call_id(dims: int | _ShapeLike = -1) -> Generator:
     """Where in the call's shape each element is. `dims` is the parameter's size, which is known. call_id((2, 3)) is grid((2,
     3)).
     """
@@ -1638,6 +1652,10 @@ def _at_exit(*args: Any) -> Any:
     """
 def _buffer_make(*args: Any) -> Any:
     """A tensor of rank 1."""
+def _element_name(tensor: Any, /) -> Any:
+    """The name of its elements' type."""
+def _set_usage(*args: Any) -> Any:
+    """What calls may do with its memory."""
 def _buffer_over(*args: Any) -> Any:
     """Its memory in bytes, shared."""
 def _buffer_read(*args: Any) -> Any:

@@ -187,14 +187,20 @@ static void test_views(void **state) {
         OK(spy_tensor_read(view[2], got, (size_t)count * 4));
         size_t wrong = 0;
         for (int64_t i = 0; i < count; i++) {
-            int64_t rest = i, at[2] = { 0, 0 };
+            int64_t rest = i, at[2] = { 0, 0 }, group = 0, place = 0, groups = 1, members = 1;
             uint32_t id = 0, factor = 1;
             for (uint32_t d = rank; d-- > 0; rest /= t.shape.dims[d], factor *= 7) {
                 int64_t c = rest % t.shape.dims[d];
                 id += factor * (uint32_t)c;
+                group += groups * (c / t.group[d]);
+                place += members * (c % t.group[d]);
+                groups *= (t.shape.dims[d] + t.group[d] - 1) / t.group[d];
+                members *= t.group[d];
                 for (int k = 0; k < 2; k++) at[k] += base[k][d] + c * step[k][d];
             }
-            wrong += got[i] != data[0][at[0]] * 3 + data[1][at[1]] + id + 100000 * (uint32_t)i;
+            // Threads are numbered group by group.
+            uint32_t thread = (uint32_t)(group * members + place);
+            wrong += got[i] != data[0][at[0]] * 3 + data[1][at[1]] + id + 100000 * thread;
         }
         if (wrong) {
             shape_text("call", t.shape.dims, rank);
