@@ -15,6 +15,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(TOP, "build", "tests")
 SLANG = os.path.join(TOP, "build/slang/libslang-compiler.so")
+MEMO = os.path.join(TOP, "build/memo/2026.14.1/libslang-compiler.so")  # the same with a memory (tests/common/slang_memo.c)
 NVRTC = os.path.join(TOP, "build/nvrtc/libnvrtc.so.13")
 PROGRAM_SECONDS = 1200
 WORKERS = 2
@@ -25,10 +26,10 @@ def environment(extra):
     env = dict(os.environ)
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
         env.pop(name, None)
-    env.setdefault("SLANGPY_SLANG_LIBRARY", SLANG)
     env.setdefault("SLANGPY_NVRTC_LIBRARY", NVRTC)
     env.setdefault("SPY_TEST_SIZE", "normal")
     env.update(extra)
+    env.setdefault("SLANGPY_SLANG_LIBRARY", MEMO if env["SPY_TEST_SIZE"] != "soak" and os.path.exists(MEMO) else SLANG)
     if env["SPY_TEST_SIZE"] != "soak":
         env.setdefault("SPY_TEST_SEED", "6")  # the same tenth each time; make soak draws a fresh seed and prints it
         # lavapipe compiles each kernel once and runs it once: its optimiser is a quarter of a test's time and is not ours to test.
@@ -172,7 +173,7 @@ def digest(job):
     for name in sorted(env):
         if name.startswith(("SPY_", "SPIRV_", "SLANGPY_", "ASAN_", "LSAN_", "TSAN_", "UBSAN_", "GALLIVM_", "VK_", "LD_")):
             whole.update(f"{name}={env[name]}\n".encode())
-    for library in (env["SLANGPY_SLANG_LIBRARY"], env["SLANGPY_NVRTC_LIBRARY"]):
+    for library in (SLANG, env["SLANGPY_SLANG_LIBRARY"], env["SLANGPY_NVRTC_LIBRARY"]):
         if os.path.exists(library):
             whole.update(f"{os.path.realpath(library)} {os.path.getsize(library)}\n".encode())
     for path in job.inputs:
@@ -278,6 +279,16 @@ class Queue:
         print(f"{step:<16} {span:6.1f} s, {sum(j.cpu for j in jobs):6.1f} s of CPU   {passed} passed, {failed} failed, {skipped} skipped" +
               (f"   ({kept} of {len(jobs)} programs kept from an earlier run)" if kept else ""), flush=True)
 
+    def write_table(self):
+        """build/tests/table.json: of each step that ran the CPU seconds and counts, for tell_table(). Of a kept job: those of the run
+        that it is kept from."""
+        table = Record("table")
+        for step in self.steps:
+            jobs = [j for j in self.jobs.values() if j.step == step]
+            cpu = sum(self.seconds.entries.get(j.name, 0) if j.kept else j.cpu for j in jobs)
+            table.entries[step] = {"cpu": round(cpu, 1), **{key: sum(getattr(j, key) for j in jobs) for key in self.total}}
+        table.write()
+
     def run(self):
         start = time.monotonic()
         for step in self.steps:
@@ -289,7 +300,29 @@ class Queue:
             t.join()
         self.seconds.write()
         self.kept.write()
+        self.write_table()
         cpu = sum(j.cpu for j in self.jobs.values())
         print(f"{'all':<16} {time.monotonic() - start:6.1f} s, {cpu:6.1f} s of CPU   logs in build/tests/")
         print(f"{self.total['passed']} passed, {self.total['failed']} failed, {self.total['skipped']} skipped")
         return self.total["failed"] == 0
+
+
+def tell_table(steps, old=None):
+    """Prints the CPU seconds and cases of each step as it last ran here, beside those of another such file."""
+    tables = [Record("table").entries]
+    if old:
+        with open(old, encoding="utf-8") as f:
+            tables.insert(0, json.load(f))
+    heads = ["before", "now"] if old else ["now"]
+    print(f"{'step':<16}" + "".join(f"{head + ': CPU s':>16}{'cases':>8}" for head in heads))
+    sums = [[0.0, 0] for _ in tables]
+    for step in steps:
+        line = f"{step:<16}"
+        for table, whole in zip(tables, sums):
+            row = table.get(step)
+            cases = row["passed"] + row["failed"] + row["skipped"] if row else 0
+            line += f"{row['cpu']:16.1f}{cases:8}" if row else f"{'-':>16}{'-':>8}"
+            whole[0] += row["cpu"] if row else 0
+            whole[1] += cases
+        print(line)
+    print(f"{'all':<16}" + "".join(f"{cpu:16.1f}{cases:8}" for cpu, cases in sums))

@@ -1,6 +1,7 @@
 // Calls that repeat the last one take a short way (call/again.c). Two devices make the same random calls, one of them always
 // the long way: what is dispatched, what is returned and what errors say must be the same, after each call.
 #include "spy_test.h"
+#include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "api/gradient.h"
 #include "backend/null/null.h"
@@ -546,5 +547,5 @@ int main(void) {
         cmocka_unit_test(test_in_turns), cmocka_unit_test(test_as_the_long_way),
         cmocka_unit_test(test_wide),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }

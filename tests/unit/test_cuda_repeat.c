@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #endif
 #include "spy_test.h"
+#include "hold_slang.h"
 #include "chance.h"
 #include "fake_cuda/fake_device.h"
 
@@ -422,5 +423,5 @@ int main(int count, char **words) {
         cmocka_unit_test(test_random_calls), cmocka_unit_test(test_counts),  cmocka_unit_test(test_captured), cmocka_unit_test(test_several), cmocka_unit_test(test_several_failures), cmocka_unit_test(test_many_several),
         cmocka_unit_test(test_many_kernels), cmocka_unit_test(test_failures),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }
