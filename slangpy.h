@@ -19406,7 +19406,8 @@ static void spyi_find_named(spyi_named *named, const char *path, const char *tex
             if (behind && !named->behind) named->behind = behind + 1;
         } else {
             for (int i = 0; i < SPYI_LIBRARY_NAMES; ++i) {
-                if (!spyi_word_is(begin, p, spyi_library_names[i].word)) continue;
+                const char *word = spyi_library_names[i].word;
+                if (*word != *begin || !spyi_word_is(begin, p, word)) continue;
                 bool declares = false;
                 for (size_t d = 0; d < sizeof declaring / sizeof declaring[0]; ++d)
                     declares = declares || spyi_word_is(last, last_end, declaring[d]);

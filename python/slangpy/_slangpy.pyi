@@ -1654,8 +1654,6 @@ def _buffer_make(*args: Any) -> Any:
     """A tensor of rank 1."""
 def _element_name(tensor: Any, /) -> Any:
     """The name of its elements' type."""
-def _set_usage(*args: Any) -> Any:
-    """What calls may do with its memory."""
 def _buffer_over(*args: Any) -> Any:
     """Its memory in bytes, shared."""
 def _buffer_read(*args: Any) -> Any:
