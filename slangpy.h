@@ -36017,11 +36017,22 @@ static spy_status spyi_place_leaves(spyi_input_binding *f) {
     return status;
 }
 
-// Names the parts of an input's data that no value covers.
-static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, spyi_text *out) {
+// Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not, which CUDA has in the data.
+static bool spyi_may_be_zero(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_OTHER) return spyi_type_is_pointer(type);
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_may_be_zero(type->element);
+    for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count; i++)
+        if (!spyi_may_be_zero(type->fields[i].type)) return false;
+    return true;
+}
+
+// Names the parts of an input's data that no value covers. `zero`: parts that may be all zeros need none.
+static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, bool zero,
+                              spyi_text *out) {
+    if (zero && spyi_may_be_zero(type)) return;
     size_t size = type->device_size ? type->device_size : 1;
     bool parts = type->kind == SPYI_TYPE_STRUCT || type->kind == SPYI_TYPE_ARRAY;
-    if (!memchr(given, 1, size)) {
+    if (!memchr(given, 1, size) && !(zero && parts)) {
         spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
         return;
     }
@@ -36040,7 +36051,7 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
             offset = i * spyi_type_device_stride(type->element);
             part = type->element;
         }
-        spyi_missing_data(spyi_text_str(&name), part, given + offset, out);
+        spyi_missing_data(spyi_text_str(&name), part, given + offset, zero, out);
         spyi_text_free(&name);
     }
 }
@@ -36053,9 +36064,9 @@ static spy_status spyi_check_given(spyi_input_binding *f) {
         if (input->parameter || !input->used || input->elements) continue;
         if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
             spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
-        if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type) && !zero)
+        if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
-                              &missing);
+                              zero, &missing);
     }
     if (!missing.size) return SPY_OK;
     spyi_text_add(f->error,

@@ -624,6 +624,7 @@ static const char *const spyi_text_prelude[] = {
     "    D_ T &Load(size_t i) const { return data[i]; }",
     "    template<class U> D_ U Load(size_t i) const { return *(const U *)((const char *)data + i); }",
     "    template<class U> D_ void Store(size_t i, U v) const { *(U *)((char *)data + i) = v; }",
+    "    template<class U> D_ U *_getPtrAt(size_t i) const { return (U *)((char *)data + i); }",
     "    D_ void GetDimensions(uint *n, uint *s) const {",
     "        *n = (uint)count;",
     "        *s = sizeof(T);",

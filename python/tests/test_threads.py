@@ -323,13 +323,12 @@ ENDLESS = """
         import slangpy as spy, sys, time
         d = spy.create_device(compile_timeout_s=100)
         m = spy.Module.load_from_source(d, "endless", '''import slangpy_diff;
-            typealias Values = IDiffTensor<float, 1>;
-            [Differentiable] float inner(Values x) {
-                float s = 0;
-                [MaxIters(4)] for (int i = 0; i < 4; i++) s += x[i] * x[i];
+            [Differentiable] float endless(DiffTensor<float, 1> x) {
+                float s = x[0];
+                [ForceUnroll] for (int i = 0; i < 400; i++)
+                    [ForceUnroll] for (int j = 0; j < 400; j++) s = s * s + x[1];
                 return s;
             }
-            [Differentiable] float endless(DiffTensor<float, 1> x) { return inner(x); }
             float twice(float x) { return 2 * x; }''')
         x = spy.Tensor.from_numpy(d, __import__("numpy").ones(4, "float32")).with_grads()
         y = spy.Tensor.from_numpy(d, __import__("numpy").ones((), "float32")).with_grads()

@@ -153,7 +153,7 @@ static PyObject *spyp_type_total_count(spyp_reflection *r) {
 static PyObject *spyp_type_fields(spyp_reflection *r) {
     PyObject *list = spyp_decl_list(SPYP_VARIABLE, r->module, r->type->fields, r->type->field_count, ~0u);
     PyObject *type = list ? spyp_enum_class("FieldList") : NULL; // a list that also goes by names
-    if (list) spyp_replace(&list, type ? PyObject_CallOneArg(type, list) : NULL);
+    if (list) spyp_replace(&list, type ? PyObject_CallFunctionObjArgs(type, list, NULL) : NULL);
     Py_XDECREF(type);
     return list;
 }
