@@ -19744,7 +19744,11 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
             spyi_text_free(&why);
         }
         if (found) loading->unit->has_visibility |= spyi_source_has_visibility(text);
-        if (found && !spyi_source_is_precompiled(path)) spyi_source_adapt(compiler, loading, path, text);
+        if (found && !spyi_source_is_precompiled(path)) {
+            uint32_t failed = spyi_failed_allocations();
+            spyi_source_adapt(compiler, loading, path, text);
+            found = spyi_failed_allocations() == failed;
+        }
         return found;
     }
     embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
@@ -20010,9 +20014,12 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
     spyi_sl_module *module = NULL;
     if (!unit->precompiled) {
         spyi_text adapted = { NULL, 0, 0 };
+        uint32_t failed = spyi_failed_allocations();
         spyi_text_add_n(&adapted, spyi_text_str(content), content->size);
         spyi_source_adapt(unit->compiler, loading, unit->path, &adapted);
-        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
+        if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+            module =
+                spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
         spyi_text_free(&adapted);
     } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);
@@ -26614,10 +26621,13 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     bool good = false;
     spyi_sl_session *session = live->session;
     spyi_text written = { NULL, 0, 0 }, adapted = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
     spyi_text_add(&written, "%s", source);
     bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &written, &adapted);
-    spyi_sl_module *module = spyi_sl_load_source(session, module_name, path,
-                                                 adds ? spyi_text_str(&adapted) : source, &diagnostics);
+    spyi_sl_module *module = NULL;
+    if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+        module = spyi_sl_load_source(session, module_name, path, adds ? spyi_text_str(&adapted) : source,
+                                     &diagnostics);
     spyi_text_free(&written);
     spyi_text_free(&adapted);
     spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 };

@@ -217,9 +217,12 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
     spyi_sl_module *module = NULL;
     if (!unit->precompiled) {
         spyi_text adapted = { NULL, 0, 0 };
+        uint32_t failed = spyi_failed_allocations();
         spyi_text_add_n(&adapted, spyi_text_str(content), content->size);
         spyi_source_adapt(unit->compiler, loading, unit->path, &adapted);
-        module = spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
+        if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
+            module =
+                spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
         spyi_text_free(&adapted);
     } else if (spyi_source_unseal(library, session, unit->trusted, content, messages)) {
         blob = library->slang_createBlob(content->data, content->size);

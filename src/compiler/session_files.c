@@ -66,7 +66,11 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
             spyi_text_free(&why);
         }
         if (found) loading->unit->has_visibility |= spyi_source_has_visibility(text);
-        if (found && !spyi_source_is_precompiled(path)) spyi_source_adapt(compiler, loading, path, text);
+        if (found && !spyi_source_is_precompiled(path)) {
+            uint32_t failed = spyi_failed_allocations();
+            spyi_source_adapt(compiler, loading, path, text);
+            found = spyi_failed_allocations() == failed;
+        }
         return found;
     }
     embedded += strlen(SPYI_SL_EMBEDDED_FOLDER "/");
