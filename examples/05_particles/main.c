@@ -44,8 +44,8 @@ static void pull(const double *p, double *v, double by) {
 
 static void star_in_c(uint32_t number, double *p, double *energy, double *heat) {
     double chance[3], v[2];
-    uint32_t state = number ^ wang_hash(7);
-    for (int i = 0; i < 3; i++) chance[i] = (double)((state = wang_hash(state)) >> 8) / 16777216;
+    uint32_t state = 3 * number ^ wang_hash(7); // `chance` has three components
+    for (int i = 0; i < 3; i++) chance[i] = (double)((state = wang_hash(state)) & 0x7fffff) / 8388608;
     double radius = 0.02 + 0.8 * chance[0], angle = 6.2831853 * chance[1];
     double c = cos(7 * radius), s = sin(7 * radius), x = radius * cos(angle), y = radius * sin(angle);
     double speed = sqrt(0.5) * pow(radius * radius + 0.01, -0.75);

@@ -33,10 +33,10 @@ def wang_hash(x):
 
 def stars_in_numpy(numbers):
     """Places, energies and heats of the stars with these numbers, after all steps."""
-    state, chance = numbers ^ wang_hash(7), []
+    state, chance = 3 * numbers ^ wang_hash(7), []  # `chance` has three components
     for _ in range(3):
         state = wang_hash(state)
-        chance.append((state >> 8) / 2.0**24)
+        chance.append((state & 0x7FFFFF) / 2.0**23)
     radius, angle = 0.02 + 0.8 * chance[0], 6.2831853 * chance[1]
     c, s, x, y = np.cos(7 * radius), np.sin(7 * radius), radius * np.cos(angle), radius * np.sin(angle)
     speed = np.sqrt(0.5) * (radius**2 + 0.01) ** -0.75

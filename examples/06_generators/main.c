@@ -128,8 +128,8 @@ static uint32_t wang_hash_in_c(uint32_t x) {
     return x ^ (x >> 15);
 }
 
-// 5. wang_hash is what rand_float is made of: 32 random bits for each component. Element i begins at i ^
-//    hash(seed), passes over `warmup` values, and hashes again for each component. The same bits everywhere.
+// 5. wang_hash is what rand_float is made of: 32 random bits for each component. Element i of three components
+//    begins at 3 i, is hashed `warmup` times and joined with hash(seed), and is hashed again for each component.
 static bool hashes(spy_module *mod) {
     static uint32_t got[1000][3];
     const spy_random_desc random = { .seed = 2026, .warmup = 2 };
@@ -137,7 +137,7 @@ static bool hashes(spy_module *mod) {
              SPY_ARGS(spy_arg_wang_hash("hash", &random),
                       spy_out_array("_result", got, SPY_SHAPE(1000, 3), SPY_DTYPE_UINT32)));
     for (uint32_t i = 0; i < 1000; i++) {
-        uint32_t state = wang_hash_in_c(wang_hash_in_c(i ^ wang_hash_in_c(2026)));
+        uint32_t state = wang_hash_in_c(wang_hash_in_c(3 * i)) ^ wang_hash_in_c(2026);
         for (int c = 0; c < 3; c++) {
             state = wang_hash_in_c(state);
             if (got[i][c] != state) return wrong("a Wang hash", got[i][c], state);
@@ -148,7 +148,7 @@ static bool hashes(spy_module *mod) {
 
 // 6. Pi from a million darts: the circle has pi / 4 of the square. Neither argument gives the call a size, so
 //    that its options do. The first hash of numbers in a row shows something of the row; a warmup of 1
-//    passes over it. The same darts in C; one that is just on the line may fall to the other side.
+//    hides it. The same darts in C; one that is just on the line may fall to the other side.
 static bool pi_by_darts(spy_device *dev, spy_module *mod) {
     const spy_call_options million = { .thread_count = SPY_SHAPE(DARTS) };
     const spy_random_desc random = { .seed = 1, .warmup = 1 };
@@ -160,8 +160,8 @@ static bool pi_by_darts(spy_device *dev, spy_module *mod) {
                   &million);
     spy_tensor_read(hits, &inside, sizeof inside);
     for (uint32_t i = 0; i < DARTS; i++) {
-        uint32_t x = wang_hash_in_c(wang_hash_in_c(i ^ wang_hash_in_c(1))), y = wang_hash_in_c(x);
-        double u = (x >> 8) / 8388608.0 - 1, v = (y >> 8) / 8388608.0 - 1;
+        uint32_t x = wang_hash_in_c(wang_hash_in_c(2 * i) ^ wang_hash_in_c(1)), y = wang_hash_in_c(x);
+        double u = (x & 0x7fffff) / 4194304.0 - 1, v = (y & 0x7fffff) / 4194304.0 - 1; // 23 bits of each
         expected += u * u + v * v < 1;
     }
     printf("pi is about %.4f\n", 4.0 * inside / DARTS);

@@ -102,11 +102,11 @@ def wang_hash(x):
 
 
 def hashes(module):
-    # 5. wang_hash is what rand_float is made of: 32 random bits for each component. Element i begins at i ^
-    #    hash(seed), passes over `warmup` values, and hashes again for each component. The same bits everywhere.
+    # 5. wang_hash is what rand_float is made of: 32 random bits for each component. Element i of three components
+    #    begins at 3 i, is hashed `warmup` times and joined with hash(seed), and is hashed again for each component.
     got = np.zeros((1000, 3), dtype=np.uint32)
     module.same(spy.wang_hash(3, seed=2026, warmup=2), _result=got)
-    state = wang_hash(wang_hash(np.arange(1000) ^ wang_hash(2026)))
+    state = wang_hash(wang_hash(3 * np.arange(1000))) ^ wang_hash(2026)
     for c in range(3):
         state = wang_hash(state)
         check((got[:, c] == state).all(), "Wang hashes", got[:, c], state)
@@ -114,13 +114,13 @@ def hashes(module):
 
 def pi_by_darts(device, module):
     # 6. Pi from a million darts: the circle has pi / 4 of the square. Neither argument gives the call a size, so that
-    #    _thread_count does. The first hash of numbers in a row shows something of the row; a warmup of 1 passes over
-    #    it. The same darts in numpy; one that is just on the line may fall to the other side.
+    #    _thread_count does. The first hash of numbers in a row shows something of the row; a warmup of 1 hides it.
+    #    The same darts in numpy; one that is just on the line may fall to the other side.
     hits = spy.Tensor.zeros(device, (1,), dtype="uint")
     module.throw_dart(spy.rand_float(-1, 1, 2, seed=1, warmup=1), hits, _thread_count=DARTS)
     inside = int(hits.to_numpy()[0])
-    x = wang_hash(wang_hash(np.arange(DARTS) ^ wang_hash(1)))
-    u, v = (x >> 8) / 2.0**23 - 1, (wang_hash(x) >> 8) / 2.0**23 - 1
+    x = wang_hash(wang_hash(2 * np.arange(DARTS)) ^ wang_hash(1))
+    u, v = ((bits & 0x7FFFFF) / 2.0**22 - 1 for bits in (x, wang_hash(x)))  # 23 bits of each
     expected = int((u * u + v * v < 1).sum())
     print(f"pi is about {4 * inside / DARTS:.4f}")
     check(abs(inside - expected) <= 3, "darts in the circle", inside, expected)
