@@ -4,9 +4,11 @@ from __future__ import annotations
 import abc
 
 from . import _slangpy, encoders, programs
+from ._slangpy import ReflectionCursor, float3
 from .buffers import Buffer
 from .device import Device
 from .encoders import _MemoryUsage
+from .interop import NativeHandle
 from .logger import Logger, LoggerOutput
 
 __all__ = ["Object", "DeviceChild", "Resource", "Pipeline", "Kernel", "PassEncoder"]
@@ -21,12 +23,24 @@ class DeviceChild(Object):
 
     MemoryUsage = _MemoryUsage
 
-    device: Device
-    memory_usage: _MemoryUsage
+    @property
+    @abc.abstractmethod
+    def device(self) -> Device:
+        """The Device that it belongs to."""
+
+    @property
+    @abc.abstractmethod
+    def memory_usage(self) -> _MemoryUsage:
+        """Its bytes on the device and on the host."""
 
 
 class Resource(DeviceChild):
     """Base of buffers. Textures are not in this version."""
+
+    @property
+    @abc.abstractmethod
+    def native_handle(self) -> NativeHandle:
+        """The handle of the API's own object."""
 
 
 class Pipeline(DeviceChild):
@@ -36,11 +50,39 @@ class Pipeline(DeviceChild):
 class Kernel(DeviceChild):
     """Base of kernels. Only compute kernels are in this version."""
 
-    program: programs.ShaderProgram
+    @property
+    @abc.abstractmethod
+    def program(self) -> programs.ShaderProgram:
+        """The program that it was made of."""
+
+    @property
+    @abc.abstractmethod
+    def reflection(self) -> ReflectionCursor:
+        """A ReflectionCursor at its program."""
 
 
 class PassEncoder(Object):
     """Base of the encoders of passes. Only compute passes are in this version."""
+
+    @abc.abstractmethod
+    def end(self) -> None:
+        """Ends the pass."""
+
+    @abc.abstractmethod
+    def push_debug_group(self, name: str, color: float3) -> None:
+        """Begins a group that debugging tools show by its name."""
+
+    @abc.abstractmethod
+    def pop_debug_group(self) -> None:
+        """Ends the group that was begun last."""
+
+    @abc.abstractmethod
+    def insert_debug_marker(self, name: str, color: float3) -> None:
+        """Sets a mark that debugging tools show."""
+
+    @abc.abstractmethod
+    def write_timestamp(self, pool: encoders.QueryPool, index: int) -> None:
+        """Has the GPU write its time into an entry of a query pool."""
 
 
 for _kind, _classes in (
