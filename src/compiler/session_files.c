@@ -84,6 +84,8 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
             return true;
         }
         found = strcmp(embedded + n, ".slang") == 0;
+        if (found && strstr(compiler->library->version, "2026.12"))
+            spyi_text_add(text, "#define SPYI_OLD_SLANG\n");
         for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
             spyi_text_add(text, "%s\n", *line);
     }
