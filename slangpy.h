@@ -1147,14 +1147,13 @@ typedef struct spy_device_desc {
     uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: adapter_name and adapter_type
                               // choose
     const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
-    spy_adapter_type adapter_type; // only this type; default: the best available
-    spy_log log;                   // receives errors and warnings, also those of a failed creation
-    spy_progress progress;         // called around slow steps
-    spy_blocking blocking;         // called around compilers and waits
-    spy_allocator allocator;       // default: malloc
-    const char *slang_library;     // path of libslang-compiler; NULL: searched (see the guide)
-    const char *const
-        *slang_paths; // folders, or files, where the search looks after the program's own folder
+    spy_adapter_type adapter_type;  // only this type; default: the best available
+    spy_log log;                    // receives errors and warnings, also those of a failed creation
+    spy_progress progress;          // called around slow steps
+    spy_blocking blocking;          // called around compilers and waits
+    spy_allocator allocator;        // default: malloc
+    const char *slang_library;      // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const *slang_paths; // folders or files that the search tries after the program's own folder
     size_t slang_path_count;
     const char *const *include_paths; // searched by `import` and #include after the module's own folder
     size_t include_path_count;
@@ -2316,7 +2315,8 @@ typedef struct spy_uint3 {
 // RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in complete groups, so it
 // must check the bounds itself; a plain function runs in exactly these threads. Parameters with
 // SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled by the library and are not
-// among `args`; so is a plain function's first parameter if its name is dispatchThreadID. `options` may be NULL. Errors and threads as spy_call().
+// among `args`; so is a plain function's first parameter if its name is dispatchThreadID. `options` may be NULL.
+// Errors and threads as spy_call().
 // The CUDA backend also runs a function marked [CudaKernel]. Its groups have options->thread_group_size
 // threads (64 if 0), which the kernel reads as cudaBlockDim(). It runs in complete groups: for a grid of (gx,
 // gy, gz) blocks of (x, y, z) threads, pass (gx * x, gy * y, gz * z) as `threads`. TensorView<T> and
@@ -17811,11 +17811,12 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
 // >>entry.c
+// Returns the layout of an entry point of the unit's module, linked with the modules that the unit links, because
+// constants of its [numthreads] may be declared extern. The caller releases *linked, unless it is NULL, when it is
+// done with the layout.
+SPYI_FN spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entry_point *entry,
+                                                spyi_sl_component **linked);
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
-// Links an entry point of the unit's module with the modules that the unit links, because constants of its
-// [numthreads] may be declared extern. The caller releases the result. NULL: the unit links none, or they do not
-// link.
-SPYI_FN spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry);
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
@@ -22201,7 +22202,9 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
-spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
+// Links an entry point of the unit's module with the modules that the unit links. NULL: it links none, or they do
+// not link.
+static spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
     if (!live->link_count) return NULL;
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
         live->link_count + live->conformance_count + 2, sizeof(spyi_sl_component *));
@@ -22222,6 +22225,16 @@ spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *e
     return linked;
 }
 
+spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entry_point *entry,
+                                        spyi_sl_component **linked) {
+    spyi_sl_blob *diagnostics = NULL;
+    *linked = spyi_sl_link_entry(live, entry);
+    spyi_sl_layout *layout = *linked ? (*linked)->v->getLayout(*linked, 0, &diagnostics)
+                                     : entry->v->getLayout(entry, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    return layout;
+}
+
 static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -22238,11 +22251,8 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
     // parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
-    spyi_sl_component *linked = entry && !open ? spyi_sl_link_entry(live, entry) : NULL;
-    spyi_sl_layout *layout = linked           ? linked->v->getLayout(linked, 0, &diagnostics)
-                             : entry && !open ? entry->v->getLayout(entry, 0, &diagnostics)
-                                              : NULL;
-    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_component *linked = NULL;
+    spyi_sl_layout *layout = entry && !open ? spyi_sl_entry_layout_of(live, entry, &linked) : NULL;
     if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
         spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
         uint64_t size[3] = { 0, 0, 0 };
@@ -23060,14 +23070,11 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
     int32_t count = module->v->getDefinedEntryPointCount(module);
     for (int32_t i = 0; i < count && node->stage == SPY_STAGE_NONE; ++i) {
         spyi_sl_entry_point *entry = NULL;
-        spyi_sl_blob *diagnostics = NULL;
+        spyi_sl_component *linked = NULL;
         if (module->v->getDefinedEntryPoint(module, i, &entry) < 0 || !entry) continue;
-        bool found = entry->v->getFunctionReflection(entry) == function;
-        spyi_sl_component *linked = found ? spyi_sl_link_entry(b->live, entry) : NULL;
-        spyi_sl_layout *layout = linked  ? linked->v->getLayout(linked, 0, &diagnostics)
-                                 : found ? entry->v->getLayout(entry, 0, &diagnostics)
-                                         : NULL;
-        spyi_sl_blob_free(&diagnostics);
+        spyi_sl_layout *layout = entry->v->getFunctionReflection(entry) == function
+                                     ? spyi_sl_entry_layout_of(b->live, entry, &linked)
+                                     : NULL;
         if (layout && b->lib->spReflection_getEntryPointCount(layout) > 0) {
             spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
             uint32_t stage = b->lib->spReflectionEntryPoint_getStage(of);
@@ -26678,17 +26685,14 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_component *composite = NULL, *linked = NULL;
     bool good = false;
     spyi_sl_session *session = live->session;
-    spyi_text written = { NULL, 0, 0 }, adapted = { NULL, 0, 0 };
+    spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 }, adapted = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
-    spyi_text_add(&written, "%s", source);
-    bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &written, &adapted);
+    bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &content, &adapted);
     spyi_sl_module *module = NULL;
     if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
         module = spyi_sl_load_source(session, module_name, path, adds ? spyi_text_str(&adapted) : source,
                                      &diagnostics);
-    spyi_text_free(&written);
     spyi_text_free(&adapted);
-    spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 };
     spyi_sl_sources sources = { unit->compiler, path, &content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     if (!module) return false;

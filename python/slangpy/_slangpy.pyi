@@ -132,7 +132,7 @@ class Module(_ByName):
         """The device that it was loaded on."""
     @property
     def device_module(self) -> SlangModule:
-        """The SlangModule of this module and of those that are linked to it."""
+        """A SlangModule that is composed of slangpy's own modules, this module, and those that it is linked with."""
     @property
     def link(self) -> list[SlangModule]:
         """The modules that are linked to this one, as a list of SlangModules."""
@@ -874,7 +874,7 @@ class BufferElementCursor(_Parts):
     def has_element(self, index: int, /) -> bool:
         """Whether there is a part of that index."""
     def find_field(self, name: str, /) -> BufferElementCursor:
-        """A part by name or path, as cursor[name]. An invalid cursor when there is none."""
+        """Returns the part with that name or path, as cursor[name] does; an invalid cursor if the element has no such part."""
     def find_element(self, index: int, /) -> BufferElementCursor:
         """A part by index. An invalid cursor beyond the end."""
     @property
@@ -1042,7 +1042,7 @@ class ProgramLayout(BaseReflectionObject):
     def require_function_by_name(self, name: str, /) -> FunctionReflection:
         """As find_function_by_name, but a ValueError."""
     def find_function_by_name_in_type(self, type: _ReflectedType, name: str, /) -> FunctionReflection | None:
-        """A method of a type, or a constructor by '$init'; None when there is none."""
+        """Returns the method of a type with that name, or its constructor for '$init'; None if the type has none."""
     def get_type_layout(self, type: _ReflectedType, /) -> TypeLayoutReflection:
         """The TypeLayoutReflection of a type or its name: sizes and offsets."""
     def is_sub_type(self, sub_type: _ReflectedType, super_type: _ReflectedType, /) -> bool:
@@ -1056,11 +1056,13 @@ class ProgramLayout(BaseReflectionObject):
     def array_type(self, element_type: TypeReflection | str, count: int = 0) -> TypeReflection:
         """Returns the type of arrays of a type; a count of 0 is an array without a size."""
     def find_type(self, refl: TypeReflection | Struct) -> TypeReflection | None:
-        """Returns the type of this program that a type of any program stands for; None if there is none."""
+        """Returns this program's type with the full name of `refl`, a type of any program; None if this program has no such
+        type.
+        """
     def find_function(self, refl: FunctionReflection, this_refl: TypeReflection | None = None) -> FunctionReflection | None:
         """Returns a FunctionReflection of this program."""
     def require_function_by_name_in_type(self, type: _ReflectedType, name: str) -> FunctionReflection:
-        """As find_function_by_name_in_type(), but a ValueError when there is none."""
+        """Returns what find_function_by_name_in_type() returns; raises a ValueError if the type has no such method."""
     def get_resolved_generic_args(self, slang_type: TypeReflection | Struct) -> tuple[TypeReflection | int | None, ...] | None:
         """Returns the arguments of a generic type, types or ints, as a tuple; None for other types."""
     @property
@@ -1496,9 +1498,11 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
     def host_offset(self) -> int:
         """Bytes from where the first cursor was, in C's layout."""
     def find_field(self, name: str, /) -> ReflectionCursor:
-        """A cursor at a field, also by a path such as 'lights[2].color'; an invalid cursor: there is none."""
+        """Returns a cursor at a field, which may be a path such as 'lights[2].color'; an invalid cursor if there is no such
+        field.
+        """
     def find_element(self, index: int, /) -> ReflectionCursor:
-        """A cursor at an element of an array or vector; an invalid cursor: there is none."""
+        """Returns a cursor at an element of an array or vector; an invalid cursor if there is no such element."""
     def has_field(self, name: str, /) -> bool:
         """Whether find_field() would find it."""
     def has_element(self, index: int, /) -> bool:

@@ -774,14 +774,16 @@ def push_current_device(device: Device) -> None:
 
 
 def pop_current_device() -> Device:
-    """pop_current_device(): returns this thread's current device and makes the one before it current. An error when there is none."""
+    """pop_current_device(): returns this thread's current device and makes the one before it current. Raises a
+    RuntimeError if no device is current."""
     device = _top("pop_current_device")
     _thread.stack.pop()
     return device
 
 
 def current_device() -> Device:
-    """current_device(): returns this thread's current device, the one that was pushed or created last. An error when there is none."""
+    """current_device(): returns this thread's current device, the one that was pushed or created last. Raises a RuntimeError if
+    no device is current."""
     return _top("current_device")
 
 

@@ -47,7 +47,7 @@ PATHS = {
     "types.helpers": ("marshalling", "resolve_vector_generator_type"),
     "experimental": ("", ""),
     "experimental.gridarg": ("marshalling", "GridArg grid"),
-    "experimental.diffinstancelist": ("diffinstances", "InstanceDifferentiableBuffer"),
+    "experimental.diffinstancelist": ("instances", "InstanceDifferentiableBuffer"),
     "bindings.marshall": ("marshalling", "Marshall BindContext ReturnContext"),
     "bindings.typeregistry": ("marshalling", "PYTHON_TYPES PYTHON_SIGNATURES TTypeLookup get_or_create_type lookup_type_callback "
         "lookup_signature_callback"),

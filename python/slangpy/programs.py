@@ -435,7 +435,7 @@ def _session(self):
 
 
 def _device_module(self):
-    """The SlangModule of this module and of those that are linked to it."""
+    """A SlangModule that is composed of slangpy's own modules, this module, and those that it is linked with."""
     found = self._extra.get("device module")
     if found is None:
         found = _plain(self)

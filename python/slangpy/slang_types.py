@@ -153,7 +153,7 @@ def _array_type(self, element_type, count=0):
 
 
 def _find_type(self, refl):
-    """find_type(refl): returns the type of this program that a type of any program stands for; None if there is none."""
+    """find_type(refl): returns this program's type with the full name of `refl`, a type of any program; None if this program has no such type."""
     return self.find_type_by_name(_type_of(refl).full_name)
 
 
@@ -163,7 +163,7 @@ def _find_function(self, refl, this_refl=None):
 
 
 def _require_function_in_type(self, type, name):
-    """require_function_by_name_in_type(type, name): as find_function_by_name_in_type(), but a ValueError when there is none."""
+    """require_function_by_name_in_type(type, name): returns what find_function_by_name_in_type() returns; raises a ValueError if the type has no such method."""
     found = self.find_function_by_name_in_type(type, name)
     if found is None:
         raise ValueError("type '{}' has no function named '{}'".format(_type_of(type).full_name, name))

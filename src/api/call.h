@@ -329,7 +329,8 @@ typedef struct spy_uint3 {
 // RWStructuredBuffer, pointers). A compute shader keeps its [numthreads] and runs in complete groups, so it
 // must check the bounds itself; a plain function runs in exactly these threads. Parameters with
 // SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID or SV_GroupIndex are filled by the library and are not
-// among `args`; so is a plain function's first parameter if its name is dispatchThreadID. `options` may be NULL. Errors and threads as spy_call().
+// among `args`; so is a plain function's first parameter if its name is dispatchThreadID. `options` may be NULL.
+// Errors and threads as spy_call().
 // The CUDA backend also runs a function marked [CudaKernel]. Its groups have options->thread_group_size
 // threads (64 if 0), which the kernel reads as cudaBlockDim(). It runs in complete groups: for a grid of (gx,
 // gy, gz) blocks of (x, y, z) threads, pass (gx * x, gy * y, gz * z) as `threads`. TensorView<T> and

@@ -61,14 +61,13 @@ typedef struct spy_device_desc {
     uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0: adapter_name and adapter_type
                               // choose
     const char *adapter_name; // part of the adapter's name, case ignored; NULL: any
-    spy_adapter_type adapter_type; // only this type; default: the best available
-    spy_log log;                   // receives errors and warnings, also those of a failed creation
-    spy_progress progress;         // called around slow steps
-    spy_blocking blocking;         // called around compilers and waits
-    spy_allocator allocator;       // default: malloc
-    const char *slang_library;     // path of libslang-compiler; NULL: searched (see the guide)
-    const char *const
-        *slang_paths; // folders, or files, where the search looks after the program's own folder
+    spy_adapter_type adapter_type;  // only this type; default: the best available
+    spy_log log;                    // receives errors and warnings, also those of a failed creation
+    spy_progress progress;          // called around slow steps
+    spy_blocking blocking;          // called around compilers and waits
+    spy_allocator allocator;        // default: malloc
+    const char *slang_library;      // path of libslang-compiler; NULL: searched (see the guide)
+    const char *const *slang_paths; // folders or files that the search tries after the program's own folder
     size_t slang_path_count;
     const char *const *include_paths; // searched by `import` and #include after the module's own folder
     size_t include_path_count;

@@ -161,17 +161,14 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_sl_component *composite = NULL, *linked = NULL;
     bool good = false;
     spyi_sl_session *session = live->session;
-    spyi_text written = { NULL, 0, 0 }, adapted = { NULL, 0, 0 };
+    spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 }, adapted = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
-    spyi_text_add(&written, "%s", source);
-    bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &written, &adapted);
+    bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &content, &adapted);
     spyi_sl_module *module = NULL;
     if (spyi_failed_allocations() == failed) // else it is not the whole text, and its name would be taken
         module = spyi_sl_load_source(session, module_name, path, adds ? spyi_text_str(&adapted) : source,
                                      &diagnostics);
-    spyi_text_free(&written);
     spyi_text_free(&adapted);
-    spyi_text content = { (char *)(uintptr_t)source, strlen(source), 0 };
     spyi_sl_sources sources = { unit->compiler, path, &content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     if (!module) return false;

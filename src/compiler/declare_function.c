@@ -67,14 +67,11 @@ static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, 
     int32_t count = module->v->getDefinedEntryPointCount(module);
     for (int32_t i = 0; i < count && node->stage == SPY_STAGE_NONE; ++i) {
         spyi_sl_entry_point *entry = NULL;
-        spyi_sl_blob *diagnostics = NULL;
+        spyi_sl_component *linked = NULL;
         if (module->v->getDefinedEntryPoint(module, i, &entry) < 0 || !entry) continue;
-        bool found = entry->v->getFunctionReflection(entry) == function;
-        spyi_sl_component *linked = found ? spyi_sl_link_entry(b->live, entry) : NULL;
-        spyi_sl_layout *layout = linked  ? linked->v->getLayout(linked, 0, &diagnostics)
-                                 : found ? entry->v->getLayout(entry, 0, &diagnostics)
-                                         : NULL;
-        spyi_sl_blob_free(&diagnostics);
+        spyi_sl_layout *layout = entry->v->getFunctionReflection(entry) == function
+                                     ? spyi_sl_entry_layout_of(b->live, entry, &linked)
+                                     : NULL;
         if (layout && b->lib->spReflection_getEntryPointCount(layout) > 0) {
             spyi_sl_entry_layout *of = b->lib->spReflection_getEntryPointByIndex(layout, 0);
             uint32_t stage = b->lib->spReflectionEntryPoint_getStage(of);

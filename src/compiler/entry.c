@@ -122,7 +122,9 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
-spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
+// Links an entry point of the unit's module with the modules that the unit links. NULL: it links none, or they do
+// not link.
+static spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
     if (!live->link_count) return NULL;
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
         live->link_count + live->conformance_count + 2, sizeof(spyi_sl_component *));
@@ -143,6 +145,16 @@ spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *e
     return linked;
 }
 
+spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entry_point *entry,
+                                        spyi_sl_component **linked) {
+    spyi_sl_blob *diagnostics = NULL;
+    *linked = spyi_sl_link_entry(live, entry);
+    spyi_sl_layout *layout = *linked ? (*linked)->v->getLayout(*linked, 0, &diagnostics)
+                                     : entry->v->getLayout(entry, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    return layout;
+}
+
 static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
     const spyi_sl_library *lib = unit->compiler->library;
@@ -159,11 +171,8 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
     // parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
-    spyi_sl_component *linked = entry && !open ? spyi_sl_link_entry(live, entry) : NULL;
-    spyi_sl_layout *layout = linked           ? linked->v->getLayout(linked, 0, &diagnostics)
-                             : entry && !open ? entry->v->getLayout(entry, 0, &diagnostics)
-                                              : NULL;
-    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_component *linked = NULL;
+    spyi_sl_layout *layout = entry && !open ? spyi_sl_entry_layout_of(live, entry, &linked) : NULL;
     if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
         spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
         uint64_t size[3] = { 0, 0, 0 };

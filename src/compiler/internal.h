@@ -67,11 +67,12 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
 // >>entry.c
+// Returns the layout of an entry point of the unit's module, linked with the modules that the unit links, because
+// constants of its [numthreads] may be declared extern. The caller releases *linked, unless it is NULL, when it is
+// done with the layout.
+SPYI_FN spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entry_point *entry,
+                                                spyi_sl_component **linked);
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
-// Links an entry point of the unit's module with the modules that the unit links, because constants of its
-// [numthreads] may be declared extern. The caller releases the result. NULL: the unit links none, or they do not
-// link.
-SPYI_FN spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry);
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);

@@ -510,12 +510,13 @@ static int spyp_threads_parse(const spyp_device *device, PyObject *object, bool 
 // functions. Options begin with '_'. Returns 0, or -1 with an exception set.
 static int spyp_drop_unknown(spyp_function *f, PyObject *kwargs) {
     PyObject *names = PyDict_Keys(kwargs);
+    const spy_decl *declared = spyp_declared(f);
     int status = names ? 0 : -1;
     for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(names); i++) {
         PyObject *name = PyList_GetItem(names, i);
         const char *text = PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
         if (!text) PyErr_Clear();
-        const spy_decl *decl = text && text[0] != '_' ? spyp_declared(f) : NULL;
+        const spy_decl *decl = text && text[0] != '_' ? declared : NULL;
         bool known = !decl;
         for (; decl && !known; decl = spy_next_overload(decl)) known = spyp_parameter_type(f, decl, text, SPYP_NO_PARAMETER) != NULL;
         if (!known) status = PyDict_DelItem(kwargs, name);
@@ -529,14 +530,15 @@ static int spyp_drop_unknown(spyp_function *f, PyObject *kwargs) {
 // that are left as a new reference, or NULL with an exception set.
 static PyObject *spyp_take_parameters(spyp_function *f, PyObject *vars, PyObject *kwargs) {
     PyObject *rest = PyDict_Copy(vars), *names = rest ? PyDict_Keys(rest) : NULL;
+    const spy_decl *declared = spyp_declared(f);
     int status = names ? 0 : -1;
     for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(names); i++) {
         PyObject *name = PyList_GetItem(names, i);
         const char *text = PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
         if (!text) PyErr_Clear();
-        const spy_decl *decl = text ? spyp_declared(f) : NULL, *variable = text ? spyp_find_quietly(f->module, text) : NULL;
-        bool global = variable && variable->kind == SPY_DECL_KIND_VARIABLE;
-        if (global || !decl || !spyp_parameter_type(f, decl, text, SPYP_NO_PARAMETER)) continue;
+        if (!text || !declared || !spyp_parameter_type(f, declared, text, SPYP_NO_PARAMETER)) continue;
+        const spy_decl *variable = spyp_find_quietly(f->module, text);
+        if (variable && variable->kind == SPY_DECL_KIND_VARIABLE) continue;
         if (!PyDict_GetItemWithError(kwargs, name)) status = PyErr_Occurred() ? -1 : PyDict_SetItem(kwargs, name, PyDict_GetItem(rest, name));
         if (status == 0) status = PyDict_DelItem(rest, name);
     }
@@ -563,15 +565,8 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
         const char *own[] = { first ? "vars" : what, "vars", "command_encoder" };
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
-        if (spyp_drop_unknown(f, rest) < 0) {
-            Py_DECREF(count);
-            Py_XDECREF(vars);
-            Py_XDECREF(encoder);
-            Py_DECREF(rest);
-            return NULL;
-        }
-        function = Py_NewRef(self);
-        if (vars && PyDict_Check(vars)) {
+        function = spyp_drop_unknown(f, rest) == 0 ? Py_NewRef(self) : NULL;
+        if (function && vars && PyDict_Check(vars)) {
             PyObject *globals = spyp_take_parameters(f, vars, rest);
             spyp_replace(&vars, globals);
             if (!globals) Py_CLEAR(function);

@@ -878,7 +878,7 @@ static PyMethodDef spyp_place_methods[] = {
     { "has_element", spyp_place_has_element, METH_O,
       "has_element(index): whether there is a part of that index." },
     { "find_field", spyp_place_item, METH_O,
-      "find_field(name): a part by name or path, as cursor[name]. An invalid cursor when there is none." },
+      "find_field(name): returns the part with that name or path, as cursor[name] does; an invalid cursor if the element has no such part." },
     { "find_element", spyp_place_find_element, METH_O,
       "find_element(index): a part by index. An invalid cursor beyond the end." },
     { "reinterpret", spyp_place_reinterpret, METH_O,

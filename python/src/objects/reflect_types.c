@@ -625,11 +625,11 @@ static PyMethodDef spyp_cursor_methods[] = {
     { "_names", spyp_cursor_names, METH_NOARGS, "_names(): the names of the parts." },
     { "_entry_points", spyp_cursor_entry_points, METH_NOARGS, "_entry_points(): the names of a program's entry points." },
     { "find_field", spyp_cursor_find, METH_O,
-      "find_field(name): a cursor at a field, also by a path such as 'lights[2].color'; an invalid cursor: "
-      "there is none." },
+      "find_field(name): returns a cursor at a field, which may be a path such as 'lights[2].color'; an invalid cursor if "
+      "there is no such field." },
     { "find_element", spyp_cursor_find, METH_O,
-      "find_element(index): a cursor at an element of an array or vector; an invalid cursor: there is "
-      "none." },
+      "find_element(index): returns a cursor at an element of an array or vector; an invalid cursor if there is no such "
+      "element." },
     { "has_field", spyp_cursor_has, METH_O, "has_field(name): whether find_field() would find it." },
     { "has_element", spyp_cursor_has, METH_O, "has_element(index): whether find_element() would find it." },
     { "is_valid", spyp_cursor_valid, METH_NOARGS,

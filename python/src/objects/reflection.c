@@ -484,7 +484,7 @@ static PyMethodDef spyp_program_methods[] = {
     { "require_function_by_name", spyp_layout_require_function, METH_O,
       "require_function_by_name(name): as find_function_by_name, but a ValueError." },
     { "find_function_by_name_in_type", spyp_layout_find_method, METH_VARARGS,
-      "find_function_by_name_in_type(type, name): a method of a type, or a constructor by '$init'; None when there is none." },
+      "find_function_by_name_in_type(type, name): returns the method of a type with that name, or its constructor for '$init'; None if the type has none." },
     { "get_type_layout", spyp_layout_type_layout, METH_O,
       "get_type_layout(type): the TypeLayoutReflection of a type or its name: sizes and offsets." },
     { "is_sub_type", spyp_layout_is_sub_type, METH_VARARGS,
