@@ -1402,8 +1402,7 @@ typedef struct spy_module_desc {
     bool strict_broadcasting;          // arguments must have the call's full rank: missing leading dimensions
                                        // are errors
     bool zero_missing;                 // numbers of shader parameters that are not given are 0, and so are
-                                       // fields that are missing from structs in a dispatch or in a global;
-                                       // by default both are errors
+                                       // fields that are missing from structs; by default both are errors
     // Accept precompiled modules (this one and its imports) without the seal, a checksum that
     // spy_save_module() and spy_serialize_module() write and slangc does not. Slang crashes on many damaged
     // modules; the seal detects damage before Slang reads the module.
@@ -30430,6 +30429,8 @@ typedef struct spyi_bound {
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
+// Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
+SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
 
@@ -31601,6 +31602,14 @@ SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
     return part;
 }
 
+SPYI_FN bool spyi_may_be_zero(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_OTHER) return spyi_type_is_pointer(type);
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_may_be_zero(type->element);
+    for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count; i++)
+        if (!spyi_may_be_zero(type->fields[i].type)) return false;
+    return true;
+}
+
 // Binds the value's fields to `fields`, by name or position.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
@@ -31640,12 +31649,15 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         }
     }
     a->constant = constant;
-    bool zero = (a->whole || a->bound.dispatch) && type->kind == SPYI_TYPE_STRUCT &&
-                a->function->module->zero_missing;
-    for (uint32_t f = 0; good && f < field_count; f++)
-        if (children[f] < 0 && !zero)
+    bool zero = type->kind == SPYI_TYPE_STRUCT && a->function->module->zero_missing;
+    bool anything = a->whole || a->bound.dispatch || !in; // objects may be missing, too
+    for (uint32_t f = 0; good && f < field_count; f++) {
+        if (children[f] >= 0) continue;
+        if (!zero || !(anything || spyi_may_be_zero(fields[f].type)))
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
+        a->cost += 8; // an overload whose struct is given completely is better
+    }
     good = good && spyi_link_fields(a, node, children, field_count);
     free(children);
     return good;
@@ -34581,6 +34593,57 @@ static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, 
     spyi_text_free(&parts);
 }
 
+// Sets a value of the type to zero. Buffers and other objects stay as they are. A struct may have constructors,
+// which `= {}` would call, so its fields are set one by one.
+static void spyi_set_to_zero(const spyi_type *type, const char *to, uint32_t depth, spyi_text *out) {
+    const spyi_type *inner = type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    if (inner->kind == SPYI_TYPE_OTHER && !spyi_type_is_pointer(inner)) return;
+    if (inner->kind != SPYI_TYPE_STRUCT) {
+        spyi_text_add(out, "    %s = {};\n", to);
+        return;
+    }
+    spyi_text part = { NULL, 0, 0 };
+    if (type->kind == SPYI_TYPE_ARRAY) {
+        spyi_text_add(out, "    for (int spyi_%u = 0; spyi_%u < %llu; spyi_%u++) {\n", depth, depth,
+                      (unsigned long long)type->count, depth);
+        spyi_text_add(&part, "%s[spyi_%u]", to, depth);
+        spyi_set_to_zero(type->element, spyi_text_str(&part), depth + 1, out);
+        spyi_text_add(out, "    }\n");
+    }
+    for (uint32_t f = 0; type->kind == SPYI_TYPE_STRUCT && f < type->field_count; f++) {
+        spyi_text_clear(&part);
+        spyi_text_add(&part, "%s.%s", to, type->fields[f].name);
+        spyi_set_to_zero(type->fields[f].type, spyi_text_str(&part), depth, out);
+    }
+    spyi_text_free(&part);
+}
+
+// Sets the fields that are not given to zero.
+static void spyi_missing_fields(const spyi_emit_state *s, const spyi_node *node, const char *to,
+                                spyi_text *out) {
+    const spyi_type *type = node->type;
+    for (uint32_t f = 0; f < type->field_count; f++) {
+        uint32_t i = 0;
+        while (i < node->count && strcmp(s->bound->nodes[node->first + i].name, type->fields[f].name) != 0)
+            i++;
+        if (i < node->count) continue;
+        spyi_text part = { NULL, 0, 0 };
+        // Inner structs get their own variable; see spyi_argument_fields().
+        bool apart = s->bound->mode && type->fields[f].type->kind == SPYI_TYPE_STRUCT;
+        if (apart) {
+            spyi_spell_part(to, type->fields[f].name, &part);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(type->fields[f].type), spyi_text_str(&part));
+            spyi_set_to_zero(type->fields[f].type, spyi_text_str(&part), 0, out);
+            spyi_text_add(out, "    %s.%s = %s;\n", to, type->fields[f].name, spyi_text_str(&part));
+        } else {
+            spyi_text_add(&part, "%s.%s", to, type->fields[f].name);
+            spyi_set_to_zero(type->fields[f].type, spyi_text_str(&part), 0, out);
+        }
+        spyi_text_free(&part);
+    }
+}
+
 // Fills the argument `to` before the calls, or hands its outputs on after them.
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out) {
@@ -34604,6 +34667,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         if (node->in) spyi_argument_pair(s, node, to, false, out);
         return;
     }
+    if (before && node->in && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count)
+        spyi_missing_fields(s, node, to, out);
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
@@ -34622,15 +34687,6 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         spyi_text_free(&field);
         spyi_text_free(&part);
     }
-}
-
-// Returns whether a field of the struct is not given: it is zero.
-static bool spyi_is_partial(const spyi_bound *b, const spyi_node *node) {
-    bool partial =
-        node->leaf < 0 && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count;
-    for (uint32_t i = 0; node->leaf < 0 && i < node->count && !partial; i++)
-        partial = spyi_is_partial(b, &b->nodes[node->first + i]);
-    return partial;
 }
 
 // Returns whether an argument or the result needs its own variable. Otherwise it is a parameter of the
@@ -34759,7 +34815,7 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
             spyi_text_add(out, "    ");
             if (spyi_type_is_pointer(node->type)) spyi_spell_pointer(node->type, out);
             else spyi_text_add(out, "%s", spyi_spell(node->type));
-            spyi_text_add(out, spyi_is_partial(b, node) ? " %s = {};\n" : " %s;\n", spyi_text_str(&name));
+            spyi_text_add(out, " %s;\n", spyi_text_str(&name));
             if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
         }
         spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);
@@ -35480,17 +35536,21 @@ static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, u
     return true;
 }
 
-// Returns the byte offset of a struct's field, or of a vector's component.
-static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
-    return type->field_count ? type->fields[i].device_offset : i * spyi_type_device_stride(type->element);
+// Returns the byte offset of a part: a struct's field, by its name, for there may be fewer parts than fields;
+// or the vector's component or the array's element number `i`.
+static size_t spyi_part_offset(const spyi_type *type, const char *name, uint32_t i) {
+    if (!type->field_count) return i * spyi_type_device_stride(type->element);
+    for (i = 0; i + 1 < type->field_count && strcmp(type->fields[i].name, name) != 0; i++) {}
+    return type->fields[i].device_offset;
 }
 
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
-    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields have the type's order
-        spy_status status =
-            spyi_entry_node(b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, i), out, error);
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // parts have the type's order
+        const char *name = b->nodes[n->first + i].name;
+        spy_status status = spyi_entry_node(
+            b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, name, i), out, error);
         if (status != SPY_OK) return status;
     }
     if (n->leaf < 0) return SPY_OK;
@@ -36087,15 +36147,6 @@ static spy_status spyi_place_leaves(spyi_input_binding *f) {
     }
     spyi_text_free(&path);
     return status;
-}
-
-// Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not, which CUDA has in the data.
-static bool spyi_may_be_zero(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_OTHER) return spyi_type_is_pointer(type);
-    if (type->kind == SPYI_TYPE_ARRAY) return spyi_may_be_zero(type->element);
-    for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count; i++)
-        if (!spyi_may_be_zero(type->fields[i].type)) return false;
-    return true;
 }
 
 // Names the parts of an input's data that no value covers. `zero`: parts that may be all zeros need none.

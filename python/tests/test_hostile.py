@@ -467,7 +467,7 @@ def test_bad_values(m, device):
     fails(TypeError, "^one: argument '_thread_count': expected a shape", m.one, 1.0, _thread_count=(2.5,))
     fails(spy.Error, "Pair has 2 fields, got 3; it has no field 'c'", m.pair, {"a": 1.0, "b": 2.0, "c": 3.0})
     fails(KeyError, "Pair has 2 fields, got 3; it has no field 'c'", spy.Tensor.full, device, (1,), {"a": 1.0, "b": 2.0, "c": 3.0}, m.Pair)
-    fails(TypeError, "'x' is an out parameter: expected a Tensor.*, got an input, float number", m.fill, 3.0)
+    fails(TypeError, "'x' is an out parameter: expected a Tensor.*, got an input, float host array", m.fill, [3.0])
     text = fails(spy.Error, "^over: the arguments fit no overload", m.over, 1, 2)
     assert "Too many arguments: expected 1, got 2" in text and "Parameter 'c' not specified" in text
     for value in (None, "x", b"a", [1.0]):

@@ -88,8 +88,7 @@ typedef struct spy_module_desc {
     bool strict_broadcasting;          // arguments must have the call's full rank: missing leading dimensions
                                        // are errors
     bool zero_missing;                 // numbers of shader parameters that are not given are 0, and so are
-                                       // fields that are missing from structs in a dispatch or in a global;
-                                       // by default both are errors
+                                       // fields that are missing from structs; by default both are errors
     // Accept precompiled modules (this one and its imports) without the seal, a checksum that
     // spy_save_module() and spy_serialize_module() write and slangc does not. Slang crashes on many damaged
     // modules; the seal detects damage before Slang reads the module.

@@ -43,6 +43,8 @@ typedef struct spyi_bound {
 SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, spyi_bound *bound,
                              spyi_text *error);
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
+// Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
+SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);
 

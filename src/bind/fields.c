@@ -129,6 +129,14 @@ SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
     return part;
 }
 
+SPYI_FN bool spyi_may_be_zero(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_OTHER) return spyi_type_is_pointer(type);
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_may_be_zero(type->element);
+    for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count; i++)
+        if (!spyi_may_be_zero(type->fields[i].type)) return false;
+    return true;
+}
+
 // Binds the value's fields to `fields`, by name or position.
 static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type *type,
                                 const spyi_field *fields, uint32_t field_count, const char *path, bool in,
@@ -168,12 +176,15 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         }
     }
     a->constant = constant;
-    bool zero = (a->whole || a->bound.dispatch) && type->kind == SPYI_TYPE_STRUCT &&
-                a->function->module->zero_missing;
-    for (uint32_t f = 0; good && f < field_count; f++)
-        if (children[f] < 0 && !zero)
+    bool zero = type->kind == SPYI_TYPE_STRUCT && a->function->module->zero_missing;
+    bool anything = a->whole || a->bound.dispatch || !in; // objects may be missing, too
+    for (uint32_t f = 0; good && f < field_count; f++) {
+        if (children[f] >= 0) continue;
+        if (!zero || !(anything || spyi_may_be_zero(fields[f].type)))
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
+        a->cost += 8; // an overload whose struct is given completely is better
+    }
     good = good && spyi_link_fields(a, node, children, field_count);
     free(children);
     return good;

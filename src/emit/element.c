@@ -107,6 +107,57 @@ static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, 
     spyi_text_free(&parts);
 }
 
+// Sets a value of the type to zero. Buffers and other objects stay as they are. A struct may have constructors,
+// which `= {}` would call, so its fields are set one by one.
+static void spyi_set_to_zero(const spyi_type *type, const char *to, uint32_t depth, spyi_text *out) {
+    const spyi_type *inner = type;
+    while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
+    if (inner->kind == SPYI_TYPE_OTHER && !spyi_type_is_pointer(inner)) return;
+    if (inner->kind != SPYI_TYPE_STRUCT) {
+        spyi_text_add(out, "    %s = {};\n", to);
+        return;
+    }
+    spyi_text part = { NULL, 0, 0 };
+    if (type->kind == SPYI_TYPE_ARRAY) {
+        spyi_text_add(out, "    for (int spyi_%u = 0; spyi_%u < %llu; spyi_%u++) {\n", depth, depth,
+                      (unsigned long long)type->count, depth);
+        spyi_text_add(&part, "%s[spyi_%u]", to, depth);
+        spyi_set_to_zero(type->element, spyi_text_str(&part), depth + 1, out);
+        spyi_text_add(out, "    }\n");
+    }
+    for (uint32_t f = 0; type->kind == SPYI_TYPE_STRUCT && f < type->field_count; f++) {
+        spyi_text_clear(&part);
+        spyi_text_add(&part, "%s.%s", to, type->fields[f].name);
+        spyi_set_to_zero(type->fields[f].type, spyi_text_str(&part), depth, out);
+    }
+    spyi_text_free(&part);
+}
+
+// Sets the fields that are not given to zero.
+static void spyi_missing_fields(const spyi_emit_state *s, const spyi_node *node, const char *to,
+                                spyi_text *out) {
+    const spyi_type *type = node->type;
+    for (uint32_t f = 0; f < type->field_count; f++) {
+        uint32_t i = 0;
+        while (i < node->count && strcmp(s->bound->nodes[node->first + i].name, type->fields[f].name) != 0)
+            i++;
+        if (i < node->count) continue;
+        spyi_text part = { NULL, 0, 0 };
+        // Inner structs get their own variable; see spyi_argument_fields().
+        bool apart = s->bound->mode && type->fields[f].type->kind == SPYI_TYPE_STRUCT;
+        if (apart) {
+            spyi_spell_part(to, type->fields[f].name, &part);
+            spyi_text_add(out, "    %s %s;\n", spyi_spell(type->fields[f].type), spyi_text_str(&part));
+            spyi_set_to_zero(type->fields[f].type, spyi_text_str(&part), 0, out);
+            spyi_text_add(out, "    %s.%s = %s;\n", to, type->fields[f].name, spyi_text_str(&part));
+        } else {
+            spyi_text_add(&part, "%s.%s", to, type->fields[f].name);
+            spyi_set_to_zero(type->fields[f].type, spyi_text_str(&part), 0, out);
+        }
+        spyi_text_free(&part);
+    }
+}
+
 // Fills the argument `to` before the calls, or hands its outputs on after them.
 static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, const char *to, bool before,
                                  spyi_text *out) {
@@ -130,6 +181,8 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         if (node->in) spyi_argument_pair(s, node, to, false, out);
         return;
     }
+    if (before && node->in && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count)
+        spyi_missing_fields(s, node, to, out);
     for (uint32_t i = 0; i < node->count; i++) {
         const spyi_node *child = &s->bound->nodes[node->first + i];
         spyi_text field = { NULL, 0, 0 }, part = { NULL, 0, 0 };
@@ -148,15 +201,6 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
         spyi_text_free(&field);
         spyi_text_free(&part);
     }
-}
-
-// Returns whether a field of the struct is not given: it is zero.
-static bool spyi_is_partial(const spyi_bound *b, const spyi_node *node) {
-    bool partial =
-        node->leaf < 0 && node->type->kind == SPYI_TYPE_STRUCT && node->count < node->type->field_count;
-    for (uint32_t i = 0; node->leaf < 0 && i < node->count && !partial; i++)
-        partial = spyi_is_partial(b, &b->nodes[node->first + i]);
-    return partial;
 }
 
 // Returns whether an argument or the result needs its own variable. Otherwise it is a parameter of the
@@ -285,7 +329,7 @@ SPYI_FN void spyi_emit_element(const spyi_emit_state *s, const spyi_graph *graph
             spyi_text_add(out, "    ");
             if (spyi_type_is_pointer(node->type)) spyi_spell_pointer(node->type, out);
             else spyi_text_add(out, "%s", spyi_spell(node->type));
-            spyi_text_add(out, spyi_is_partial(b, node) ? " %s = {};\n" : " %s;\n", spyi_text_str(&name));
+            spyi_text_add(out, " %s;\n", spyi_text_str(&name));
             if (p < b->param_count) spyi_argument_fields(s, p, spyi_text_str(&name), true, out);
         }
         spyi_argument_fields(s, p, spyi_text_str(&name), false, &outputs);

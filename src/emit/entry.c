@@ -14,17 +14,21 @@ static bool spyi_entry_pack(spyi_emitted *out, spyi_pack_op op, uint32_t leaf, u
     return true;
 }
 
-// Returns the byte offset of a struct's field, or of a vector's component.
-static size_t spyi_part_offset(const spyi_type *type, uint32_t i) {
-    return type->field_count ? type->fields[i].device_offset : i * spyi_type_device_stride(type->element);
+// Returns the byte offset of a part: a struct's field, by its name, for there may be fewer parts than fields;
+// or the vector's component or the array's element number `i`.
+static size_t spyi_part_offset(const spyi_type *type, const char *name, uint32_t i) {
+    if (!type->field_count) return i * spyi_type_device_stride(type->element);
+    for (i = 0; i + 1 < type->field_count && strcmp(type->fields[i].name, name) != 0; i++) {}
+    return type->fields[i].device_offset;
 }
 
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
-    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // fields have the type's order
-        spy_status status =
-            spyi_entry_node(b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, i), out, error);
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // parts have the type's order
+        const char *name = b->nodes[n->first + i].name;
+        spy_status status = spyi_entry_node(
+            b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, name, i), out, error);
         if (status != SPY_OK) return status;
     }
     if (n->leaf < 0) return SPY_OK;

@@ -126,15 +126,6 @@ static spy_status spyi_place_leaves(spyi_input_binding *f) {
     return status;
 }
 
-// Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not, which CUDA has in the data.
-static bool spyi_may_be_zero(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_OTHER) return spyi_type_is_pointer(type);
-    if (type->kind == SPYI_TYPE_ARRAY) return spyi_may_be_zero(type->element);
-    for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count; i++)
-        if (!spyi_may_be_zero(type->fields[i].type)) return false;
-    return true;
-}
-
 // Names the parts of an input's data that no value covers. `zero`: parts that may be all zeros need none.
 static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, bool zero,
                               spyi_text *out) {

@@ -26,6 +26,7 @@ typedef struct spyp_invocation {
     PyObject *result;       // the argument `_result`, borrowed; NULL: not given
     PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
     PyObject *thread_count; // the argument `_thread_count`, borrowed, or NULL
+    bool dispatch;          // its threads are given, so that nothing may be written to arguments
 } spyp_invocation;
 
 // >>errors
@@ -72,6 +73,7 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
         spyp_add_argument(call, text, position);
         return -1;
     }
+    if (!in->dispatch) spyp_drop_written(call, object, arg);
     in->args.count++;
     return 0;
 }
@@ -312,7 +314,7 @@ static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
     spyp_call_begin(&in->call, f);
     in->args.items = in->items;
     in->args.count = 0;
-    in->has_options = false;
+    in->has_options = in->dispatch = false;
     in->result = in->append_to = in->thread_count = NULL;
     in->value.tensor = in->grad.tensor = in->tensor = in->grad_tensor = NULL;
     in->value.type = in->grad.type = NULL;
@@ -427,6 +429,8 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
 
 typedef PyObject *(*spyp_verb)(spyp_invocation *in, void *data);
 
+static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data);
+
 // Converts the arguments, enters the device and calls `verb`.
 static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t first, PyObject *kwargs, bool result, const char *what,
                                      spyp_verb verb, void *data) {
@@ -449,6 +453,7 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
         PyTuple_SetItem(names, i, Py_NewRef(PyTuple_GetItem(items, 2 * i)));
     }
     spyp_invocation_begin(&in, f);
+    in.dispatch = verb == spyp_verb_dispatch;
     int status = spyp_nested_begin(&in.call);
     if (status == 0) status = spyp_take_arguments(&in, all, n, names);
     if (status == 0 && result) status = spyp_take_result(&in);
@@ -477,10 +482,17 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
 typedef struct spyp_threads {
     spy_uint3 count;
     spy_tensor *groups; // numbers of groups in GPU memory, or NULL
+    bool small;         // groups of 32 threads, if the chain says nothing else
 } spyp_threads;
 
 static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
     const spyp_threads *threads = (const spyp_threads *)data;
+    if (threads->small && !in->has_options) memset(&in->options, 0, sizeof in->options);
+    if (threads->small && !in->options.thread_group_size[0]) {
+        in->has_options = true;
+        in->options.thread_group_size[0] = 32;
+        in->options.thread_group_size[1] = in->options.thread_group_size[2] = 1;
+    }
     const spy_call_options *options = in->has_options ? &in->options : NULL;
     spyp_function *f = in->call.function;
     spy_status status = threads->groups ? spy_dispatch_indirect(f->function, threads->groups, 0, in->args, options)
@@ -490,9 +502,18 @@ static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
     Py_RETURN_NONE;
 }
 
+// Returns whether it is a plain function that gets its thread as `dispatchThreadID`. Scripts for SlangPy know
+// that their groups have 32 threads.
+static bool spyp_has_thread_parameter(spyp_function *f) {
+    const spy_decl *decl = spyp_declared(f);
+    const char *name = decl && decl->stage == SPY_STAGE_NONE ? spyp_parameter_name(decl, false, 0) : NULL;
+    return name && strcmp(name, "dispatchThreadID") == 0;
+}
+
 static int spyp_threads_parse(const spyp_device *device, PyObject *object, bool indirect, spyp_threads *threads) {
     uint32_t n[3];
     threads->groups = NULL;
+    threads->small = false;
     if (!indirect) {
         if (spyp_uint3_parse(object, "dispatch: argument 'thread_count'", n) < 0) return -1;
         threads->count.x = n[0], threads->count.y = n[1], threads->count.z = n[2];
@@ -547,24 +568,34 @@ static PyObject *spyp_take_parameters(spyp_function *f, PyObject *vars, PyObject
     return rest;
 }
 
-// Takes `thread_count` (dispatch_indirect(): `groups`) by position or name, and then the function's
-// arguments. The keywords `vars` and `command_encoder` are options.
+// Returns how many arguments by position after the first are the options `vars`, a dict or None, and
+// `command_encoder`: 0, 1 or 2. Structs are given by name.
+static Py_ssize_t spyp_count_options(PyObject *args) {
+    Py_ssize_t n = PyTuple_Size(args);
+    PyObject *vars = n > 1 ? PyTuple_GetItem(args, 1) : NULL, *encoder = n > 2 ? PyTuple_GetItem(args, 2) : NULL;
+    if (!vars || !(vars == Py_None || PyDict_Check(vars))) return 0;
+    return encoder && (encoder == Py_None || PyObject_TypeCheck(encoder, spyp.encoder)) ? 2 : 1;
+}
+
+// Takes `thread_count` (dispatch_indirect(): `groups`) by position or name, then the options `vars` and
+// `command_encoder`, and then the function's arguments.
 static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
     const char *verb = indirect ? "dispatch_indirect" : "dispatch", *what = indirect ? "groups" : "thread_count";
     spyp_function *f = (spyp_function *)self;
     PyObject *rest = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *count = NULL, *vars = NULL, *encoder = NULL, *function = NULL, *result = NULL;
-    Py_ssize_t first = PyTuple_Size(args) > 0;
+    Py_ssize_t given = spyp_count_options(args), first = PyTuple_Size(args) > 0;
     spyp_threads threads;
     if (!rest) return NULL;
     count = Py_XNewRef(first ? PyTuple_GetItem(args, 0) : PyDict_GetItemString(rest, what));
-    vars = Py_XNewRef(PyDict_GetItemString(rest, "vars"));
-    encoder = Py_XNewRef(PyDict_GetItemString(rest, "command_encoder"));
+    vars = Py_XNewRef(given > 0 ? PyTuple_GetItem(args, 1) : PyDict_GetItemString(rest, "vars"));
+    encoder = Py_XNewRef(given > 1 ? PyTuple_GetItem(args, 2) : PyDict_GetItemString(rest, "command_encoder"));
     if (!count) {
         PyErr_Format(PyExc_TypeError, "%U.%s: argument '%s' not specified", f->name, verb, what);
     } else if (spyp_threads_parse(f->module->device, count, indirect, &threads) == 0) {
         const char *own[] = { first ? "vars" : what, "vars", "command_encoder" };
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
+        threads.small = !indirect && spyp_has_thread_parameter(f);
         function = spyp_drop_unknown(f, rest) == 0 ? Py_NewRef(self) : NULL;
         if (function && vars && PyDict_Check(vars)) {
             PyObject *globals = spyp_take_parameters(f, vars, rest);
@@ -577,7 +608,7 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
             spyp_replace(&function, set);
         }
         if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);
-        if (function) result = spyp_with_arguments(function, args, first, rest, false, verb, spyp_verb_dispatch, &threads);
+        if (function) result = spyp_with_arguments(function, args, first + given, rest, false, verb, spyp_verb_dispatch, &threads);
     }
     Py_XDECREF(count);
     Py_XDECREF(function);

@@ -119,6 +119,9 @@ void spyp_input_only(spy_arg *arg); // forbids the call to write into host array
 int spyp_int_error(PyObject *number);
 // Lets a field that is a plain value be one of an out or inout struct, whose new value is dropped.
 void spyp_drop_changes(spy_arg *arg);
+// Lets a number, a vector or a matrix be an out or inout argument of a plain call: it goes in, and what the
+// function writes is dropped.
+void spyp_drop_written(const spyp_call *call, PyObject *object, spy_arg *arg);
 // Arranges that what the call writes into array->data is copied to array->place. Returns 1, or -1 with an
 // exception set.
 int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
@@ -164,6 +167,9 @@ const spy_type_info *spyp_parameter_type(spyp_function *function, const spy_decl
 // Returns the name of the parameter at a position, or NULL if it is not known or the overloads differ. Keeps
 // an exception that is set.
 const char *spyp_argument_name(spyp_function *function, Py_ssize_t position);
+// Returns the name of an overload's parameter by its position, or NULL. Without `bound` a method's first one is
+// "this".
+const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t position);
 // Returns the types that the overloads have for a parameter as new text: "int or float3". The parameter is
 // found by its name, or else by its position. NULL without an exception: the types are not known. Keeps an
 // exception that is set.

@@ -271,6 +271,14 @@ static PyObject *spyp_column(PyObject *rows, PyObject *key, Py_ssize_t fields) {
     return column;
 }
 
+void spyp_drop_written(const spyp_call *call, PyObject *object, spy_arg *arg) {
+    spyp_math_info info;
+    bool number = arg->kind >= SPY_ARG_KIND_BOOL && arg->kind <= SPY_ARG_KIND_FLOAT;
+    if (arg->direction != SPY_DIRECTION_DEFAULT || !(number || arg->kind == SPY_ARG_KIND_ARRAY)) return;
+    if (call->mode != SPY_CALL_MODE_DEFAULT || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return;
+    if (number || spyp_math_view(object, &info)) arg->direction = SPY_DIRECTION_DROP;
+}
+
 static int spyp_convert_dict(spyp_call *call, PyObject *given, spy_arg *arg);
 
 // Converts a list of dicts as a dict of lists: the structs have one dimension.

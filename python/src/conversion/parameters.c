@@ -145,7 +145,7 @@ static const spy_decl *spyp_parameter_at(const spy_decl *decl, bool bound, Py_ss
     return NULL;
 }
 
-static const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t position) {
+const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t position) {
     const spy_decl *found = spyp_parameter_at(decl, bound, position);
     return !found ? NULL : found == decl ? "this" : found->name;
 }

@@ -25,9 +25,10 @@ int spyp_errors_ready(PyObject *module) {
     spyp.value_error = spyp_exception_add(module, "slangpy.ArgumentValueError",
                                           "A value, shape or number of arguments that does not fit. Also a ValueError.",
                                           spyp.error, PyExc_ValueError, NULL);
+    if (!spyp.value_error) return -1;
     spyp.lookup_error = spyp_exception_add(module, "slangpy.NameNotFoundError",
-                                           "A name, file or object that was not found. Also a KeyError and an AttributeError.",
-                                           spyp.error, PyExc_KeyError, PyExc_AttributeError);
+                                           "A name, file or object that was not found. Also a KeyError, an AttributeError and a ValueError.",
+                                           spyp.value_error, PyExc_KeyError, PyExc_AttributeError);
     spyp.compile_error = spyp_exception_add(module, "slangpy.SlangCompileError",
                                             "Slang code that does not compile: the compiler's text, with file and line.",
                                             spyp.error, NULL, NULL);
