@@ -649,12 +649,13 @@ class Device(_slangpy._Device):
             program, label = given.program, given.label
         return ComputePipeline(self, program, label)
 
-    def create_shader_object(self, layout: TypeLayoutReflection | ReflectionCursor) -> PartObject:
-        """create_shader_object(layout): makes an object with the values of a part of a program's parameters, such as a ParameterBlock.
-        `layout`: the part's TypeLayoutReflection, or a ReflectionCursor at it."""
+    def create_shader_object(
+            self, type_layout: TypeLayoutReflection | ReflectionCursor | None = None, cursor: ReflectionCursor | None = None) -> PartObject:
+        """create_shader_object(type_layout) or create_shader_object(cursor=): makes an object with the values of a part of a program's
+        parameters, such as a ParameterBlock, of the part's TypeLayoutReflection or a ReflectionCursor at it."""
         from .shader_cursors import PartObject
 
-        return PartObject(layout)
+        return PartObject(cursor if type_layout is None else type_layout)
 
     def create_root_shader_object(self, shader_program: ShaderProgram) -> ShaderObject:
         """create_root_shader_object(shader_program): makes a ShaderObject for a program's parameters."""

@@ -538,7 +538,7 @@ static PyObject *spyp_take_parameters(spyp_function *f, PyObject *vars, PyObject
         if (!text) PyErr_Clear();
         if (!text || !declared || !spyp_parameter_type(f, declared, text, SPYP_NO_PARAMETER)) continue;
         const spy_decl *variable = spyp_find_quietly(f->module, text);
-        if (variable && variable->kind == SPY_DECL_KIND_VARIABLE) continue;
+        if (variable && variable->kind == SPY_DECL_KIND_SHADER_PARAMETER) continue;
         if (!PyDict_GetItemWithError(kwargs, name)) status = PyErr_Occurred() ? -1 : PyDict_SetItem(kwargs, name, PyDict_GetItem(rest, name));
         if (status == 0) status = PyDict_DelItem(rest, name);
     }

@@ -392,10 +392,11 @@ static PyObject *spyp_without_arguments(const char *name) {
     return PyUnicode_FromStringAndSize(text, (Py_ssize_t)n);
 }
 
-static PyObject *spyp_layout_find_method(PyObject *self, PyObject *args) {
+static PyObject *spyp_layout_find_method(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "type", "name", NULL };
     spyp_module *m = ((spyp_reflection *)self)->module;
     PyObject *type, *name;
-    if (!PyArg_ParseTuple(args, "OU:find_function_by_name_in_type", &type, &name)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OU:find_function_by_name_in_type", names, &type, &name)) return NULL;
     const spy_type_info *info =
         spyp_reflected_type(m, type, "find_function_by_name_in_type: argument 'type'");
     if (!info) return NULL;
@@ -414,10 +415,11 @@ static PyObject *spyp_layout_type_layout(PyObject *self, PyObject *type) {
     return info ? spyp_reflect_type(SPYP_TYPE_LAYOUT, m, info) : NULL;
 }
 
-static PyObject *spyp_layout_is_sub_type(PyObject *self, PyObject *args) {
+static PyObject *spyp_layout_is_sub_type(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "sub_type", "super_type", NULL };
     spyp_module *m = ((spyp_reflection *)self)->module;
     PyObject *type, *super;
-    if (!PyArg_ParseTuple(args, "OO:is_sub_type", &type, &super)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:is_sub_type", names, &type, &super)) return NULL;
     const spy_type_info *a = spyp_reflected_type(m, type, "is_sub_type: argument 'sub_type'");
     const spy_type_info *b = a ? spyp_reflected_type(m, super, "is_sub_type: argument 'super_type'") : NULL;
     if (!b || spyp_enter(m->device, "is_sub_type") < 0) return NULL;
@@ -470,24 +472,28 @@ static PyObject *spyp_program_of_entries(PyObject *self, PyObject *entries) {
     return made;
 }
 
+SPYP_NAMED(spyp_layout_find_type_by_name, spyp_layout_find_type, "find_type_by_name", "name")
+SPYP_NAMED(spyp_layout_find_function_by_name, spyp_layout_find_function, "find_function_by_name", "name")
+SPYP_NAMED(spyp_layout_type_layout_by_type, spyp_layout_type_layout, "get_type_layout", "type")
+
 static PyMethodDef spyp_program_methods[] = {
     { "_of_entry_points", spyp_program_of_entries, METH_O, "_of_entry_points(layouts): the same layout with these entry points." },
-    { "find_type_by_name", spyp_layout_find_type, METH_O,
+    { "find_type_by_name", SPYP_FUNC(spyp_layout_find_type_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_type_by_name(name): a TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when "
       "there is none." },
     { "require_type_by_name", spyp_layout_require_type, METH_O,
       "require_type_by_name(name): as find_type_by_name, but a LookupError with the nearest names." },
-    { "find_function_by_name", spyp_layout_find_function, METH_O,
+    { "find_function_by_name", SPYP_FUNC(spyp_layout_find_function_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_function_by_name(name): a FunctionReflection, the first of the overloads: 'f', 'ns::f', "
       "'Circle::area', without "
       "generic arguments; None when there is none." },
     { "require_function_by_name", spyp_layout_require_function, METH_O,
       "require_function_by_name(name): as find_function_by_name, but a ValueError." },
-    { "find_function_by_name_in_type", spyp_layout_find_method, METH_VARARGS,
+    { "find_function_by_name_in_type", SPYP_FUNC(spyp_layout_find_method), METH_VARARGS | METH_KEYWORDS,
       "find_function_by_name_in_type(type, name): returns the method of a type with that name, or its constructor for '$init'; None if the type has none." },
-    { "get_type_layout", spyp_layout_type_layout, METH_O,
+    { "get_type_layout", SPYP_FUNC(spyp_layout_type_layout_by_type), METH_FASTCALL | METH_KEYWORDS,
       "get_type_layout(type): the TypeLayoutReflection of a type or its name: sizes and offsets." },
-    { "is_sub_type", spyp_layout_is_sub_type, METH_VARARGS,
+    { "is_sub_type", SPYP_FUNC(spyp_layout_is_sub_type), METH_VARARGS | METH_KEYWORDS,
       "is_sub_type(sub_type, super_type): whether a type implements an interface." },
     { NULL, NULL, 0, NULL },
 };
