@@ -728,7 +728,8 @@ def create_device(
         except KeyError:
             raise ValueError("create_device: SLANGPY_DEVICE_TYPE_OVERRIDE: expected one of {}, got {!r}".format(
                 ", ".join(DeviceType.__members__), override)) from None
-    return Device(type, enable_debug_layers=enable_debug_layers, adapter_luid=adapter_luid, include_paths=include_paths,
+    paths = [*include_paths, os.path.dirname(os.path.abspath(__file__))]  # as SlangPy does, whose scripts look for it in desc
+    return Device(type, enable_debug_layers=enable_debug_layers, adapter_luid=adapter_luid, include_paths=paths,
                   enable_cuda_interop=enable_cuda_interop, enable_print=enable_print, enable_hot_reload=enable_hot_reload,
                   enable_compilation_reports=enable_compilation_reports, existing_device_handles=existing_device_handles,
                   bindless_options=bindless_options, **more)

@@ -30,7 +30,7 @@ def test_create_device_keywords():
     """D1: all keywords at their defaults, positional ones in SlangPy's order."""
     d = spy.create_device(spy.DeviceType.vulkan, False, None, ["/tmp"], False, False, True, False, None, None)
     assert d.desc.type == spy.DeviceType.vulkan
-    assert d.desc.include_paths == ["/tmp"]
+    assert d.desc.include_paths == ["/tmp", spy.SHADER_PATH]  # create_device adds the package's folder, as SlangPy does
     assert spy.Module.load_from_source(d, "m", ADD).add(1, 2) == 3
     d.close()
 

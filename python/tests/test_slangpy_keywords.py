@@ -1,4 +1,7 @@
-"""Arguments of SlangPy's methods by their names (../shared/slangpy-interface/python.txt)."""
+"""Arguments of SlangPy's methods by their names (../shared/slangpy-interface/python.txt), and what help() and dir() say."""
+import enum
+import inspect
+
 import pytest
 
 import slangpy as spy
@@ -103,3 +106,48 @@ def test_one_argument_by_name_is_the_same_as_by_position(objects):
         with pytest.raises(TypeError, match="argument"):
             layout.find_type_by_name(*arguments, **names)
     assert objects["function"].thread_group_size(thread_group_size=spy.uint3(8, 1, 1)) is not None
+
+
+# >>help() and dir()
+
+
+def public():
+    """(name, object) of each public class and function of slangpy, those that are found when they are asked for too."""
+    for name in sorted({*vars(spy), *spy._LAZY}):
+        thing = getattr(spy, name)
+        if not name.startswith("_") and callable(thing) and str(getattr(thing, "__module__", "")).startswith("slangpy"):
+            yield name, thing
+
+
+def first_line(thing):
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def test_the_first_line_of_help_says_what_each_class_and_function_is():
+    """In words; a signature alone is not enough."""
+    silent = [name for name, thing in public() if len(first_line(thing).split()) < 2]
+    assert not silent
+
+
+def test_each_public_method_and_property_says_what_it_is():
+    """Those of the base classes within slangpy too; members of an enum have their names."""
+    silent = []
+    for name, thing in public():
+        if not isinstance(thing, type):
+            continue
+        for member in dir(thing):
+            owner = next((base for base in thing.__mro__ if member in vars(base)), None)
+            if member.startswith("_") or owner is None or not owner.__module__.startswith("slangpy"):
+                continue
+            held = vars(owner)[member]
+            value = held if isinstance(held, property) or inspect.isdatadescriptor(held) else getattr(thing, member)
+            described = callable(value) or isinstance(value, property) or inspect.isdatadescriptor(value)
+            if described and not isinstance(value, enum.Enum) and not first_line(value):
+                silent.append(name + "." + member)
+    assert not silent
+
+
+def test_dir_lists_the_names_that_are_found_when_asked_for(objects):
+    """dir(slangpy), and dir() of a module, which has its functions and types."""
+    assert {"Texture", "SHA1", "create_device", "Module"} <= set(dir(spy))
+    assert {"f", "S", "find_function"} <= set(dir(objects["module"]))

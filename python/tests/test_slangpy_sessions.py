@@ -175,6 +175,15 @@ def test_descs_are_never_none_and_can_be_given_on(d):
     assert d.create_slang_session(desc).desc == desc
 
 
+def test_create_device_adds_the_packages_slang_folder_to_the_include_paths(tmp_path):
+    """With a plain Device(...) scripts add SHADER_PATH themselves."""
+    with spy.create_device(spy.DeviceType.vulkan, include_paths=[tmp_path]) as made:
+        assert [str(p) for p in made.desc.compiler_options.include_paths] == [str(tmp_path), spy.SHADER_PATH]
+        session = made.create_slang_session(compiler_options={"include_paths": made.slang_session.desc.compiler_options.include_paths})
+        assert spy.SHADER_PATH in map(str, session.desc.compiler_options.include_paths)
+        made.close()
+
+
 def test_set_cuda_context_current_is_quiet_on_other_devices(d):
     """Helpers call it on every device."""
     assert d.set_cuda_context_current() is None
