@@ -1006,11 +1006,13 @@ def pack(module: Module, arg_value: Any) -> PackedArg:
 
 @disjoint_base
 class BaseReflectionObject:
-    """What all reflection objects have. They stay as they are when their module is reloaded."""
+    """What all reflection objects have. Those of a Module stay as they are when it is reloaded; those of a SlangModule or
+    ShaderProgram end then.
+    """
 
     @property
     def is_valid(self) -> bool:
-        """Whether it can be asked: its device is open."""
+        """Whether it can be asked: its device is open, and no reload has ended it."""
     @property
     def module(self) -> Module:
         """The Module that it belongs to, which it keeps."""
@@ -1102,6 +1104,9 @@ class TypeReflection(BaseReflectionObject):
     @property
     def name(self) -> str:
         """The name without namespaces and generic arguments: 'float3', 'Grid'."""
+    @property
+    def generation(self) -> int:
+        """A number that a reload makes larger: after it the object has the new contents."""
     @property
     def full_name(self) -> str:
         """The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."""
@@ -1564,6 +1569,8 @@ class _Device:  # the base of slangpy.Device
         """Reload all modules whose files have changed, and return their number."""
     def set_hot_reload_delay(self, timeout_ms: int) -> None:
         """Least time between two looks at the files, in milliseconds."""
+    def _reload_changed(self) -> int:
+        """As reload_all_programs(), but plain reflection objects live on if no file has changed."""
     def flush_print(self) -> None:
         """Wait for work that prints, and deliver its messages to the log."""
     def flush_print_to_string(self) -> str:

@@ -444,7 +444,7 @@ class Device(_slangpy._Device):
         """hot_reload_check(): reloads the modules whose files have changed, as reload_all_programs() does. A module that does not compile
         keeps its code, and the callbacks get the error."""
         try:
-            _slangpy._Device.reload_all_programs(self)
+            self._reload_changed()
         except _slangpy.SlangCompileError as error:
             log_error(str(error))
 

@@ -303,6 +303,7 @@ class SlangModule(_slangpy.Module):
     attributes."""
 
     __slots__ = ()
+    _plain_reflection = True  # the C extension looks for it
 
     @property
     def path(self) -> Path:

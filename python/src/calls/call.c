@@ -323,7 +323,9 @@ static void spyp_look_for_changes(spyp_device *d) {
     const char *what = d->what;
     if (!d->hot_reload) return;
     d->what = "hot reload";
-    if (spy_reload_changed(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+    spy_reload_info info = { 0, 0, 0 };
+    if (spy_reload_changed(d->device, d->reload_interval_ns, &info) != SPY_OK) (void)spy_take_error(d->device);
+    d->reload_count += info.reloaded != 0;
     d->what = what;
 }
 

@@ -559,15 +559,25 @@ static PyObject *spyp_device_set_delay(PyObject *self, PyObject *arg) {
 }
 
 // Reloads all modules whose files have changed. Returns the number of reloaded modules.
-static PyObject *spyp_device_reload(PyObject *self, PyObject *ignored) {
+static PyObject *spyp_device_reload_with(PyObject *self, bool all) {
     spyp_device *d = (spyp_device *)self;
-    SPYP_UNUSED(ignored);
     if (spyp_enter(d, "Device.reload_all_programs") < 0) return NULL;
     spy_reload_info info = { 0, 0, 0 };
     spy_status status = spy_reload_changed(d->device, 0, &info);
     if (status != SPY_OK) spyp_raise_source(d);
+    d->reload_count += all || info.reloaded != 0;
     spyp_leave(d);
     return status == SPY_OK ? PyLong_FromUnsignedLong(info.reloaded) : NULL;
+}
+
+static PyObject *spyp_device_reload(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(ignored);
+    return spyp_device_reload_with(self, true);
+}
+
+static PyObject *spyp_device_reload_changed(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(ignored);
+    return spyp_device_reload_with(self, false);
 }
 
 static PyObject *spyp_device_flush_print(PyObject *self, PyObject *ignored) {
@@ -687,6 +697,7 @@ static PyMethodDef spyp_device_methods[] = {
     { "_on_reload", spyp_device_on_hot_reload, METH_O, "Call function(succeeded, message) after each reload of a module." },
     { "set_hot_reload_delay", SPYP_FUNC(spyp_device_set_delay_by_timeout_ms), METH_FASTCALL | METH_KEYWORDS, "Least time between two looks at the files, in milliseconds." },
     { "reload_all_programs", spyp_device_reload, METH_NOARGS, "Reload all modules whose files have changed, and return their number." },
+    { "_reload_changed", spyp_device_reload_changed, METH_NOARGS, "As reload_all_programs(), but plain reflection objects live on if no file has changed." },
     { "flush_print", spyp_device_flush_print, METH_NOARGS, "Wait for work that prints, and deliver its messages to the log." },
     { "flush_print_to_string", spyp_device_print_string, METH_NOARGS,
       "Wait for work that prints; gives its messages, a line each." },

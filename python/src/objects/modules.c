@@ -767,6 +767,7 @@ static PyObject *spyp_module_view(PyObject *self, PyObject *type) {
     view->made = Py_XNewRef(m->made);
     view->found = PyDict_New();
     view->extra = m->extra ? PyDict_Copy(m->extra) : NULL;
+    view->plain = PyObject_HasAttrString(type, "_plain_reflection");
     if (view->found && spyp_enter(m->device, "Module") == 0) {
         spy_retain_module(m->module);
         view->module = m->module;

@@ -296,9 +296,14 @@ static PyMethodDef spyp_type_methods[] = {
     { NULL, NULL, 0, NULL },
 };
 
+static PyObject *spyp_type_generation(spyp_reflection *r) {
+    return PyLong_FromUnsignedLong(r->module->device->reload_count + 1ul);
+}
+
 static const spyp_property spyp_type_properties[] = {
     SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
     SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'float3', 'Grid'."),
+    SPYP_GET("generation", spyp_type_generation, "A number that a reload makes larger: after it the object has the new contents."),
     SPYP_GET("full_name", spyp_type_full_name, "The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."),
     SPYP_GET("scalar_type", spyp_type_scalar,
              "A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."),

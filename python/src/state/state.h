@@ -108,6 +108,7 @@ typedef struct spyp_device {
     PyObject *heard;  // exception that a signal's handler raised while the library waited, or NULL
     bool interrupted; // Ctrl-C ended the last wait for the device's work
     uint64_t reload_interval_ns;
+    uint32_t reload_count; // reloads so far, after which plain reflection objects from before are dead
 } spyp_device;
 
 typedef struct spyp_module {
@@ -122,6 +123,7 @@ typedef struct spyp_module {
     PyObject *made;
     PyObject *extra; // dict of what Python code keeps with the module, or NULL
     PyObject *weakrefs;
+    bool plain; // a SlangModule: its reflection objects end with a reload, as SlangPy's do
 } spyp_module;
 
 // A Slang type of a module, or a built-in one: what `module.Foo` and `module.float3` are.
