@@ -95,7 +95,12 @@ def _find_lazily(name):
     return getattr(found, name) if name in _LAZY else found
 
 
+def _all_names():
+    return sorted({*globals(), *_LAZY, *_MODULES})
+
+
 if not TYPE_CHECKING:  # type checkers know the names from the imports above
     __getattr__ = _find_lazily
+    __dir__ = _all_names
 
 del TYPE_CHECKING

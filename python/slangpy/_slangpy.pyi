@@ -156,15 +156,15 @@ class Module(_ByName):
     @property
     def module_decl(self) -> DeclReflection:
         """The root of the module's declarations."""
-    def find_function(self, name: str, /) -> Function | None:
+    def find_function(self, name: str) -> Function | None:
         """The function of that name, or None."""
-    def require_function(self, name: str, /) -> Function:
+    def require_function(self, name: str) -> Function:
         """The function of that name; ValueError when there is none."""
-    def find_struct(self, name: str, /) -> Struct | None:
+    def find_struct(self, name: str) -> Struct | None:
         """The type of that name, or None."""
-    def require_struct(self, name: str, /) -> Struct:
+    def require_struct(self, name: str) -> Struct:
         """The type of that name; ValueError when there is none."""
-    def find_function_in_struct(self, struct: Struct | str, name: str, /) -> Function | None:
+    def find_function_in_struct(self, struct: Struct | str, name: str) -> Function | None:
         """A method of a type or of its name, or None."""
     def on_hot_reload(self) -> None:
         """Forget the functions and types that were found."""
@@ -368,25 +368,31 @@ class Function:
         """Values for the module's global shader parameters: one dict, keywords, or one callable that gives a dict at each
         call. It gets the function that is called, if it takes an argument.
         """
-    def constants(self, constants: Mapping[str, Any], /) -> Function:
+    def constants(self, constants: Mapping[str, Any]) -> Function:
         """A dict of values for `extern static const`, fixed when it is compiled."""
-    def bind(self, this: Any, /) -> Function:
+    def bind(self, this: Any) -> Function:
         """The instance that a method is called on."""
-    def return_type(self, return_type: str | type | None, /) -> Function:
+    def return_type(self, return_type: str | type | None) -> Function:
         """What calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default."""
+    @overload
     def thread_group_size(self, *size: _ShapeLike) -> Function:
         """Threads of a group, as numbers or a tuple of at most three; missing ones are 1."""
+    @overload
+    def thread_group_size(self, *, thread_group_size: _ShapeLike) -> Function: ...
+    @overload
     def call_group_shape(self, *shape: _ShapeLike) -> Function:
         """Elements that run next to each other."""
-    def prelude(self, text: str, /) -> Function:
+    @overload
+    def call_group_shape(self, *, call_group_shape: _ShapeLike) -> Function: ...
+    def prelude(self, code: str) -> Function:
         """Slang text, added to an earlier one, at the head of the generated kernel."""
-    def type_conformances(self, conformances: Sequence[_Conformance], /) -> Function:
+    def type_conformances(self, type_conformances: Sequence[_Conformance]) -> Function:
         """Types that interface values may have at run time: a list of 'Circle : IShape = 0' or ('IShape', 'Circle', 0)."""
     def deterministic(self, enable: bool = True) -> Function:
         """.bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many elements share.
         An error where the function itself adds to a gradient (DiffTensor).
         """
-    def cuda_stream(self, stream: _StreamLike, /) -> Function:
+    def cuda_stream(self, stream: _StreamLike) -> Function:
         """Calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int, a
         NativeHandle, or an object with cuda_stream or __cuda_stream__(), as torch's streams. ValueError where the device
         is not CUDA's, or the stream of another context.
@@ -452,11 +458,11 @@ class _Fields:
 class ShaderCursor(_Fields):
     """The module's global shader parameters, to be set: cursor.light.color = value, cursor['gain'] = 2."""
 
-    def write(self, value: Any, /) -> None:
+    def write(self, val: Any) -> None:
         """Set the place; write(dict) at the root: set several."""
-    def find_field(self, name: str, /) -> ShaderCursor:
+    def find_field(self, name: str) -> ShaderCursor:
         """The place of a field: cursor[name]."""
-    def find_element(self, index: int, /) -> ShaderCursor:
+    def find_element(self, index: int) -> ShaderCursor:
         """The place of an element: cursor[index]."""
     _path: str
     _at: ReflectionCursor
@@ -825,7 +831,7 @@ class BufferCursor:
         """Copy the elements that were written to the tensor."""
     def load(self) -> None:
         """Read the elements again; what was not applied is lost. Waits."""
-    def find_element(self, index: int, /) -> BufferElementCursor:
+    def find_element(self, index: int) -> BufferElementCursor:
         """Cursor[index]. IndexError beyond the end."""
     def to_numpy(self) -> NDArray[Any]:
         """Returns the bytes of all elements, as they lie on the device, as a numpy array of uint8."""
@@ -861,26 +867,26 @@ class BufferElementCursor(_Parts):
         """The Slang type of the place, unless it has a field of that name."""
     def read(self) -> Any:
         """The value: a number, vector, matrix, list, or a dict for a struct."""
-    def write(self, value: Any, /) -> None:
+    def write(self, val: Any) -> None:
         """Numbers, lists, vectors or arrays; a dict changes the fields that it names, and other keys are passed over.
         Nothing is changed when a part does not fit.
         """
-    def set_data(self, data: _BytesLike, /) -> None:
+    def set_data(self, data: _BytesLike) -> None:
         """The place's bytes, from anything with a buffer."""
     def is_valid(self) -> bool:
         """Whether it can be read and written: it is at something, and its device is open."""
-    def has_field(self, name: str, /) -> bool:
+    def has_field(self, name: str) -> bool:
         """Whether there is a part of that name or path."""
-    def has_element(self, index: int, /) -> bool:
+    def has_element(self, index: int) -> bool:
         """Whether there is a part of that index."""
-    def find_field(self, name: str, /) -> BufferElementCursor:
+    def find_field(self, name: str) -> BufferElementCursor:
         """Returns the part with that name or path, as cursor[name] does; an invalid cursor if the element has no such part."""
-    def find_element(self, index: int, /) -> BufferElementCursor:
+    def find_element(self, index: int) -> BufferElementCursor:
         """A part by index. An invalid cursor beyond the end."""
     @property
     def _offset(self) -> int:
         """Bytes from the cursor's first element, on the device."""
-    def reinterpret(self, new_layout: TypeLayoutReflection | TypeReflection | Struct, /) -> BufferElementCursor:
+    def reinterpret(self, new_layout: TypeLayoutReflection | TypeReflection | Struct) -> BufferElementCursor:
         """The same bytes as a value of another type."""
     def __bool__(self) -> bool: ...
     def __len__(self) -> int: ...
@@ -960,16 +966,19 @@ class DiffPair:
     not matter. Other calls take the value alone.
     """
 
+    @overload
     def __new__(cls, primal: Any = None, grad: Any = None, needs_grad: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, p: Any = None, d: Any = None, needs_grad: bool = True) -> Self: ...
     primal: Any
     grad: Any
     needs_grad: bool
     @property
     def slangpy_signature(self) -> str:
         """A text that is the same for pairs of the same types."""
-    def get(self, type: int, /) -> Any:
+    def get(self, type: int) -> Any:
         """The value for PrimType.primal, the gradient for PrimType.derivative."""
-    def set(self, type: int, value: Any, /) -> None:
+    def set(self, type: int, value: Any) -> None:
         """Replaces one of them."""
 
 def call_id(dims: int | _ShapeLike = -1) -> Generator:
@@ -997,11 +1006,13 @@ def pack(module: Module, arg_value: Any) -> PackedArg:
 
 @disjoint_base
 class BaseReflectionObject:
-    """What all reflection objects have. They stay as they are when their module is reloaded."""
+    """What all reflection objects have. Those of a Module stay as they are when it is reloaded; those of a SlangModule or
+    ShaderProgram end then.
+    """
 
     @property
     def is_valid(self) -> bool:
-        """Whether it can be asked: its device is open."""
+        """Whether it can be asked: its device is open, and no reload has ended it."""
     @property
     def module(self) -> Module:
         """The Module that it belongs to, which it keeps."""
@@ -1031,21 +1042,21 @@ class ProgramLayout(BaseReflectionObject):
     @property
     def module_decl(self) -> DeclReflection:
         """The root of the declarations, a DeclReflection."""
-    def find_type_by_name(self, name: str, /) -> TypeReflection | None:
+    def find_type_by_name(self, name: str) -> TypeReflection | None:
         """A TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when there is none."""
     def require_type_by_name(self, name: str, /) -> TypeReflection:
         """As find_type_by_name, but a LookupError with the nearest names."""
-    def find_function_by_name(self, name: str, /) -> FunctionReflection | None:
+    def find_function_by_name(self, name: str) -> FunctionReflection | None:
         """A FunctionReflection, the first of the overloads: 'f', 'ns::f', 'Circle::area', without generic arguments; None
         when there is none.
         """
     def require_function_by_name(self, name: str, /) -> FunctionReflection:
         """As find_function_by_name, but a ValueError."""
-    def find_function_by_name_in_type(self, type: _ReflectedType, name: str, /) -> FunctionReflection | None:
+    def find_function_by_name_in_type(self, type: _ReflectedType, name: str) -> FunctionReflection | None:
         """Returns the method of a type with that name, or its constructor for '$init'; None if the type has none."""
-    def get_type_layout(self, type: _ReflectedType, /) -> TypeLayoutReflection:
+    def get_type_layout(self, type: _ReflectedType) -> TypeLayoutReflection:
         """The TypeLayoutReflection of a type or its name: sizes and offsets."""
-    def is_sub_type(self, sub_type: _ReflectedType, super_type: _ReflectedType, /) -> bool:
+    def is_sub_type(self, sub_type: _ReflectedType, super_type: _ReflectedType) -> bool:
         """Whether a type implements an interface."""
     def scalar_type(self, scalar_type: _ScalarType | str) -> TypeReflection:
         """Returns the type of a TypeReflection.ScalarType."""
@@ -1093,6 +1104,9 @@ class TypeReflection(BaseReflectionObject):
     @property
     def name(self) -> str:
         """The name without namespaces and generic arguments: 'float3', 'Grid'."""
+    @property
+    def generation(self) -> int:
+        """A number that a reload makes larger: after it the object has the new contents."""
     @property
     def full_name(self) -> str:
         """The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."""
@@ -1209,7 +1223,7 @@ class TypeReflection(BaseReflectionObject):
         """The DeclReflection of a struct, enum or interface of this module; else None."""
     def unwrap_array(self) -> TypeReflection:
         """The type of an array's innermost elements; others: itself."""
-    def find_field(self, name: str, /) -> VariableReflection | None:
+    def find_field(self, name: str) -> VariableReflection | None:
         """The VariableReflection of a field, or None."""
     def implements(self, interface: _ReflectedType, /) -> bool:
         """Whether it implements an interface, a type or its name."""
@@ -1253,7 +1267,7 @@ class TypeLayoutReflection(BaseReflectionObject):
         """Of an array, vector, matrix or buffer; else None."""
     def unwrap_array(self) -> TypeLayoutReflection:
         """The layout of an array's innermost elements; others: itself."""
-    def find_field(self, name: str, /) -> VariableLayoutReflection | None:
+    def find_field(self, name: str) -> VariableLayoutReflection | None:
         """The VariableLayoutReflection of a field, or None."""
 
 @type_check_only
@@ -1268,10 +1282,10 @@ class _Declared(BaseReflectionObject):
     def modifiers(self) -> list[ModifierID]: ...
     @property
     def user_attributes(self) -> list[Attribute]: ...
-    def has_modifier(self, modifier: ModifierID, /) -> bool: ...
+    def has_modifier(self, modifier: ModifierID) -> bool: ...
     def get_user_attribute_count(self) -> int: ...
-    def get_user_attribute_by_index(self, index: int, /) -> Attribute: ...
-    def find_user_attribute_by_name(self, name: str, /) -> Attribute | None: ...
+    def get_user_attribute_by_index(self, index: int) -> Attribute: ...
+    def find_user_attribute_by_name(self, name: str) -> Attribute | None: ...
 
 @final
 class FunctionReflection(_Declared):
@@ -1316,7 +1330,7 @@ class FunctionReflection(_Declared):
     @property
     def decl(self) -> DeclReflection:
         """Its DeclReflection."""
-    def specialize_with_arg_types(self, types: Sequence[_ReflectedType], /) -> FunctionReflection | None:
+    def specialize_with_arg_types(self, types: Sequence[_ReflectedType]) -> FunctionReflection | None:
         """The overload that takes arguments of these types (TypeReflections or names) with the least conversions, or None.
         Function.resolve() finds what a call would take.
         """
@@ -1385,7 +1399,7 @@ class DeclReflection(_Declared, _Children):
         """The VariableReflection of a field, parameter or variable."""
     def find_children_of_kind(self, kind: Kind, child_name: str = ...) -> list[DeclReflection]:
         """A list of DeclReflections, all or those of one name."""
-    def children_of_kind(self, kind: Kind, /) -> list[DeclReflection]:
+    def children_of_kind(self, kind: Kind) -> list[DeclReflection]:
         """A list of DeclReflections."""
     def find_first_child_of_kind(self, kind: Kind, child_name: str = ...) -> DeclReflection | None:
         """A DeclReflection, or None."""
@@ -1458,13 +1472,13 @@ class Attribute(BaseReflectionObject):
     @property
     def argument_count(self) -> int:
         """How many arguments it has."""
-    def argument_type(self, index: int, /) -> TypeReflection | None:
+    def argument_type(self, index: int) -> TypeReflection | None:
         """The TypeReflection of an argument."""
-    def argument_value_int(self, index: int, /) -> int:
+    def argument_value_int(self, index: int) -> int:
         """An argument that is an int."""
-    def argument_value_float(self, index: int, /) -> float:
+    def argument_value_float(self, index: int) -> float:
         """An argument that is a float."""
-    def argument_value_string(self, index: int, /) -> str:
+    def argument_value_string(self, index: int) -> str:
         """An argument that is a str."""
 
 @type_check_only
@@ -1477,7 +1491,10 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
     cursor.light.color, cursor['lights[2].color'], cursor[2]; cursor.main.scale.
     """
 
+    @overload
     def __new__(cls, layout: Struct | TypeReflection | TypeLayoutReflection | VariableLayoutReflection | ShaderProgram) -> Self: ...
+    @overload
+    def __new__(cls, shader_program: ShaderProgram) -> Self: ...
     def __bool__(self) -> bool: ...
     def _names(self) -> list[str]:
         """The names of the parts."""
@@ -1497,15 +1514,15 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
     @property
     def host_offset(self) -> int:
         """Bytes from where the first cursor was, in C's layout."""
-    def find_field(self, name: str, /) -> ReflectionCursor:
+    def find_field(self, name: str) -> ReflectionCursor:
         """Returns a cursor at a field, which may be a path such as 'lights[2].color'; an invalid cursor if there is no such
         field.
         """
-    def find_element(self, index: int, /) -> ReflectionCursor:
+    def find_element(self, index: int) -> ReflectionCursor:
         """Returns a cursor at an element of an array or vector; an invalid cursor if there is no such element."""
-    def has_field(self, name: str, /) -> bool:
+    def has_field(self, name: str) -> bool:
         """Whether find_field() would find it."""
-    def has_element(self, index: int, /) -> bool:
+    def has_element(self, index: int) -> bool:
         """Whether find_element() would find it."""
     def __getitem__(self, key: str | int, /) -> ReflectionCursor: ...
 
@@ -1536,22 +1553,24 @@ class _Device:  # the base of slangpy.Device
         """Submit all work and wait for it. Ctrl-C ends the waiting."""
     def flush(self) -> int:
         """Hand all recorded work to the GPU without waiting; gives its id."""
-    def wait_for_submit(self, id: int, /) -> None:
+    def wait_for_submit(self, id: int) -> None:
         """Wait for the work up to an id that flush() or submit gave."""
-    def is_submit_finished(self, id: int, /) -> bool:
+    def is_submit_finished(self, id: int) -> bool:
         """Whether the work up to an id has finished. Never waits."""
     def stats(self) -> dict[str, int]:
         """Counts since the device was made: calls, dispatches, barriers, submits, bytes."""
     def trim(self) -> None:
         """Give unused pooled memory back to the driver."""
-    def register_device_close_callback(self, function: Callable[[Device], object], /) -> int:
+    def register_device_close_callback(self, callback: Callable[[Device], object]) -> int:
         """Call function(device) before the device is released; gives a number for unregister_device_close_callback()."""
-    def unregister_device_close_callback(self, id: int, /) -> None:
+    def unregister_device_close_callback(self, id: int) -> None:
         """Forget the close callback of that number."""
     def reload_all_programs(self) -> int:
         """Reload all modules whose files have changed, and return their number."""
-    def set_hot_reload_delay(self, delay_ms: int, /) -> None:
+    def set_hot_reload_delay(self, timeout_ms: int) -> None:
         """Least time between two looks at the files, in milliseconds."""
+    def _reload_changed(self) -> int:
+        """As reload_all_programs(), but plain reflection objects live on if no file has changed."""
     def flush_print(self) -> None:
         """Wait for work that prints, and deliver its messages to the log."""
     def flush_print_to_string(self) -> str:

@@ -14,10 +14,8 @@ _NAMES = {
     "cooperative vectors": "create_coop_vec_matrix_desc convert_coop_vec_matrix "
         "convert_coop_vec_matrices get_coop_vec_matrix_size",
     "torch's autograd": "TorchModule torch_device",
-    "sharing devices and queues with CUDA": "native_handle shared_handle",
     "fusion": "fuse vmap vcast vdim vmapping declare",
     "images": "Bitmap DataStruct DataStructConverter",
-    "reading queries on the GPU": "resolve_query",
     "shader objects other than a program's root": "create_mutable_shader_object",
 }
 _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDesc ui tev renderdoc Surface SurfaceConfig SurfaceInfo "

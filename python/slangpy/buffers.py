@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ._slangpy import Tensor, _ArrayLike, _TypeLike
     from .device import Device
+    from .interop import NativeHandle
 
 __all__ = ["Buffer"]
 
@@ -50,6 +51,15 @@ class Buffer(_slangpy.Tensor):
 
         dtype, components = get_format_info(self.format)._numpy()
         return data.view(dtype).reshape((-1, components) if components > 1 else -1)
+
+    @property
+    def shared_handle(self) -> NativeHandle:
+        """A NativeHandle of type undefined, because buffers are not shared with other APIs; an error for a buffer with BufferUsage.shared."""
+        from .interop import NativeHandle
+
+        if self.usage & BufferUsage.shared:
+            raise _slangpy.Error("Buffer.shared_handle: buffers cannot be shared with other APIs")
+        return NativeHandle()
 
     @property
     def desc(self) -> BufferDesc:

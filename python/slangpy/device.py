@@ -444,7 +444,7 @@ class Device(_slangpy._Device):
         """hot_reload_check(): reloads the modules whose files have changed, as reload_all_programs() does. A module that does not compile
         keeps its code, and the callbacks get the error."""
         try:
-            _slangpy._Device.reload_all_programs(self)
+            self._reload_changed()
         except _slangpy.SlangCompileError as error:
             log_error(str(error))
 
@@ -649,12 +649,13 @@ class Device(_slangpy._Device):
             program, label = given.program, given.label
         return ComputePipeline(self, program, label)
 
-    def create_shader_object(self, layout: TypeLayoutReflection | ReflectionCursor) -> PartObject:
-        """create_shader_object(layout): makes an object with the values of a part of a program's parameters, such as a ParameterBlock.
-        `layout`: the part's TypeLayoutReflection, or a ReflectionCursor at it."""
+    def create_shader_object(
+            self, type_layout: TypeLayoutReflection | ReflectionCursor | None = None, cursor: ReflectionCursor | None = None) -> PartObject:
+        """create_shader_object(type_layout) or create_shader_object(cursor=): makes an object with the values of a part of a program's
+        parameters, such as a ParameterBlock, of the part's TypeLayoutReflection or a ReflectionCursor at it."""
         from .shader_cursors import PartObject
 
-        return PartObject(layout)
+        return PartObject(cursor if type_layout is None else type_layout)
 
     def create_root_shader_object(self, shader_program: ShaderProgram) -> ShaderObject:
         """create_root_shader_object(shader_program): makes a ShaderObject for a program's parameters."""
@@ -727,7 +728,8 @@ def create_device(
         except KeyError:
             raise ValueError("create_device: SLANGPY_DEVICE_TYPE_OVERRIDE: expected one of {}, got {!r}".format(
                 ", ".join(DeviceType.__members__), override)) from None
-    return Device(type, enable_debug_layers=enable_debug_layers, adapter_luid=adapter_luid, include_paths=include_paths,
+    paths = [*include_paths, os.path.dirname(os.path.abspath(__file__))]  # as SlangPy does, whose scripts look for it in desc
+    return Device(type, enable_debug_layers=enable_debug_layers, adapter_luid=adapter_luid, include_paths=paths,
                   enable_cuda_interop=enable_cuda_interop, enable_print=enable_print, enable_hot_reload=enable_hot_reload,
                   enable_compilation_reports=enable_compilation_reports, existing_device_handles=existing_device_handles,
                   bindless_options=bindless_options, **more)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 
 from . import _slangpy
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, NoReturn
 
     from ._slangpy import Tensor, _ArrayLike
+    from .buffers import Buffer
     from .device import Device
     from .enums import ResourceState
     from .interop import NativeHandle
@@ -156,6 +158,25 @@ class CommandEncoder(_slangpy._CommandEncoder, _Child):
         query_pool._check(index, 1, "CommandEncoder.write_timestamp")
         self._queries.append((query_pool, index, self._timestamp()))
 
+    def resolve_query(self, query_pool: QueryPool, index: int, count: int, buffer: Buffer, offset: int) -> None:
+        """resolve_query(query_pool, index, count, buffer, offset): copies `count` times from `index` on to a buffer, as numbers of 64 bits from
+        byte `offset` on. The copy is made when all work of the submission is done, which the submission waits for: later operations
+        of the same recording do not see the times."""
+        if self.is_finished:
+            raise _slangpy.Error("CommandEncoder.resolve_query: the command encoder is finished; create another one")
+        query_pool._check(index, count, "CommandEncoder.resolve_query")
+        if offset < 0 or offset + 8 * count > buffer.size:
+            raise _slangpy.Error("CommandEncoder.resolve_query: {} bytes from offset {} on are not within the buffer's {} bytes".format(
+                8 * count, offset, buffer.size))
+        self._queries.append((query_pool, index, (count, buffer, offset)))
+
+    @property
+    def native_handle(self) -> NativeHandle:
+        """A NativeHandle of type undefined, because the library makes native command buffers when a recording is submitted."""
+        from .interop import NativeHandle
+
+        return NativeHandle()
+
     def begin_compute_pass(self) -> ComputePassEncoder:
         """begin_compute_pass(): returns a ComputePassEncoder. Its end(), or the end of a `with` block, ends the pass."""
         from .programs import ComputePassEncoder
@@ -198,12 +219,19 @@ def submit(
     for commands in command_buffers:
         commands._submit()
         for pool, index, number in commands._queries:
-            pool._written[index] = (commands, number, 0)
+            if isinstance(number, int):
+                pool._written[index] = (commands, number, 0)
         commands._recording.submitted = True
     submit_id = device.flush()
     for commands in command_buffers:
         for pool, index, number in commands._queries:
-            pool._written[index] = (commands, number, submit_id)
+            if isinstance(number, int):
+                pool._written[index] = (commands, number, submit_id)
+        for pool, index, number in commands._queries:
+            if not isinstance(number, int):
+                count, buffer, offset = number
+                times = b"".join(time.to_bytes(8, sys.byteorder) for time in pool.get_results(index, count))
+                _slangpy._buffer_write(buffer, times, offset)
         _call_back(device, "_submitted", lambda: CommandRecordingSubmittedEvent(device, commands._recording.id, commands, submit_id))
     for fence, value in signals:
         fence._pending.append((value, submit_id))

@@ -89,7 +89,7 @@ class NativeHandle:
     type: NativeHandleType
     value: int
 
-    __slots__ = ("type", "value")
+    __slots__ = {"type": "The NativeHandleType.", "value": "The handle as an int."}
 
     def __init__(self, type: NativeHandleType | str = NativeHandleType.undefined, value: int = 0) -> None:
         try:

@@ -29,7 +29,7 @@ def get_torch_bridge_fallback_reason() -> str:
     return "this package reads tensors of torch through DLPack and needs no bridge"
 
 
-def set_torch_bridge_python_fallback(enable: bool) -> None:
+def set_torch_bridge_python_fallback(force: bool) -> None:
     """Does nothing: there is no bridge."""
 
 

@@ -81,7 +81,7 @@ class PassEncoder(Object):
         """Sets a mark that debugging tools show."""
 
     @abc.abstractmethod
-    def write_timestamp(self, pool: encoders.QueryPool, index: int) -> None:
+    def write_timestamp(self, query_pool: encoders.QueryPool, index: int) -> None:
         """Has the GPU write its time into an entry of a query pool."""
 
 

@@ -38,7 +38,12 @@ class ProfileZone:
     gpu_start_ns: int | None
     gpu_end_ns: int | None
 
-    __slots__ = ("name", "category", "thread_id", "depth", "start_ns", "end_ns", "gpu_start_ns", "gpu_end_ns", "_device", "_stamps")
+    __slots__ = {
+        "name": "The name that the zone was opened with.", "category": "The category that the zone was opened with.",
+        "thread_id": "The number of the thread.", "depth": "The number of zones around this one.",
+        "start_ns": "The host's time at the beginning, in ns.", "end_ns": "The host's time at the end, in ns.",
+        "gpu_start_ns": "The GPU's time at the beginning, in ns, or None.", "gpu_end_ns": "The GPU's time at the end, in ns, or None.",
+        "_device": "The zone's device.", "_stamps": "The zone's timestamps."}
 
     def __init__(self, name: str, category: str, device: Device | None) -> None:
         self.name, self.category, self._device = name, category, device

@@ -303,6 +303,7 @@ class SlangModule(_slangpy.Module):
     attributes."""
 
     __slots__ = ()
+    _plain_reflection = True  # the C extension looks for it
 
     @property
     def path(self) -> Path:
@@ -383,9 +384,9 @@ class SlangEntryPoint:
         plain = self.function.name.split("<")[0]
         return next((e for e in self.module.layout.entry_points if e.name == plain), None)
 
-    def with_name(self, name: str) -> SlangEntryPoint:
-        """with_name(name): returns the same entry point under another name."""
-        renamed = SlangEntryPoint(self.module, self.function, name)
+    def with_name(self, new_name: str) -> SlangEntryPoint:
+        """with_name(new_name): returns the same entry point under another name."""
+        renamed = SlangEntryPoint(self.module, self.function, new_name)
         renamed._conformances = self._conformances
         return renamed
 

@@ -8,15 +8,16 @@ __all__ = ["SHA1", "Timer"]
 
 
 class SHA1:
-    """SHA1(data=b""): the SHA-1 hash of bytes, or of a str in UTF-8; update() adds more."""
+    """SHA1(data=b"") or SHA1(str=""): the SHA-1 hash of bytes, or of a str in UTF-8; update() adds more."""
 
-    def __init__(self, data: bytes | str = b"") -> None:
+    def __init__(self, data: bytes | str = b"", *, str: str = "") -> None:
         self._hash = hashlib.sha1()
-        self.update(data)
+        self.update(data, str=str)
 
-    def update(self, data: bytes | str) -> SHA1:
-        """update(data): adds bytes, or a str in UTF-8, and returns the object itself."""
-        self._hash.update(data.encode() if isinstance(data, str) else data)
+    def update(self, data: bytes | str = b"", *, str: str = "") -> SHA1:
+        """update(data) or update(str=): adds bytes, or a str in UTF-8, and returns the object itself."""
+        for part in (data, str):
+            self._hash.update(part.encode() if hasattr(part, "encode") else part)
         return self
 
     def digest(self) -> bytes:

@@ -318,3 +318,60 @@ def test_shader_cursors_know_what_is_there(device, shader):
     offset = c.block.light.n._offset
     assert offset.uniform_offset == 20 and offset.binding_range_index >= 0 and offset.binding_array_index == 0 and offset.is_valid()
     assert c.lamp.reinterpret(shader.layout.get_type_layout(shader.layout.find_type_by_name("float4"))).is_valid()
+
+
+MANY = """
+struct S { float a; uint3 b; bool c; };
+struct P { S s[2]; float2 v; half3 h; int16_t i; uint64_t u; bool flags[3]; float2x2 m; int grid[2][3]; };
+uniform P p;
+ConstantBuffer<P> cb;
+ParameterBlock<P> pb;
+RWStructuredBuffer<P> result;
+[shader("compute")] [numthreads(1, 1, 1)]
+void main(uniform S e) { result[0] = p; result[1] = cb; result[2] = pb; result[2].v.x += e.a; }
+"""
+
+
+def test_values_of_all_kinds_go_into_globals_constant_buffers_and_parameter_blocks(device):
+    """Structs from dicts, arrays of structs from lists of dicts without _type, vectors from tuples and lists, bool, 16 and 64 bits."""
+    module = device.load_module_from_source("slangpy_many", MANY)
+    program = device.link_program([module], [module.entry_point("main")])
+    structs = [{"a": 1.0, "b": [1, 2, 3], "c": True}, {"a": 2.0, "b": (4, 5, 6), "c": False}]
+    value = {"s": structs, "v": (1, 2), "h": (1, 2, 3), "i": -300, "u": 2**64 - 1, "flags": [True, False, True],
+             "m": np.array([[1, 2], [3, 4]], np.float32), "grid": [[1, 2, 3], [4, 5, 6]]}
+    kernel = device.create_compute_kernel(program)
+    result = device.create_buffer(element_count=3, resource_type_layout=program.reflection.result)
+    entry = {"a": 4.0, "b": (0, 0, 0), "c": False}
+    kernel.dispatch([1, 1, 1], vars={"p": value, "cb": value, "pb": value, "result": result}, e=entry)
+
+    def check(x=5.0):
+        read = spy.BufferCursor(program.reflection.result.type_layout.element_type_layout, result)
+        for i in range(3):
+            got = read[i].read()
+            assert got["s"] == [{"a": 1.0, "b": spy.uint3(1, 2, 3), "c": True}, {"a": 2.0, "b": spy.uint3(4, 5, 6), "c": False}]
+            assert got["v"] == ([x, 2] if i == 2 else [1, 2]) and got["h"] == [1, 2, 3] and (got["i"], got["u"]) == (-300, 2**64 - 1)
+            assert got["flags"] == [True, False, True] and got["m"] == spy.float2x2([1, 2, 3, 4]) and got["grid"] == [[1, 2, 3], [4, 5, 6]]
+
+    check()
+    encoder = device.create_command_encoder()
+    with encoder.begin_compute_pass() as p:
+        c = spy.ShaderCursor(p.bind_pipeline(device.create_compute_pipeline(program)))
+        c.result, c.find_entry_point(0).e = result, entry
+        for part in (c.p, c.cb, c.pb):
+            for name, one in value.items():
+                part[name] = one
+        p.dispatch([1, 1, 1])
+    device.submit_command_buffer(encoder.finish())
+    check()
+
+
+def test_elements_of_an_array_of_structs_are_set_by_their_index(device):
+    """vars={"p.s[1]": {...}} and a tuple for a vector within it; another parameter of a struct type does not matter."""
+    module = device.load_module_from_source("slangpy_many_indexed", MANY)
+    program = device.link_program([module], [module.entry_point("main")])
+    result = device.create_buffer(element_count=3, resource_type_layout=program.reflection.result)
+    device.create_compute_kernel(program).dispatch(
+        [1, 1, 1], vars={"pb.s[1]": {"a": 1.0, "b": (1, 2, 3), "c": True}, "pb.s[0].b": (7, 8, 9), "result": result},
+        e={"a": 4.0, "b": (0, 0, 0), "c": False})
+    got = spy.BufferCursor(program.reflection.result.type_layout.element_type_layout, result)[2].read()
+    assert got["s"] == [{"a": 0.0, "b": spy.uint3(7, 8, 9), "c": False}, {"a": 1.0, "b": spy.uint3(1, 2, 3), "c": True}]

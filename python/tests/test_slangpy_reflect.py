@@ -385,6 +385,28 @@ def test_the_globals_are_a_struct(layout):
     assert layout.globals_variable_layout.type_layout.find_field("gain").type_layout.size == 4 and layout.hashed_strings == []
 
 
+def test_native_handles_that_are_not_there_are_undefined(device):
+    """Buffer.shared_handle and CommandEncoder.native_handle; sharing a buffer with another API is an error."""
+    undefined = spy.NativeHandle()
+    assert device.create_command_encoder().native_handle == device.create_buffer(size=16).shared_handle == undefined
+    with pytest.raises(RuntimeError, match="shared"):
+        device.create_buffer(size=16, usage=spy.BufferUsage.shared).shared_handle
+
+
+def test_resolve_query_copies_times_to_a_buffer(device):
+    """encoder.resolve_query(query_pool, index, count, buffer, offset): numbers of 64 bits."""
+    pool, buffer = device.create_query_pool(spy.QueryType.timestamp, 3), device.create_buffer(size=32)
+    encoder = device.create_command_encoder()
+    encoder.write_timestamp(pool, 1)
+    encoder.write_timestamp(pool, 2)
+    encoder.resolve_query(query_pool=pool, index=1, count=2, buffer=buffer, offset=8)
+    for wrong in ((pool, 2, 2, buffer, 0), (pool, 0, 2, buffer, 24)):
+        with pytest.raises((RuntimeError, IndexError)):
+            encoder.resolve_query(*wrong)
+    device.submit_command_buffer(encoder.finish())
+    assert buffer.to_numpy().view(np.uint64)[1:3].tolist() == pool.get_results(1, 2)
+
+
 def test_execute_callback_says_that_it_is_not_there(device):
     with pytest.raises(NotImplementedError, match="not in this version"):
         device.create_command_encoder().execute_callback(print)

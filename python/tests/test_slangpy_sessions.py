@@ -3,6 +3,7 @@ import gc
 import os
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -173,6 +174,15 @@ def test_descs_are_never_none_and_can_be_given_on(d):
     session = d.create_slang_session(compiler_options=options, add_default_include_paths=desc.add_default_include_paths)
     assert session.load_module_from_source("given_on", "int f() { return SOME; }").f() == 3
     assert d.create_slang_session(desc).desc == desc
+
+
+def test_create_device_adds_the_packages_slang_folder_to_the_include_paths(tmp_path):
+    """With a plain Device(...) scripts add SHADER_PATH themselves."""
+    with spy.create_device(spy.DeviceType.vulkan, include_paths=[tmp_path]) as made:
+        assert [str(p) for p in made.desc.compiler_options.include_paths] == [str(tmp_path), spy.SHADER_PATH]
+        session = made.create_slang_session(compiler_options={"include_paths": made.slang_session.desc.compiler_options.include_paths})
+        assert spy.SHADER_PATH in map(str, session.desc.compiler_options.include_paths)
+        made.close()
 
 
 def test_set_cuda_context_current_is_quiet_on_other_devices(d):
@@ -489,6 +499,34 @@ def test_reload_callbacks_have_numbers_and_reload_all_programs_calls_each_once(t
     assert len(seen) == 2 and m.f() == 2
     device.hot_reload_check()
     device.close()
+
+
+def test_plain_reflection_objects_are_dead_after_a_reload_and_those_of_module_layout_live_on(tmp_path):
+    """is_valid False, any access RuntimeError; module.layout's types are the same objects with new contents and a larger generation."""
+    path = tmp_path / "reloaded.slang"
+    path.write_text("struct S { float a; }; int f(int x) { return x; }")
+    with spy.create_device(spy.DeviceType.vulkan, include_paths=[tmp_path]) as made:
+        plain, functional = made.load_module("reloaded"), spy.Module.load_from_file(made, "reloaded.slang")
+        layout, kept = plain.layout, functional.layout.find_type_by_name("S")
+        kind = layout.find_type_by_name("S")
+        old = [kind, kind.fields[0], layout.find_function_by_name("f"), layout.get_type_layout(kind), plain.module_decl]
+        generation = kept.generation
+        assert layout.is_valid and all(o.is_valid for o in old) and kept.is_valid
+        path.write_text("struct S { float a; float b; }; int f(int x) { return x + 1; }")
+        os.utime(path, ns=(time.time_ns(), time.time_ns() + 5_000_000_000))
+        made.reload_all_programs()
+        for o in old:
+            assert not o.is_valid
+            with pytest.raises(RuntimeError, match="reloaded"):
+                o.name
+        assert not layout.is_valid
+        with pytest.raises(RuntimeError, match="reloaded"):
+            layout.find_type_by_name("S")
+        fresh = plain.layout.find_type_by_name("S")
+        assert fresh.is_valid and fresh is not kind and [f.name for f in fresh.fields] == ["a", "b"]
+        assert functional.layout.find_type_by_name("S") is kept and kept.is_valid and kept.generation > generation
+        assert [f.name for f in kept.fields] == ["a", "b"] and functional.f(1) == 2
+        made.close()
 
 
 def test_native_handles_make_a_second_device_on_the_same_objects(d):

@@ -325,7 +325,9 @@ static void spyp_look_for_changes(spyp_device *d) {
     const char *what = d->what;
     if (!d->hot_reload) return;
     d->what = "hot reload";
-    if (spy_reload_changed(d->device, d->reload_interval_ns, NULL) != SPY_OK) (void)spy_take_error(d->device);
+    spy_reload_info info = { 0, 0, 0 };
+    if (spy_reload_changed(d->device, d->reload_interval_ns, &info) != SPY_OK) (void)spy_take_error(d->device);
+    d->reload_count += info.reloaded != 0;
     d->what = what;
 }
 
@@ -559,7 +561,7 @@ static PyObject *spyp_take_parameters(spyp_function *f, PyObject *vars, PyObject
         if (!text) PyErr_Clear();
         if (!text || !declared || !spyp_parameter_type(f, declared, text, SPYP_NO_PARAMETER)) continue;
         const spy_decl *variable = spyp_find_quietly(f->module, text);
-        if (variable && variable->kind == SPY_DECL_KIND_VARIABLE) continue;
+        if (variable && variable->kind == SPY_DECL_KIND_SHADER_PARAMETER) continue;
         if (!PyDict_GetItemWithError(kwargs, name)) status = PyErr_Occurred() ? -1 : PyDict_SetItem(kwargs, name, PyDict_GetItem(rest, name));
         if (status == 0) status = PyDict_DelItem(rest, name);
     }

@@ -27,7 +27,7 @@ int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]) {
     return 0;
 }
 
-// Converts the items of a dict to named arguments.
+// Converts the items of a dict, globals or constants, to named arguments.
 static int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
     PyObject *pairs = spyp_arena_kept(&call->arena, spyp_dict_items(dict, spyp_utf8(call->function->name)));
     Py_ssize_t n = pairs ? PyTuple_Size(pairs) / 2 : 0;
@@ -41,7 +41,10 @@ static int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
             spyp_error_prefix(call, "%U: ", call->function->name);
             return -1;
         }
-        if (spyp_convert(call, PyTuple_GetItem(pairs, 2 * i + 1), name, &items[out->count]) < 0) {
+        call->global = name;
+        int status = spyp_convert(call, PyTuple_GetItem(pairs, 2 * i + 1), name, &items[out->count]);
+        call->global = NULL;
+        if (status < 0) {
             spyp_error_prefix(call, "%U: '%s': ", call->function->name, name);
             return -1;
         }

@@ -16,6 +16,7 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     call->name = NULL;
     call->position = SPYP_NO_PARAMETER;
     call->step = NULL;
+    call->global = NULL;
     call->mode = function->chain ? function->chain->mode : SPY_CALL_MODE_DEFAULT;
     spyp_arena_begin(&call->arena);
 }

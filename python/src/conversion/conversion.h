@@ -51,6 +51,7 @@ typedef struct spyp_call {
     const char *name;      // of the argument that is being converted; NULL: it is given by position
     Py_ssize_t position;   // of that argument, from 0; -1: the bound instance
     const spyp_step *step; // the part of that argument that is being converted; NULL: all of it
+    const char *global;    // path of the global or constant that is being converted; NULL: it is an argument
     spyp_arena arena;
     spyp_update *updates, **last_update;
     spyp_back *backs; // list of all, so that each tensor in them is released

@@ -22,10 +22,11 @@ static PyObject *spyp_pair_make(PyTypeObject *type, PyObject *primal, PyObject *
 }
 
 static PyObject *spyp_pair_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = { "primal", "grad", "needs_grad", NULL };
+    static char *names[] = { "primal", "grad", "needs_grad", NULL }, *slangpy_names[] = { "p", "d", "needs_grad", NULL };
     PyObject *primal = Py_None, *grad = Py_None;
     int needs_grad = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOp:DiffPair", names, &primal, &grad, &needs_grad))
+    bool slangpy = kwargs && (PyDict_GetItemString(kwargs, "p") || PyDict_GetItemString(kwargs, "d"));
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOp:DiffPair", slangpy ? slangpy_names : names, &primal, &grad, &needs_grad))
         return NULL;
     if (primal == Py_None && grad == Py_None)
         return PyErr_Format(PyExc_TypeError, "DiffPair: expected a value, a gradient or both, got neither");
@@ -571,9 +572,10 @@ static PyObject *spyp_pair_get(PyObject *self, PyObject *type) {
     return at ? Py_NewRef(*at ? *at : Py_None) : NULL;
 }
 
-static PyObject *spyp_pair_set(PyObject *self, PyObject *args) {
+static PyObject *spyp_pair_set(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "type", "value", NULL };
     PyObject *type, *value;
-    if (!PyArg_ParseTuple(args, "OO:set", &type, &value)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:set", names, &type, &value)) return NULL;
     PyObject **at = spyp_pair_place(self, type);
     if (!at) return NULL;
     spyp_replace(at, Py_NewRef(value));
@@ -587,9 +589,11 @@ static PyObject *spyp_pair_signature(PyObject *self, void *ignored) {
                        pair->grad ? (PyObject *)Py_TYPE(pair->grad) : Py_None);
 }
 
+SPYP_NAMED(spyp_pair_get_by_type, spyp_pair_get, "get", "type")
+
 static PyMethodDef spyp_pair_methods[] = {
-    { "get", spyp_pair_get, METH_O, "get(type): the value for PrimType.primal, the gradient for PrimType.derivative." },
-    { "set", spyp_pair_set, METH_VARARGS, "set(type, value): replaces one of them." },
+    { "get", SPYP_FUNC(spyp_pair_get_by_type), METH_FASTCALL | METH_KEYWORDS, "get(type): the value for PrimType.primal, the gradient for PrimType.derivative." },
+    { "set", SPYP_FUNC(spyp_pair_set), METH_VARARGS | METH_KEYWORDS, "set(type, value): replaces one of them." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -94,7 +94,7 @@ static bool spyp_is_tensor_type(const spy_type_info *info, bool *writes) {
 
 bool spyp_takes_tensor(const spyp_call *call, bool *writes) {
     *writes = false;
-    if (call->step || !spyp_function_is(call->function, SPYP_TRAIT_TENSORS)) return false;
+    if (call->step || call->global || !spyp_function_is(call->function, SPYP_TRAIT_TENSORS)) return false;
     for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl))
         if (spyp_is_tensor_type(spyp_parameter_type(call->function, decl, call->name, call->position), writes)) return true;
     return false;

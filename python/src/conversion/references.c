@@ -736,12 +736,16 @@ static PyMemberDef spyp_recorder_members[] = {
     { NULL, 0, 0, 0, NULL },
 };
 
+SPYP_NAMED(spyp_recorder_write_by_val, spyp_recorder_write, "write", "val")
+SPYP_NAMED(spyp_recorder_get_by_name, spyp_recorder_get, "find_field", "name")
+SPYP_NAMED(spyp_recorder_get_by_index, spyp_recorder_get, "find_element", "index")
+
 static PyMethodDef spyp_recorder_methods[] = {
     { "_moved", spyp_recorder_moved, METH_VARARGS, "_moved(path, at): a cursor at another place." },
-    { "write", spyp_recorder_write, METH_O,
+    { "write", SPYP_FUNC(spyp_recorder_write_by_val), METH_FASTCALL | METH_KEYWORDS,
       "write(value): set the place; write(dict) at the root: set several." },
-    { "find_field", spyp_recorder_get, METH_O, "find_field(name): the place of a field: cursor[name]." },
-    { "find_element", spyp_recorder_get, METH_O,
+    { "find_field", SPYP_FUNC(spyp_recorder_get_by_name), METH_FASTCALL | METH_KEYWORDS, "find_field(name): the place of a field: cursor[name]." },
+    { "find_element", SPYP_FUNC(spyp_recorder_get_by_index), METH_FASTCALL | METH_KEYWORDS,
       "find_element(index): the place of an element: cursor[index]." },
     { NULL, NULL, 0, NULL },
 };

@@ -22,11 +22,40 @@ static bool spyp_holds_structs(const spy_type_info *type) {
     return type && type->kind == SPY_TYPE_KIND_STRUCT;
 }
 
+// Returns the type of the place in the globals that call->global names, such as "light.colors[2]", or NULL.
+static const spy_type_info *spyp_global_type(const spyp_call *call) {
+    const char *path = call->global;
+    size_t size = strcspn(path, ".[");
+    char name[256];
+    if (!size || size >= sizeof name) return NULL;
+    memcpy(name, path, size);
+    name[size] = 0;
+    const spy_decl *variable = spyp_find_quietly(call->function->module, name);
+    const spy_type_info *type = variable && variable->kind == SPY_DECL_KIND_SHADER_PARAMETER ? variable->type : NULL;
+    for (path += size; type && *path; path += size) {
+        if (type->kind == SPY_TYPE_KIND_CONSTANT_BUFFER || type->kind == SPY_TYPE_KIND_PARAMETER_BLOCK) type = type->element;
+        const bool index = *path == '[';
+        path += !index && *path == '.';
+        size = index ? strcspn(path, "]") + 1 : strcspn(path, ".[");
+        if (!type || !size || size >= sizeof name || (index && path[size - 1] != ']')) return NULL;
+        memcpy(name, path, size);
+        name[size] = 0;
+        spyp_step step = { NULL, index ? NULL : name };
+        type = spyp_step_into(type, &step);
+    }
+    if (type && (type->kind == SPY_TYPE_KIND_CONSTANT_BUFFER || type->kind == SPY_TYPE_KIND_PARAMETER_BLOCK)) type = type->element;
+    return type;
+}
+
 // Returns the type that a value of `n` items is converted for, if that is a struct or an array of structs.
 // Among the overloads, an array of `n` elements comes first, then a struct, then any array. Returns NULL if
 // no parameter is one, or if that is not known.
 static const spy_type_info *spyp_expected(const spyp_call *call, Py_ssize_t n) {
     const spy_type_info *best = NULL;
+    if (call->global) {
+        best = spyp_step_into(spyp_global_type(call), call->step);
+        return spyp_holds_structs(best) ? best : NULL;
+    }
     for (const spy_decl *decl = spyp_declared(call->function); decl; decl = spy_next_overload(decl)) {
         const spy_type_info *type = spyp_step_into(spyp_parameter_type(call->function, decl, call->name, call->position), call->step);
         if (!spyp_holds_structs(type)) continue;
@@ -108,7 +137,7 @@ static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type
 static bool spyp_may_hold_structs(const spyp_call *call, PyObject *object, PyObject *rows) {
     PyObject *first = PyTuple_Size(rows) ? PyTuple_GetItem(rows, 0) : NULL;
     bool may = first && (PyTuple_Check(object) || PyDict_Check(first) || PyTuple_Check(first));
-    return may && spyp_function_is(call->function, SPYP_TRAIT_STRUCTS);
+    return may && (call->global || spyp_function_is(call->function, SPYP_TRAIT_STRUCTS));
 }
 
 int spyp_convert_structs(spyp_call *call, PyObject *object, PyObject *rows, spy_arg *arg) {

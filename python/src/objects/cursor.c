@@ -807,12 +807,14 @@ static void spyp_cursor_dealloc(PyObject *self) {
 
 // >>types
 
+SPYP_NAMED(spyp_range_item_by_index, spyp_range_item, "find_element", "index")
+
 static PyMethodDef spyp_cursor_methods[] = {
     { "apply", spyp_cursor_apply, METH_NOARGS,
       "apply(): copy the elements that were written to the tensor." },
     { "load", spyp_cursor_reload, METH_NOARGS,
       "load(): read the elements again; what was not applied is lost. Waits." },
-    { "find_element", spyp_range_item, METH_O,
+    { "find_element", SPYP_FUNC(spyp_range_item_by_index), METH_FASTCALL | METH_KEYWORDS,
       "find_element(index): cursor[index]. IndexError beyond the end." },
     { "_read_bytes", spyp_cursor_read_bytes, METH_NOARGS,
       "_read_bytes(): all elements as they lie on the device." },
@@ -864,24 +866,32 @@ static PyType_Slot spyp_cursor_slots[] = {
 static PyType_Spec spyp_cursor_spec = { "slangpy._slangpy.BufferCursor", sizeof(spyp_cursor_object), 0,
                                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, spyp_cursor_slots };
 
+SPYP_NAMED(spyp_place_write_by_val, spyp_place_write, "write", "val")
+SPYP_NAMED(spyp_place_set_data_by_data, spyp_place_set_data, "set_data", "data")
+SPYP_NAMED(spyp_place_has_field_by_name, spyp_place_has_field, "has_field", "name")
+SPYP_NAMED(spyp_place_has_element_by_index, spyp_place_has_element, "has_element", "index")
+SPYP_NAMED(spyp_place_item_by_name, spyp_place_item, "find_field", "name")
+SPYP_NAMED(spyp_place_find_element_by_index, spyp_place_find_element, "find_element", "index")
+SPYP_NAMED(spyp_place_reinterpret_by_new_layout, spyp_place_reinterpret, "reinterpret", "new_layout")
+
 static PyMethodDef spyp_place_methods[] = {
     { "read", spyp_place_read, METH_NOARGS,
       "read(): the value: a number, vector, matrix, list, or a dict for a struct." },
-    { "write", spyp_place_write, METH_O,
+    { "write", SPYP_FUNC(spyp_place_write_by_val), METH_FASTCALL | METH_KEYWORDS,
       "write(value): numbers, lists, vectors or arrays; a dict changes the fields that it names, and other "
       "keys are passed over. "
       "Nothing is changed when a part does not fit." },
-    { "set_data", spyp_place_set_data, METH_O,
+    { "set_data", SPYP_FUNC(spyp_place_set_data_by_data), METH_FASTCALL | METH_KEYWORDS,
       "set_data(data): the place's bytes, from anything with a buffer." },
-    { "has_field", spyp_place_has_field, METH_O,
+    { "has_field", SPYP_FUNC(spyp_place_has_field_by_name), METH_FASTCALL | METH_KEYWORDS,
       "has_field(name): whether there is a part of that name or path." },
-    { "has_element", spyp_place_has_element, METH_O,
+    { "has_element", SPYP_FUNC(spyp_place_has_element_by_index), METH_FASTCALL | METH_KEYWORDS,
       "has_element(index): whether there is a part of that index." },
-    { "find_field", spyp_place_item, METH_O,
+    { "find_field", SPYP_FUNC(spyp_place_item_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_field(name): returns the part with that name or path, as cursor[name] does; an invalid cursor if the element has no such part." },
-    { "find_element", spyp_place_find_element, METH_O,
+    { "find_element", SPYP_FUNC(spyp_place_find_element_by_index), METH_FASTCALL | METH_KEYWORDS,
       "find_element(index): a part by index. An invalid cursor beyond the end." },
-    { "reinterpret", spyp_place_reinterpret, METH_O,
+    { "reinterpret", SPYP_FUNC(spyp_place_reinterpret_by_new_layout), METH_FASTCALL | METH_KEYWORDS,
       "reinterpret(new_layout): the same bytes as a value of another type." },
     { "is_valid", spyp_place_valid, METH_NOARGS,
       "is_valid(): whether it can be read and written: it is at something, and its device is open." },

@@ -559,15 +559,25 @@ static PyObject *spyp_device_set_delay(PyObject *self, PyObject *arg) {
 }
 
 // Reloads all modules whose files have changed. Returns the number of reloaded modules.
-static PyObject *spyp_device_reload(PyObject *self, PyObject *ignored) {
+static PyObject *spyp_device_reload_with(PyObject *self, bool all) {
     spyp_device *d = (spyp_device *)self;
-    SPYP_UNUSED(ignored);
     if (spyp_enter(d, "Device.reload_all_programs") < 0) return NULL;
     spy_reload_info info = { 0, 0, 0 };
     spy_status status = spy_reload_changed(d->device, 0, &info);
     if (status != SPY_OK) spyp_raise_source(d);
+    d->reload_count += all || info.reloaded != 0;
     spyp_leave(d);
     return status == SPY_OK ? PyLong_FromUnsignedLong(info.reloaded) : NULL;
+}
+
+static PyObject *spyp_device_reload(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(ignored);
+    return spyp_device_reload_with(self, true);
+}
+
+static PyObject *spyp_device_reload_changed(PyObject *self, PyObject *ignored) {
+    SPYP_UNUSED(ignored);
+    return spyp_device_reload_with(self, false);
 }
 
 static PyObject *spyp_device_flush_print(PyObject *self, PyObject *ignored) {
@@ -664,27 +674,34 @@ static PyObject *spyp_set_logger(PyObject *self, PyObject *function) {
     Py_RETURN_NONE;
 }
 
+SPYP_NAMED(spyp_device_wait_for_submit_by_id, spyp_device_wait_for_submit, "wait_for_submit", "id")
+SPYP_NAMED(spyp_device_is_finished_by_id, spyp_device_is_finished, "is_submit_finished", "id")
+SPYP_NAMED(spyp_device_on_close_by_callback, spyp_device_on_close, "register_device_close_callback", "callback")
+SPYP_NAMED(spyp_device_set_delay_by_timeout_ms, spyp_device_set_delay, "set_hot_reload_delay", "timeout_ms")
+SPYP_NAMED(spyp_device_off_close_by_id, spyp_device_off_close, "unregister_device_close_callback", "id")
+
 static PyMethodDef spyp_device_methods[] = {
     { "close", spyp_device_close, METH_NOARGS, "Release the device and all that was made from it; waits for its work." },
     { "wait", spyp_device_wait, METH_NOARGS, "Submit all work and wait for it. Ctrl-C ends the waiting." },
     { "flush", spyp_device_submit, METH_NOARGS, "Hand all recorded work to the GPU without waiting; gives its id." },
-    { "wait_for_submit", spyp_device_wait_for_submit, METH_O, "Wait for the work up to an id that flush() or submit gave." },
-    { "is_submit_finished", spyp_device_is_finished, METH_O, "Whether the work up to an id has finished. Never waits." },
+    { "wait_for_submit", SPYP_FUNC(spyp_device_wait_for_submit_by_id), METH_FASTCALL | METH_KEYWORDS, "Wait for the work up to an id that flush() or submit gave." },
+    { "is_submit_finished", SPYP_FUNC(spyp_device_is_finished_by_id), METH_FASTCALL | METH_KEYWORDS, "Whether the work up to an id has finished. Never waits." },
     { "_vulkan", spyp_device_vulkan, METH_NOARGS, "(VkInstance, VkPhysicalDevice, VkDevice) of a Vulkan device, as ints." },
     { "_info", spyp_device_info, METH_NOARGS, "What the device is, as a dict." },
     { "stats", spyp_device_stats, METH_NOARGS, "Counts since the device was made: calls, dispatches, barriers, submits, bytes." },
     { "_calibration", spyp_device_calibration, METH_NOARGS, "(gpu_ns, host_ns): one moment on the GPU's clock and the host's." },
     { "_set_dump_directory", spyp_device_set_dump, METH_O, "Where generated kernels are written from now on; None: nowhere." },
     { "trim", spyp_device_trim, METH_NOARGS, "Give unused pooled memory back to the driver." },
-    { "register_device_close_callback", spyp_device_on_close, METH_O,
+    { "register_device_close_callback", SPYP_FUNC(spyp_device_on_close_by_callback), METH_FASTCALL | METH_KEYWORDS,
       "Call function(device) before the device is released; gives a number for unregister_device_close_callback()." },
     { "_on_reload", spyp_device_on_hot_reload, METH_O, "Call function(succeeded, message) after each reload of a module." },
-    { "set_hot_reload_delay", spyp_device_set_delay, METH_O, "Least time between two looks at the files, in milliseconds." },
+    { "set_hot_reload_delay", SPYP_FUNC(spyp_device_set_delay_by_timeout_ms), METH_FASTCALL | METH_KEYWORDS, "Least time between two looks at the files, in milliseconds." },
     { "reload_all_programs", spyp_device_reload, METH_NOARGS, "Reload all modules whose files have changed, and return their number." },
+    { "_reload_changed", spyp_device_reload_changed, METH_NOARGS, "As reload_all_programs(), but plain reflection objects live on if no file has changed." },
     { "flush_print", spyp_device_flush_print, METH_NOARGS, "Wait for work that prints, and deliver its messages to the log." },
     { "flush_print_to_string", spyp_device_print_string, METH_NOARGS,
       "Wait for work that prints; gives its messages, a line each." },
-    { "unregister_device_close_callback", spyp_device_off_close, METH_O, "Forget the close callback of that number." },
+    { "unregister_device_close_callback", SPYP_FUNC(spyp_device_off_close_by_id), METH_FASTCALL | METH_KEYWORDS, "Forget the close callback of that number." },
     { NULL, NULL, 0, NULL },
 };
 

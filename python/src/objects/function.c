@@ -214,15 +214,26 @@ static PyObject *spyp_link_writer(PyObject *self, PyObject *args, PyObject *kwar
     return (PyObject *)f;
 }
 
-static PyObject *spyp_link_group_size(PyObject *self, PyObject *args) {
-    PyObject *size = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+// Returns the sizes that were given as one argument, by position or name, or as several numbers; borrowed.
+// Returns NULL with an exception set.
+static PyObject *spyp_sizes_given(PyObject *args, PyObject *kwargs, const char *name) {
+    Py_ssize_t named = kwargs ? PyDict_Size(kwargs) : 0;
+    if (!named) return PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+    PyObject *value = named == 1 && PyTuple_Size(args) == 0 ? PyDict_GetItemString(kwargs, name) : NULL;
+    return value ? value : PyErr_Format(PyExc_TypeError, "%s: expected one argument, '%s', or numbers", name, name);
+}
+
+static PyObject *spyp_link_group_size(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *size = spyp_sizes_given(args, kwargs, "thread_group_size");
+    if (!size) return NULL;
     spyp_function *f = spyp_function_link(self);
     if (f && spyp_uint3_parse(size, "thread_group_size", f->chain->group) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }
 
-static PyObject *spyp_link_call_group(PyObject *self, PyObject *args) {
-    PyObject *shape = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+static PyObject *spyp_link_call_group(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *shape = spyp_sizes_given(args, kwargs, "call_group_shape");
+    if (!shape) return NULL;
     spyp_function *f = spyp_function_link(self);
     if (f && spyp_shape_parse(shape, "call_group_shape", &f->chain->call_group) < 0) Py_CLEAR(f);
     return (PyObject *)f;
@@ -359,6 +370,13 @@ static PyMethodDef spyp_chain_functions[] = {
     { NULL, NULL, 0, NULL },
 };
 
+SPYP_NAMED(spyp_link_constants_by_constants, spyp_link_constants, "constants", "constants")
+SPYP_NAMED(spyp_link_bind_by_this, spyp_link_bind, "bind", "this")
+SPYP_NAMED(spyp_link_return_type_by_return_type, spyp_link_return_type, "return_type", "return_type")
+SPYP_NAMED(spyp_link_prelude_by_code, spyp_link_prelude, "prelude", "code")
+SPYP_NAMED(spyp_link_conformances_by_type_conformances, spyp_link_conformances, "type_conformances", "type_conformances")
+SPYP_NAMED(spyp_link_stream_by_stream, spyp_link_stream, "cuda_stream", "stream")
+
 static PyMethodDef spyp_function_methods[] = {
     { "call", SPYP_FUNC(spyp_function_call_method), METH_VARARGS | METH_KEYWORDS, "call(*args, **kwargs): as the function itself." },
     { "append_to", SPYP_FUNC(spyp_function_append_to), METH_VARARGS | METH_KEYWORDS,
@@ -379,19 +397,19 @@ static PyMethodDef spyp_function_methods[] = {
     { "set", SPYP_FUNC(spyp_link_set), METH_VARARGS | METH_KEYWORDS,
       "set(*args, **kwargs): values for the module's global shader parameters: one dict, keywords, or one callable that gives a dict "
       "at each call. It gets the function that is called, if it takes an argument." },
-    { "constants", spyp_link_constants, METH_O, "constants(values): a dict of values for `extern static const`, fixed when it is compiled." },
-    { "bind", spyp_link_bind, METH_O, "bind(this): the instance that a method is called on." },
-    { "return_type", spyp_link_return_type, METH_O, "return_type(return_type): what calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default." },
-    { "thread_group_size", spyp_link_group_size, METH_VARARGS, "thread_group_size(*size): threads of a group, as numbers or a tuple of at most three; missing ones are 1." },
-    { "call_group_shape", spyp_link_call_group, METH_VARARGS, "call_group_shape(*shape): elements that run next to each other." },
-    { "prelude", spyp_link_prelude, METH_O, "prelude(text): Slang text, added to an earlier one, at the head of the generated kernel." },
-    { "type_conformances", spyp_link_conformances, METH_O,
+    { "constants", SPYP_FUNC(spyp_link_constants_by_constants), METH_FASTCALL | METH_KEYWORDS, "constants(values): a dict of values for `extern static const`, fixed when it is compiled." },
+    { "bind", SPYP_FUNC(spyp_link_bind_by_this), METH_FASTCALL | METH_KEYWORDS, "bind(this): the instance that a method is called on." },
+    { "return_type", SPYP_FUNC(spyp_link_return_type_by_return_type), METH_FASTCALL | METH_KEYWORDS, "return_type(return_type): what calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default." },
+    { "thread_group_size", SPYP_FUNC(spyp_link_group_size), METH_VARARGS | METH_KEYWORDS, "thread_group_size(*size): threads of a group, as numbers or a tuple of at most three; missing ones are 1." },
+    { "call_group_shape", SPYP_FUNC(spyp_link_call_group), METH_VARARGS | METH_KEYWORDS, "call_group_shape(*shape): elements that run next to each other." },
+    { "prelude", SPYP_FUNC(spyp_link_prelude_by_code), METH_FASTCALL | METH_KEYWORDS, "prelude(text): Slang text, added to an earlier one, at the head of the generated kernel." },
+    { "type_conformances", SPYP_FUNC(spyp_link_conformances_by_type_conformances), METH_FASTCALL | METH_KEYWORDS,
       "type_conformances(conformances): types that interface values may have at run time: a list of 'Circle : IShape = 0' or "
       "('IShape', 'Circle', 0)." },
     { "deterministic", SPYP_FUNC(spyp_link_deterministic), METH_VARARGS | METH_KEYWORDS,
       "deterministic(enable=True): .bwds sums gradients in a fixed order, so that each run gives the same bits. Slower for what many "
       "elements share. An error where the function itself adds to a gradient (DiffTensor)." },
-    { "cuda_stream", spyp_link_stream, METH_O,
+    { "cuda_stream", SPYP_FUNC(spyp_link_stream_by_stream), METH_FASTCALL | METH_KEYWORDS,
       "cuda_stream(stream): calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int, a "
       "NativeHandle, or an object with cuda_stream or __cuda_stream__(), as torch's streams. ValueError where the device is not CUDA's, or the stream of another context." },
     { "write", SPYP_FUNC(spyp_link_writer), METH_VARARGS | METH_KEYWORDS,

@@ -358,9 +358,10 @@ static PyObject *spyp_module_require_struct(PyObject *self, PyObject *name) {
     return spyp_module_find_kind(self, name, spyp.struct_type, true, "type");
 }
 
-static PyObject *spyp_module_find_in_struct(PyObject *self, PyObject *args) {
+static PyObject *spyp_module_find_in_struct(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "struct", "name", NULL };
     PyObject *type, *name, *path = NULL, *result = NULL;
-    if (!PyArg_ParseTuple(args, "OU:find_function_in_struct", &type, &name)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OU:find_function_in_struct", names, &type, &name)) return NULL;
     if (PyObject_TypeCheck(type, spyp.struct_type)) path = spyp_format("%U::%U", ((spyp_struct *)type)->name, name);
     else if (PyUnicode_Check(type)) path = spyp_format("%U::%U", type, name);
     else PyErr_Format(PyExc_TypeError, "find_function_in_struct: argument 'struct': expected a Struct or name, got %R", (PyObject *)Py_TYPE(type));
@@ -766,6 +767,7 @@ static PyObject *spyp_module_view(PyObject *self, PyObject *type) {
     view->made = Py_XNewRef(m->made);
     view->found = PyDict_New();
     view->extra = m->extra ? PyDict_Copy(m->extra) : NULL;
+    view->plain = PyObject_HasAttrString(type, "_plain_reflection");
     if (view->found && spyp_enter(m->device, "Module") == 0) {
         spy_retain_module(m->module);
         view->module = m->module;
@@ -898,6 +900,11 @@ spyp_module *spyp_module_default(spyp_device *d) {
     return (spyp_module *)module;
 }
 
+SPYP_NAMED(spyp_module_find_function_by_name, spyp_module_find_function, "find_function", "name")
+SPYP_NAMED(spyp_module_require_function_by_name, spyp_module_require_function, "require_function", "name")
+SPYP_NAMED(spyp_module_find_struct_by_name, spyp_module_find_struct, "find_struct", "name")
+SPYP_NAMED(spyp_module_require_struct_by_name, spyp_module_require_struct, "require_struct", "name")
+
 static PyMethodDef spyp_module_methods_table[] = {
     { "load_from_file", SPYP_FUNC(spyp_module_load_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
       "load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file; a name without ending is a .slang file. `options`: strict_broadcasting, "
@@ -906,11 +913,11 @@ static PyMethodDef spyp_module_methods_table[] = {
       "load_from_source(device, name, source, options={}, link=[]): load Slang text." },
     { "load_from_module", SPYP_FUNC(spyp_module_load_module), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
       "load_from_module(device, module, options={}, link=[]): a Module of a SlangModule, with these modules linked to it." },
-    { "find_function", spyp_module_find_function, METH_O, "find_function(name): the function of that name, or None." },
-    { "require_function", spyp_module_require_function, METH_O, "require_function(name): the function of that name; ValueError when there is none." },
-    { "find_struct", spyp_module_find_struct, METH_O, "find_struct(name): the type of that name, or None." },
-    { "require_struct", spyp_module_require_struct, METH_O, "require_struct(name): the type of that name; ValueError when there is none." },
-    { "find_function_in_struct", spyp_module_find_in_struct, METH_VARARGS, "find_function_in_struct(struct, name): a method of a type or of its name, or None." },
+    { "find_function", SPYP_FUNC(spyp_module_find_function_by_name), METH_FASTCALL | METH_KEYWORDS, "find_function(name): the function of that name, or None." },
+    { "require_function", SPYP_FUNC(spyp_module_require_function_by_name), METH_FASTCALL | METH_KEYWORDS, "require_function(name): the function of that name; ValueError when there is none." },
+    { "find_struct", SPYP_FUNC(spyp_module_find_struct_by_name), METH_FASTCALL | METH_KEYWORDS, "find_struct(name): the type of that name, or None." },
+    { "require_struct", SPYP_FUNC(spyp_module_require_struct_by_name), METH_FASTCALL | METH_KEYWORDS, "require_struct(name): the type of that name; ValueError when there is none." },
+    { "find_function_in_struct", SPYP_FUNC(spyp_module_find_in_struct), METH_VARARGS | METH_KEYWORDS, "find_function_in_struct(struct, name): a method of a type or of its name, or None." },
     { "on_hot_reload", spyp_module_on_hot_reload, METH_NOARGS, "on_hot_reload(): forget the functions and types that were found." },
     { "reload", spyp_module_reload, METH_VARARGS,
       "reload(source=None): load the code again, from its file or from new text. When that fails, all stays as it was." },

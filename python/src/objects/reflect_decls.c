@@ -100,15 +100,19 @@ PyObject *spyp_find_attribute(PyObject *self, PyObject *name) {
     return spyp_reflect_attribute(r->module, found);
 }
 
+SPYP_NAMED(spyp_has_modifier_by_modifier, spyp_has_modifier, "has_modifier", "modifier")
+SPYP_NAMED(spyp_attribute_at_by_number, spyp_attribute_at, "get_user_attribute_by_index", "index")
+SPYP_NAMED(spyp_find_attribute_by_text, spyp_find_attribute, "find_user_attribute_by_name", "name")
+
 #define SPYP_MODIFIER_METHODS                                                                                \
-    { "has_modifier", spyp_has_modifier, METH_O,                                                             \
+    { "has_modifier", SPYP_FUNC(spyp_has_modifier_by_modifier), METH_FASTCALL | METH_KEYWORDS,                                            \
       "has_modifier(modifier): whether it is declared with that ModifierID." },                              \
         { "get_user_attribute_count", spyp_attribute_total, METH_NOARGS,                                     \
           "get_user_attribute_count(): the number of user attributes." },                                    \
-        { "get_user_attribute_by_index", spyp_attribute_at, METH_O,                                          \
+        { "get_user_attribute_by_index", SPYP_FUNC(spyp_attribute_at_by_number), METH_FASTCALL | METH_KEYWORDS,                                          \
           "get_user_attribute_by_index(index): an Attribute." },                                             \
     {                                                                                                        \
-        "find_user_attribute_by_name", spyp_find_attribute, METH_O,                                          \
+        "find_user_attribute_by_name", SPYP_FUNC(spyp_find_attribute_by_text), METH_FASTCALL | METH_KEYWORDS,                                          \
             "find_user_attribute_by_name(name): the Attribute of that name, or None."                        \
     }
 #define SPYP_DECL_PROPERTIES                                                                                                 \
@@ -239,6 +243,8 @@ static int spyp_decl_bool(PyObject *self) { // it is true also when len() is 0
     return 1;
 }
 
+SPYP_NAMED(spyp_decl_children_of_kind_by_kind, spyp_decl_children_of_kind, "children_of_kind", "kind")
+
 static PyMethodDef spyp_decl_methods[] = {
     SPYP_MODIFIER_METHODS,
     { "as_type", spyp_decl_as_type, METH_NOARGS, "as_type(): the TypeReflection of a struct, enum, interface or alias." },
@@ -246,7 +252,7 @@ static PyMethodDef spyp_decl_methods[] = {
     { "as_variable", spyp_decl_as_variable, METH_NOARGS, "as_variable(): the VariableReflection of a field, parameter or variable." },
     { "find_children_of_kind", SPYP_FUNC(spyp_decl_find_children), METH_VARARGS | METH_KEYWORDS,
       "find_children_of_kind(kind, child_name=...): a list of DeclReflections, all or those of one name." },
-    { "children_of_kind", spyp_decl_children_of_kind, METH_O, "children_of_kind(kind): a list of DeclReflections." },
+    { "children_of_kind", SPYP_FUNC(spyp_decl_children_of_kind_by_kind), METH_FASTCALL | METH_KEYWORDS, "children_of_kind(kind): a list of DeclReflections." },
     { "find_first_child_of_kind", SPYP_FUNC(spyp_decl_find_first), METH_VARARGS | METH_KEYWORDS,
       "find_first_child_of_kind(kind, child_name=...): a DeclReflection, or None." },
     { NULL, NULL, 0, NULL },
@@ -390,9 +396,11 @@ static PyObject *spyp_function_specialize(PyObject *self, PyObject *types) {
     return found;
 }
 
+SPYP_NAMED(spyp_function_specialize_by_types, spyp_function_specialize, "specialize_with_arg_types", "types")
+
 static PyMethodDef spyp_function_methods[] = {
     SPYP_MODIFIER_METHODS,
-    { "specialize_with_arg_types", spyp_function_specialize, METH_O,
+    { "specialize_with_arg_types", SPYP_FUNC(spyp_function_specialize_by_types), METH_FASTCALL | METH_KEYWORDS,
       "specialize_with_arg_types(types): the overload that takes arguments of these types (TypeReflections "
       "or names) with the least "
       "conversions, or None. Function.resolve() finds what a call would take." },
@@ -578,14 +586,19 @@ static PyObject *spyp_attribute_type(PyObject *self, PyObject *index) {
                              info && i < (long)info->field_count ? info->fields[i].type : NULL);
 }
 
+SPYP_NAMED(spyp_attribute_type_by_index, spyp_attribute_type, "argument_type", "index")
+SPYP_NAMED(spyp_attribute_int_by_index, spyp_attribute_int, "argument_value_int", "index")
+SPYP_NAMED(spyp_attribute_float_by_index, spyp_attribute_float, "argument_value_float", "index")
+SPYP_NAMED(spyp_attribute_string_by_index, spyp_attribute_string, "argument_value_string", "index")
+
 static PyMethodDef spyp_attribute_methods[] = {
-    { "argument_type", spyp_attribute_type, METH_O,
+    { "argument_type", SPYP_FUNC(spyp_attribute_type_by_index), METH_FASTCALL | METH_KEYWORDS,
       "argument_type(index): the TypeReflection of an argument." },
-    { "argument_value_int", spyp_attribute_int, METH_O,
+    { "argument_value_int", SPYP_FUNC(spyp_attribute_int_by_index), METH_FASTCALL | METH_KEYWORDS,
       "argument_value_int(index): an argument that is an int." },
-    { "argument_value_float", spyp_attribute_float, METH_O,
+    { "argument_value_float", SPYP_FUNC(spyp_attribute_float_by_index), METH_FASTCALL | METH_KEYWORDS,
       "argument_value_float(index): an argument that is a float." },
-    { "argument_value_string", spyp_attribute_string, METH_O,
+    { "argument_value_string", SPYP_FUNC(spyp_attribute_string_by_index), METH_FASTCALL | METH_KEYWORDS,
       "argument_value_string(index): an argument that is a str." },
     { NULL, NULL, 0, NULL },
 };

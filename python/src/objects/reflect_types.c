@@ -279,22 +279,31 @@ static PyObject *spyp_type_find_field(PyObject *self, PyObject *name) {
                              r->module, spyp_field_of(r->type, text, strlen(text)));
 }
 
+SPYP_NAMED(spyp_attribute_at_by_index, spyp_attribute_at, "get_user_attribute_by_index", "index")
+SPYP_NAMED(spyp_find_attribute_by_name, spyp_find_attribute, "find_user_attribute_by_name", "name")
+SPYP_NAMED(spyp_type_find_field_by_name, spyp_type_find_field, "find_field", "name")
+
 static PyMethodDef spyp_type_methods[] = {
     { "get_user_attribute_count", spyp_attribute_total, METH_NOARGS, "get_user_attribute_count(): the number of user attributes of its declaration." },
-    { "get_user_attribute_by_index", spyp_attribute_at, METH_O, "get_user_attribute_by_index(index): an Attribute." },
-    { "find_user_attribute_by_name", spyp_find_attribute, METH_O, "find_user_attribute_by_name(name): the Attribute of that name, or None." },
+    { "get_user_attribute_by_index", SPYP_FUNC(spyp_attribute_at_by_index), METH_FASTCALL | METH_KEYWORDS, "get_user_attribute_by_index(index): an Attribute." },
+    { "find_user_attribute_by_name", SPYP_FUNC(spyp_find_attribute_by_name), METH_FASTCALL | METH_KEYWORDS, "find_user_attribute_by_name(name): the Attribute of that name, or None." },
     { "unwrap_array", spyp_type_unwrap, METH_NOARGS,
       "unwrap_array(): the type of an array's innermost elements; others: itself." },
-    { "find_field", spyp_type_find_field, METH_O,
+    { "find_field", SPYP_FUNC(spyp_type_find_field_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_field(name): the VariableReflection of a field, or None." },
     { "implements", spyp_type_implements, METH_O,
       "implements(interface): whether it implements an interface, a type or its name." },
     { NULL, NULL, 0, NULL },
 };
 
+static PyObject *spyp_type_generation(spyp_reflection *r) {
+    return PyLong_FromUnsignedLong(r->module->device->reload_count + 1ul);
+}
+
 static const spyp_property spyp_type_properties[] = {
     SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
     SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'float3', 'Grid'."),
+    SPYP_GET("generation", spyp_type_generation, "A number that a reload makes larger: after it the object has the new contents."),
     SPYP_GET("full_name", spyp_type_full_name, "The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."),
     SPYP_GET("scalar_type", spyp_type_scalar,
              "A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."),
@@ -356,7 +365,7 @@ static PyObject *spyp_layout_element(spyp_reflection *r) {
 static PyMethodDef spyp_type_layout_methods[] = {
     { "unwrap_array", spyp_type_unwrap, METH_NOARGS,
       "unwrap_array(): the layout of an array's innermost elements; others: itself." },
-    { "find_field", spyp_type_find_field, METH_O,
+    { "find_field", SPYP_FUNC(spyp_type_find_field_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_field(name): the VariableLayoutReflection of a field, or None." },
     { NULL, NULL, 0, NULL },
 };
@@ -411,12 +420,12 @@ static PyObject *spyp_cursor_of_program(PyObject *program) {
 }
 
 static PyObject *spyp_cursor_new(PyTypeObject *class, PyObject *args, PyObject *kwargs) {
-    static char *names[] = { "layout", NULL };
+    static char *names[] = { "layout", NULL }, *slangpy_names[] = { "shader_program", NULL };
     PyObject *layout;
     spyp_reflection from;
     SPYP_UNUSED(class);
     memset(&from, 0, sizeof from);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:ReflectionCursor", names, &layout)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:ReflectionCursor", kwargs && PyDict_GetItemString(kwargs, "layout") ? names : slangpy_names, &layout)) return NULL;
     if (PyObject_HasAttrString(layout, "_reflected_parts")) return spyp_cursor_of_program(layout);
     const spy_type_info *info = spyp_reflection_type(layout, &from.module);
     if (spyp_reflection_is(layout, SPYP_VARIABLE_LAYOUT)) {
@@ -621,17 +630,22 @@ static PyObject *spyp_cursor_entry_points(PyObject *self, PyObject *ignored) {
     return list;
 }
 
+SPYP_NAMED(spyp_cursor_find_by_name, spyp_cursor_find, "find_field", "name")
+SPYP_NAMED(spyp_cursor_find_by_index, spyp_cursor_find, "find_element", "index")
+SPYP_NAMED(spyp_cursor_has_by_name, spyp_cursor_has, "has_field", "name")
+SPYP_NAMED(spyp_cursor_has_by_index, spyp_cursor_has, "has_element", "index")
+
 static PyMethodDef spyp_cursor_methods[] = {
     { "_names", spyp_cursor_names, METH_NOARGS, "_names(): the names of the parts." },
     { "_entry_points", spyp_cursor_entry_points, METH_NOARGS, "_entry_points(): the names of a program's entry points." },
-    { "find_field", spyp_cursor_find, METH_O,
+    { "find_field", SPYP_FUNC(spyp_cursor_find_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_field(name): returns a cursor at a field, which may be a path such as 'lights[2].color'; an invalid cursor if "
       "there is no such field." },
-    { "find_element", spyp_cursor_find, METH_O,
+    { "find_element", SPYP_FUNC(spyp_cursor_find_by_index), METH_FASTCALL | METH_KEYWORDS,
       "find_element(index): returns a cursor at an element of an array or vector; an invalid cursor if there is no such "
       "element." },
-    { "has_field", spyp_cursor_has, METH_O, "has_field(name): whether find_field() would find it." },
-    { "has_element", spyp_cursor_has, METH_O, "has_element(index): whether find_element() would find it." },
+    { "has_field", SPYP_FUNC(spyp_cursor_has_by_name), METH_FASTCALL | METH_KEYWORDS, "has_field(name): whether find_field() would find it." },
+    { "has_element", SPYP_FUNC(spyp_cursor_has_by_index), METH_FASTCALL | METH_KEYWORDS, "has_element(index): whether find_element() would find it." },
     { "is_valid", spyp_cursor_valid, METH_NOARGS,
       "is_valid(): whether it is at something, and its device is open; so is bool(cursor)." },
     { NULL, NULL, 0, NULL },

@@ -73,7 +73,9 @@ static int spyp_enums_link(void) {
 
 spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module) {
     spyp_reflection *r = (spyp_reflection *)spyp_alloc(spyp.reflections[kind]);
-    if (r) r->module = (spyp_module *)Py_NewRef((PyObject *)module);
+    if (!r) return NULL;
+    r->module = (spyp_module *)Py_NewRef((PyObject *)module);
+    r->reload_count = module->device->reload_count;
     return r;
 }
 
@@ -83,11 +85,20 @@ static PyObject *spyp_reflection_key(spyp_reflected kind, const void *at, const 
     return name ? spyp_format("%d %s", (int)kind, name) : spyp_format("%d %p", (int)kind, at);
 }
 
+// Returns whether a reload has ended the object.
+static bool spyp_reflection_ended(const spyp_reflection *r) {
+    return r->module->plain && r->reload_count != r->module->device->reload_count;
+}
+
 // Returns the object of that key, a new one if there is none. Takes over the reference `key`.
 static spyp_reflection *spyp_reflection_get(spyp_reflected kind, spyp_module *module, PyObject *key) {
     if (key && !module->reflected) module->reflected = PyDict_New();
     PyObject *known = key && module->reflected ? PyDict_GetItemWithError(module->reflected, key) : NULL;
     spyp_reflection *r = known ? (spyp_reflection *)PyLong_AsVoidPtr(known) : NULL;
+    if (r && spyp_reflection_ended(r)) {
+        Py_CLEAR(r->key);
+        r = NULL;
+    }
     if (r) {
         Py_DECREF(key);
         return (spyp_reflection *)Py_NewRef((PyObject *)r);
@@ -125,8 +136,9 @@ PyObject *spyp_reflect_attribute(spyp_module *module, const spy_attribute *attri
 }
 
 int spyp_reflection_open(spyp_reflection *r, const char *what) {
-    if (SPYP_LIKELY(r->module->device->device != NULL)) return 0;
-    PyErr_Format(spyp.error, "%s: the device is closed", what);
+    bool open = r->module->device->device != NULL;
+    if (SPYP_LIKELY(open && !spyp_reflection_ended(r))) return 0;
+    PyErr_Format(spyp.error, open ? "%s: the module was reloaded; ask its layout again" : "%s: the device is closed", what);
     return -1;
 }
 
@@ -237,7 +249,8 @@ static PyObject *spyp_property_get(PyObject *self, void *closure) {
 
 static PyObject *spyp_reflection_is_valid(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
-    return PyBool_FromLong(((spyp_reflection *)self)->module->device->device != NULL);
+    const spyp_reflection *r = (const spyp_reflection *)self;
+    return PyBool_FromLong(r->module->device->device != NULL && !spyp_reflection_ended(r));
 }
 
 static PyObject *spyp_reflection_module(PyObject *self, void *ignored) {
@@ -246,14 +259,15 @@ static PyObject *spyp_reflection_module(PyObject *self, void *ignored) {
 }
 
 static PyGetSetDef spyp_reflection_getset[] = {
-    { "is_valid", spyp_reflection_is_valid, NULL, "Whether it can be asked: its device is open.", NULL },
+    { "is_valid", spyp_reflection_is_valid, NULL, "Whether it can be asked: its device is open, and no reload has ended it.", NULL },
     { "module", spyp_reflection_module, NULL, "The Module that it belongs to, which it keeps.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyType_Slot spyp_reflection_slots[] = {
     { Py_tp_doc,
-      (void *)"What all reflection objects have. They stay as they are when their module is reloaded." },
+      (void *)"What all reflection objects have. Those of a Module stay as they are when it is reloaded; "
+              "those of a SlangModule or ShaderProgram end then." },
     { Py_tp_dealloc, (void *)spyp_reflection_dealloc },
     { Py_tp_traverse, (void *)spyp_reflection_traverse },
     { Py_tp_repr, (void *)spyp_reflection_repr },
@@ -357,6 +371,7 @@ static int spyp_check_name(PyObject *name, const char *what) {
 }
 
 static PyObject *spyp_layout_find_type(PyObject *self, PyObject *name) {
+    if (spyp_reflection_open((spyp_reflection *)self, "find_type_by_name") < 0) return NULL;
     spyp_module *m = ((spyp_reflection *)self)->module;
     const char *text = spyp_check_name(name, "find_type_by_name") == 0 ? spyp_utf8(name) : NULL;
     const spy_type_info *info = text ? spyp_find_type(m, text, false) : NULL;
@@ -364,6 +379,7 @@ static PyObject *spyp_layout_find_type(PyObject *self, PyObject *name) {
 }
 
 static PyObject *spyp_layout_require_type(PyObject *self, PyObject *name) {
+    if (spyp_reflection_open((spyp_reflection *)self, "require_type_by_name") < 0) return NULL;
     spyp_module *m = ((spyp_reflection *)self)->module;
     const char *text = spyp_check_name(name, "require_type_by_name") == 0 ? spyp_utf8(name) : NULL;
     const spy_type_info *info = text ? spyp_find_type(m, text, true) : NULL;
@@ -371,11 +387,13 @@ static PyObject *spyp_layout_require_type(PyObject *self, PyObject *name) {
 }
 
 static PyObject *spyp_layout_find_function(PyObject *self, PyObject *name) {
+    if (spyp_reflection_open((spyp_reflection *)self, "find_function_by_name") < 0) return NULL;
     if (spyp_check_name(name, "find_function_by_name") < 0) return NULL;
     return spyp_find_function(((spyp_reflection *)self)->module, name, false);
 }
 
 static PyObject *spyp_layout_require_function(PyObject *self, PyObject *name) {
+    if (spyp_reflection_open((spyp_reflection *)self, "require_function_by_name") < 0) return NULL;
     if (spyp_check_name(name, "require_function_by_name") < 0) return NULL;
     return spyp_find_function(((spyp_reflection *)self)->module, name, true);
 }
@@ -392,10 +410,12 @@ static PyObject *spyp_without_arguments(const char *name) {
     return PyUnicode_FromStringAndSize(text, (Py_ssize_t)n);
 }
 
-static PyObject *spyp_layout_find_method(PyObject *self, PyObject *args) {
+static PyObject *spyp_layout_find_method(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "type", "name", NULL };
     spyp_module *m = ((spyp_reflection *)self)->module;
     PyObject *type, *name;
-    if (!PyArg_ParseTuple(args, "OU:find_function_by_name_in_type", &type, &name)) return NULL;
+    if (spyp_reflection_open((spyp_reflection *)self, "find_function_by_name_in_type") < 0) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OU:find_function_by_name_in_type", names, &type, &name)) return NULL;
     const spy_type_info *info =
         spyp_reflected_type(m, type, "find_function_by_name_in_type: argument 'type'");
     if (!info) return NULL;
@@ -409,15 +429,18 @@ static PyObject *spyp_layout_find_method(PyObject *self, PyObject *args) {
 }
 
 static PyObject *spyp_layout_type_layout(PyObject *self, PyObject *type) {
+    if (spyp_reflection_open((spyp_reflection *)self, "get_type_layout") < 0) return NULL;
     spyp_module *m = ((spyp_reflection *)self)->module;
     const spy_type_info *info = spyp_reflected_type(m, type, "get_type_layout: argument 'type'");
     return info ? spyp_reflect_type(SPYP_TYPE_LAYOUT, m, info) : NULL;
 }
 
-static PyObject *spyp_layout_is_sub_type(PyObject *self, PyObject *args) {
+static PyObject *spyp_layout_is_sub_type(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "sub_type", "super_type", NULL };
     spyp_module *m = ((spyp_reflection *)self)->module;
     PyObject *type, *super;
-    if (!PyArg_ParseTuple(args, "OO:is_sub_type", &type, &super)) return NULL;
+    if (spyp_reflection_open((spyp_reflection *)self, "is_sub_type") < 0) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:is_sub_type", names, &type, &super)) return NULL;
     const spy_type_info *a = spyp_reflected_type(m, type, "is_sub_type: argument 'sub_type'");
     const spy_type_info *b = a ? spyp_reflected_type(m, super, "is_sub_type: argument 'super_type'") : NULL;
     if (!b || spyp_enter(m->device, "is_sub_type") < 0) return NULL;
@@ -470,24 +493,28 @@ static PyObject *spyp_program_of_entries(PyObject *self, PyObject *entries) {
     return made;
 }
 
+SPYP_NAMED(spyp_layout_find_type_by_name, spyp_layout_find_type, "find_type_by_name", "name")
+SPYP_NAMED(spyp_layout_find_function_by_name, spyp_layout_find_function, "find_function_by_name", "name")
+SPYP_NAMED(spyp_layout_type_layout_by_type, spyp_layout_type_layout, "get_type_layout", "type")
+
 static PyMethodDef spyp_program_methods[] = {
     { "_of_entry_points", spyp_program_of_entries, METH_O, "_of_entry_points(layouts): the same layout with these entry points." },
-    { "find_type_by_name", spyp_layout_find_type, METH_O,
+    { "find_type_by_name", SPYP_FUNC(spyp_layout_find_type_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_type_by_name(name): a TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when "
       "there is none." },
     { "require_type_by_name", spyp_layout_require_type, METH_O,
       "require_type_by_name(name): as find_type_by_name, but a LookupError with the nearest names." },
-    { "find_function_by_name", spyp_layout_find_function, METH_O,
+    { "find_function_by_name", SPYP_FUNC(spyp_layout_find_function_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_function_by_name(name): a FunctionReflection, the first of the overloads: 'f', 'ns::f', "
       "'Circle::area', without "
       "generic arguments; None when there is none." },
     { "require_function_by_name", spyp_layout_require_function, METH_O,
       "require_function_by_name(name): as find_function_by_name, but a ValueError." },
-    { "find_function_by_name_in_type", spyp_layout_find_method, METH_VARARGS,
+    { "find_function_by_name_in_type", SPYP_FUNC(spyp_layout_find_method), METH_VARARGS | METH_KEYWORDS,
       "find_function_by_name_in_type(type, name): returns the method of a type with that name, or its constructor for '$init'; None if the type has none." },
-    { "get_type_layout", spyp_layout_type_layout, METH_O,
+    { "get_type_layout", SPYP_FUNC(spyp_layout_type_layout_by_type), METH_FASTCALL | METH_KEYWORDS,
       "get_type_layout(type): the TypeLayoutReflection of a type or its name: sizes and offsets." },
-    { "is_sub_type", spyp_layout_is_sub_type, METH_VARARGS,
+    { "is_sub_type", SPYP_FUNC(spyp_layout_is_sub_type), METH_VARARGS | METH_KEYWORDS,
       "is_sub_type(sub_type, super_type): whether a type implements an interface." },
     { NULL, NULL, 0, NULL },
 };

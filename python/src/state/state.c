@@ -64,6 +64,20 @@ PyObject *spyp_format(const char *format, ...) {
     return text;
 }
 
+PyObject *spyp_one_argument(const char *method, const char *parameter, PyObject *const *args, Py_ssize_t count,
+                            PyObject *keywords) {
+    Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
+    if (SPYP_LIKELY(count == 1 && !named)) return args[0];
+    if (count == 0 && named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GetItem(keywords, 0), parameter) == 0)
+        return args[0];
+    for (Py_ssize_t i = 0; i < named; i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(keywords, i), parameter) != 0)
+            return PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", method,
+                                PyTuple_GetItem(keywords, i));
+    return PyErr_Format(PyExc_TypeError, "%s() takes exactly one argument, '%s' (%zd given)", method, parameter,
+                        count + named);
+}
+
 int spyp_check_args(const char *function, Py_ssize_t given, Py_ssize_t least, Py_ssize_t most) {
     if (given >= least && given <= most) return 0;
     if (given > most)

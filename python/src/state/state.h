@@ -108,6 +108,7 @@ typedef struct spyp_device {
     PyObject *heard;  // exception that a signal's handler raised while the library waited, or NULL
     bool interrupted; // Ctrl-C ended the last wait for the device's work
     uint64_t reload_interval_ns;
+    uint32_t reload_count; // reloads so far, after which plain reflection objects from before are dead
 } spyp_device;
 
 typedef struct spyp_module {
@@ -122,6 +123,7 @@ typedef struct spyp_module {
     PyObject *made;
     PyObject *extra; // dict of what Python code keeps with the module, or NULL
     PyObject *weakrefs;
+    bool plain; // a SlangModule: its reflection objects end with a reload, as SlangPy's do
 } spyp_module;
 
 // A Slang type of a module, or a built-in one: what `module.Foo` and `module.float3` are.
@@ -309,6 +311,10 @@ void spyp_free(PyObject *self);           // frees the object's memory and drops
 // with NUL characters.
 const char *spyp_utf8(PyObject *string);
 PyObject *spyp_format(const char *format, ...); // a new str, or NULL with an exception set
+// Returns the one argument of `method`, borrowed, which was given by position or by its name. Returns NULL
+// with a TypeError set for other arguments.
+PyObject *spyp_one_argument(const char *method, const char *parameter, PyObject *const *args, Py_ssize_t count,
+                            PyObject *keywords);
 int spyp_check_args(const char *function, Py_ssize_t given, Py_ssize_t least, Py_ssize_t most);
 
 #define SPYP_UNUSED(x) (void)(x)
@@ -328,6 +334,13 @@ static inline PyObject *spyp_call_method_one(PyObject *object, PyObject *name, P
 }
 #define SPYP_DECREF(object) Py_XDECREF((PyObject *)(object))
 #define SPYP_FUNC(f) ((PyCFunction)(void (*)(void))(f))
+// Defines `named`, a METH_FASTCALL | METH_KEYWORDS method, over `function`, a METH_O one: its one argument may
+// be given by name, too.
+#define SPYP_NAMED(named, function, method, parameter)                                                       \
+    static PyObject *named(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {    \
+        PyObject *value = spyp_one_argument(method, parameter, args, count, keywords);                       \
+        return value ? function(self, value) : NULL;                                                         \
+    }
 
 #if defined(_MSC_VER)
 #define SPYP_THREAD_LOCAL __declspec(thread)

@@ -147,6 +147,7 @@ typedef struct spyp_reflection {
     PyObject *key;   // key in module->reflected, or NULL
     PyObject *parts; // dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
     PyObject *entries; // of a program: a list of EntryPointLayouts instead of all of the module's, or NULL
+    uint32_t reload_count; // the device's when it was made
 } spyp_reflection;
 
 typedef enum spyp_reflected {
