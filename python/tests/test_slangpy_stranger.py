@@ -10,6 +10,9 @@ import slangpy;
 [Differentiable] float f(float a, float b) { return a * a + 3 * b; }
 struct Row { float a; StructuredBuffer<float> b; };
 float pick(Row r, int i) { return r.a + r.b[i]; }
+struct Point { float3 p; uint k; };
+float read(StructuredBuffer<Point> points, int i) { return points[i].p.y * points[i].k; }
+void count(RWStructuredBuffer<Point> points, int i) { points[i].k += 1; }
 """
 
 
@@ -55,3 +58,31 @@ def test_buffers_tell_their_memory_usage(device):
     """DeviceChild.memory_usage: bytes on the device and on the host."""
     buffer = device.create_buffer(size=64, usage=spy.BufferUsage.shader_resource)
     assert (buffer.memory_usage.device, buffer.memory_usage.host) == (64, 0)
+
+
+def test_buffers_without_a_type_go_to_structured_buffers_of_structs(m, device):
+    """A Buffer goes whole to buffer parameters: made by size, by struct_size, or a tensor's storage."""
+    usage = spy.BufferUsage.shader_resource | spy.BufferUsage.unordered_access
+    points = spy.Tensor.empty(device, (3,), m.Point)
+    cursor = points.cursor()
+    for i in range(3):
+        cursor[i] = {"p": spy.float3(0, i, 0), "k": 10}
+    cursor.apply()
+    ids = np.arange(3, dtype=np.int32)
+    assert m.read(points.storage, ids, _result="numpy").tolist() == [0, 10, 20]
+    for given in ({"element_count": 3, "struct_size": 16}, {"size": 48}):
+        buffer = device.create_buffer(usage=usage, **given)
+        buffer.copy_from_numpy(points.storage.to_numpy())
+        m.count(buffer, ids)
+        assert m.read(buffer, ids, _result="numpy").tolist() == [0, 11, 22]
+
+
+def test_a_reload_empties_the_cache_of_what_was_found(device, tmp_path):
+    """m.A has the new fields after a reload."""
+    path = tmp_path / "grows.slang"
+    path.write_text("struct A { float x; };\nfloat f(A a) { return a.x; }")
+    module = spy.Module.load_from_file(device, str(path))
+    assert list(module.A.fields) == ["x"] and module.A is module.A and module.f({"x": 3.0}) == 3
+    path.write_text("struct A { float x; float y; };\nfloat f(A a) { return a.x + a.y; }")
+    device.reload_all_programs()
+    assert list(module.A.fields) == ["x", "y"] and module.f({"x": 3.0, "y": 4.0}) == 7
