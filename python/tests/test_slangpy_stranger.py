@@ -12,6 +12,13 @@ struct Row { float a; StructuredBuffer<float> b; };
 float pick(Row r, int i) { return r.a + r.b[i]; }
 struct Point { float3 p; uint k; };
 float read(StructuredBuffer<Point> points, int i) { return points[i].p.y * points[i].k; }
+groupshared int shared_ints[32];
+int mirrored(int i) {
+    int thread = CallShapeInfo::get_call_group_thread_id().shape[0];
+    shared_ints[thread] = i;
+    GroupMemoryBarrierWithGroupSync();
+    return shared_ints[31 - thread];
+}
 void count(RWStructuredBuffer<Point> points, int i) { points[i].k += 1; }
 """
 
@@ -86,3 +93,20 @@ def test_a_reload_empties_the_cache_of_what_was_found(device, tmp_path):
     path.write_text("struct A { float x; float y; };\nfloat f(A a) { return a.x + a.y; }")
     device.reload_all_programs()
     assert list(module.A.fields) == ["x", "y"] and module.f({"x": 3.0, "y": 4.0}) == 7
+
+
+def test_a_call_group_is_a_thread_group(m):
+    """The product of call_group_shape is the thread group's size: its threads can share memory."""
+    f = m.mirrored.call_group_shape(spy.slangpy.Shape((32,)))
+    result = f(np.arange(64, dtype=np.int32), _result="numpy")
+    assert result.tolist() == [*range(31, -1, -1), *range(63, 31, -1)]
+
+
+def test_tensors_that_share_memory_have_one_storage(device):
+    """Views of all elements share storage, and scripts compare it by `is` or ==."""
+    t = spy.Tensor.zeros(device, (3, 4), float)
+    storage = t.storage
+    assert t.storage is storage and t[:].storage is storage and t.view((12,)).storage == storage and t.with_grads().storage is storage
+    assert spy.Tensor.zeros(device, (3, 4), float).storage is not storage
+    del storage
+    assert t.storage.size == 48
