@@ -11896,8 +11896,8 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until `p` has its own copy of what it points to
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_KIND_NEW ||
-        arg->kind == SPY_ARG_KIND_RESULT)
+    const bool input = arg->direction == SPY_DIRECTION_DEFAULT || arg->direction == SPY_DIRECTION_IN;
+    if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
     else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";
@@ -28252,9 +28252,10 @@ typedef enum spyi_again_op {
 // inputs.
 typedef struct spyi_fitting {
     spyi_types *types;
-    bool result;    // the leaf is the function's result
-    bool in_buffer; // the parameter lies in a uniform buffer, which the user's code lays out
-    bool in_shader; // the function is a shader entry point of the user's, which runs as it is
+    const spyi_type_finder *finder; // finds types of the function's module by their names
+    bool result;                    // the leaf is the function's result
+    bool in_buffer;                 // the parameter lies in a uniform buffer, which the user's code lays out
+    bool in_shader;                 // the function is a shader entry point of the user's, which runs as it is
     uint32_t cost;  // bind adds the costs of conversions; the overload with the lowest sum is chosen
     spyi_text hint; // after a misfit: what the message says behind "expected float, got ..."
     spyi_text why;  // after a misfit: the complete reason instead, or empty
@@ -29481,6 +29482,10 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     leaf->element = value->type;
     if (family && family->typed)
         leaf->element = spyi_named_type(fitting->types, value->type, parts.arguments[0]);
+    // A buffer without a type takes that of the parameter, which may be a struct of the module.
+    if (family && family->typed && !leaf->element && parts.arguments[0] && spyi_type_is_memory(value->type) &&
+        fitting->finder->object)
+        leaf->element = fitting->finder->find(fitting->finder->object, parts.arguments[0]);
     if (family && family->typed && !family->texels && !family->one && !leaf->element && parts.arguments[0])
         spyi_buffer_of_pointers(fitting, &parts, leaf);
     bool good =
@@ -31455,6 +31460,7 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
     memset(&fitting, 0, sizeof fitting);
     fitting.types = a->types;
+    fitting.finder = &a->finder;
     fitting.result = a->result;
     fitting.in_buffer = a->whole;
     spyi_leaf_set_kind(leaf, kind);

@@ -961,9 +961,9 @@ class ValueRef:
 @final
 class DiffPair:
     """A value and its gradient, as an argument of .bwds and .fwds: a number, list, vector, array, tensor or dict each.
-    Numbers and lists are replaced by what comes back, arrays and tensors are written where they lie. Backward, gradients
-    of inputs are added to and those of outputs read; forward the other way round. primal None: an output whose value does
-    not matter. Other calls take the value alone.
+    Numbers and lists are replaced by what comes back, arrays and tensors are written where they lie, and added to.
+    Backward, gradients of inputs come back and those of outputs are read; forward the other way round. primal None: an
+    output whose value does not matter. Other calls take the value alone.
     """
 
     @overload

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._slangpy import Tensor, _ArrayLike, _TypeLike
     from .device import Device
     from .interop import NativeHandle
+    from .encoders import _MemoryUsage
 
 __all__ = ["Buffer"]
 
@@ -39,6 +40,14 @@ class Buffer(_slangpy.Tensor):
     def struct_size(self) -> int:
         """Bytes of an element; 1 when the buffer has no element type and no struct_size was given."""
         return self._struct_size or self.size // max(self.element_count, 1)
+
+    @property
+    def memory_usage(self) -> _MemoryUsage:
+        """The bytes of the buffer on the device and on the host."""
+        from .encoders import _MemoryUsage
+
+        here = self.memory_type is MemoryType.device_local
+        return _MemoryUsage(self.size if here else 0, 0 if here else self.size)
 
     def to_numpy(self) -> NDArray[Any]:
         """to_numpy(): returns the contents as a numpy array. With a format its shape is (count,) or (count, components), else it is

@@ -456,15 +456,21 @@ def _get_logger(self):
     return self._extra.get("logger")
 
 
+def _import_name(name):
+    """Returns the identifier by which Slang imports a module of this name."""
+    text = "".join(chr(c) if chr(c).isalnum() and c < 128 else "_" for c in name.encode())
+    return "_" + text if text[:1].isdigit() else text
+
+
 def _set_logger(self, logger):
     if logger is not None and not callable(getattr(logger, "log", None)):
         raise TypeError("Module.logger: expected a Logger or None, got {!r}".format(type(logger)))
     self._extra["logger"] = logger
-    loggers = self.device._steps.loggers
+    loggers, name = self.device._steps.loggers, _import_name(self.name)
     if logger is None:
-        loggers.pop(self.name, None)
+        loggers.pop(name, None)
     else:
-        loggers[self.name] = logger
+        loggers[name] = logger
     _apply_dumps([self.device])
 
 

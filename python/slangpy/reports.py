@@ -84,7 +84,7 @@ class _Steps:
         self.keep = bool(keep)
         self.directory = None
         self.prints = False
-        self.loggers = {}  # by the name of the Module
+        self.loggers = {}  # by the name that a kernel imports the Module by
         self._begun = {}
         self._reports = {}
 

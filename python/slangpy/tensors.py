@@ -58,10 +58,24 @@ def type_representation(dtype):
     return 'refl::Type(full_name="{}", kind={}, shape={})'.format(dtype.full_name, dtype.struct.kind.name, list(dtype.shape))
 
 
+_storages = None  # a weak dictionary: (device, address, size) -> the Buffer that stands for that memory
+
+
 def storage(tensor):
+    global _storages
     from .buffers import Buffer, BufferUsage, Format, MemoryType
 
     buffer = _slangpy._buffer_over(Buffer, tensor)
+    # Tensors that share their memory have the same object as storage, so that scripts can compare it.
+    if _storages is None:
+        import weakref
+
+        _storages = weakref.WeakValueDictionary()
+    if buffer.size:
+        key = id(buffer.device), buffer.device_address, buffer.size
+        known = _storages.setdefault(key, buffer) if key[1] else buffer
+        if known is not buffer:
+            return known
     buffer.format, buffer.usage, buffer.memory_type = Format.undefined, BufferUsage.none, MemoryType.device_local
     buffer.label, buffer._struct_size = "", tensor.dtype.size_bytes
     return buffer

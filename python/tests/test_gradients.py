@@ -369,7 +369,7 @@ def test_pair_of_dicts(m):
     assert pair.grad == {"color": [0.0] * 3, "power": 0.0, "id": 0.0, "inner": {"uv": [0.0] * 2, "k": 0.0}, "off": 0.0}
     pair = spy.DiffPair(light(), {"color": [0.0, 0.0, 1.0], "inner": {"k": 0.5}})
     m.shade.bwds(pair, 3.0, _result=spy.diffPair(d=2.0))
-    assert pair.grad == {"color": [12.0, 24.0, 1.0], "inner": {"k": 6.5}}
+    assert pair.grad == {"color": [12.0, 24.0, 0.0], "inner": {"k": 6.0}}
     assert pair.primal == light()
     tangent = m.shade.fwds(spy.DiffPair(light(), {"power": 1.0}), 3.0)
     assert tangent.primal == 46 and tangent.grad == 15
@@ -490,7 +490,7 @@ def test_out(m, tensor, device):
     assert pair.grad == 2 * 6 + 5 * 3
     assert (a.primal, a.grad, b.primal, b.grad) == (None, 2.0, 0.0, 5.0)
     m.two.bwds(pair, spy.ValueRef(), b)
-    assert pair.grad == 27 + 15
+    assert pair.grad == 15
     a, b = spy.DiffPair(None, 0.0), spy.diffPair(0.0)
     assert m.two.fwds(spy.diffPair(3.0, 2.0), a, b) is None
     assert (a.primal, a.grad, b.primal, b.grad) == (9.0, 12.0, 9.0, 6.0)
@@ -751,10 +751,10 @@ def test_lifetime(device, m, tensor):
 # >>values with gradients
 
 @pytest.mark.parametrize("primal, grad, expected", [
-    (3.0, 0.0, 20.0), (3, 0, 20.0), (3.0, 5.0, 25.0), (np.float32(3), np.float32(1), 21.0), (3.0, None, 20.0), (True, False, 12.0),
+    (3.0, 0.0, 20.0), (3, 0, 20.0), (3.0, 5.0, 20.0), (np.float32(3), np.float32(1), 20.0), (3.0, None, 20.0), (True, False, 12.0),
 ])
 def test_pair_of_numbers(m, primal, grad, expected):
-    """C9: numbers come back; they are added to."""
+    """C9: numbers come back, whatever was there before."""
     x = spy.diffPair(primal, grad)
     m.polynomial.bwds(2, 8, -1, x, _result=spy.diffPair(d=1.0))
     assert x.grad == expected and type(x.grad) is float and x.primal == primal
@@ -769,7 +769,7 @@ def test_pair_kinds(m, device):
     assert vector.grad == spy.float3(2, 4, 6) and type(vector.grad) is spy.float3 and s.grad == 14
     ints = spy.diffPair(spy.int3(1, 2, 3), spy.int3(0, 0, 1))
     m.scale.bwds(ints, 2.0, _result=seed)
-    assert ints.grad == spy.float3(2, 4, 7)
+    assert ints.grad == spy.float3(2, 4, 6)
     numbers = spy.diffPair([1, 2, 3])
     m.scale.bwds(numbers, 2.0, _result=seed)
     assert numbers.grad == [2.0, 4.0, 6.0]
@@ -813,7 +813,7 @@ def test_pairs_elsewhere(m, device):
     w = spy.diffPair(2.0)
     m.times.bwds(constant, w, _result=ONE)
     m.times.bwds(other, w, _result=ONE)
-    assert w.grad == 6 and constant.grad == 7.0 and not constant.needs_grad and not other.needs_grad
+    assert w.grad == 3 and constant.grad == 7.0 and not constant.needs_grad and not other.needs_grad
     t, g = spy.Tensor.from_numpy(device, np.arange(4, dtype=np.float32)), spy.Tensor.zeros(device, (4,))
     packed = spy.pack(m, spy.diff_pair(t, g))
     m.times.bwds(packed, 3.0, _result=ONE)

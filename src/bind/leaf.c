@@ -34,6 +34,7 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         return spyi_mismatch(a, leaf->path, leaf->type, v, "; it cannot be an output");
     memset(&fitting, 0, sizeof fitting);
     fitting.types = a->types;
+    fitting.finder = &a->finder;
     fitting.result = a->result;
     fitting.in_buffer = a->whole;
     spyi_leaf_set_kind(leaf, kind);

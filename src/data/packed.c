@@ -48,8 +48,8 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     memset(p, 0, sizeof *p);
     p->arg = *arg;
     p->arg.value.u = 0; // until `p` has its own copy of what it points to
-    if (arg->direction != SPY_DIRECTION_DEFAULT || arg->kind == SPY_ARG_KIND_NEW ||
-        arg->kind == SPY_ARG_KIND_RESULT)
+    const bool input = arg->direction == SPY_DIRECTION_DEFAULT || arg->direction == SPY_DIRECTION_IN;
+    if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
     else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
         *problem = "a grid cannot be packed: its desc is the caller's";

@@ -54,6 +54,10 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     leaf->element = value->type;
     if (family && family->typed)
         leaf->element = spyi_named_type(fitting->types, value->type, parts.arguments[0]);
+    // A buffer without a type takes that of the parameter, which may be a struct of the module.
+    if (family && family->typed && !leaf->element && parts.arguments[0] && spyi_type_is_memory(value->type) &&
+        fitting->finder->object)
+        leaf->element = fitting->finder->find(fitting->finder->object, parts.arguments[0]);
     if (family && family->typed && !family->texels && !family->one && !leaf->element && parts.arguments[0])
         spyi_buffer_of_pointers(fitting, &parts, leaf);
     bool good =

@@ -5,6 +5,7 @@
 #define SPYI_KIND_H
 
 #include "data/fit.h"
+#include "data/tensor.h"
 #include "kinds/leaf.h"
 
 // What is true of each leaf of a kind. A trait with "..." comes with SPYI_TRAIT_MEMORY.
@@ -47,9 +48,10 @@ typedef enum spyi_again_op {
 // inputs.
 typedef struct spyi_fitting {
     spyi_types *types;
-    bool result;    // the leaf is the function's result
-    bool in_buffer; // the parameter lies in a uniform buffer, which the user's code lays out
-    bool in_shader; // the function is a shader entry point of the user's, which runs as it is
+    const spyi_type_finder *finder; // finds types of the function's module by their names
+    bool result;                    // the leaf is the function's result
+    bool in_buffer;                 // the parameter lies in a uniform buffer, which the user's code lays out
+    bool in_shader;                 // the function is a shader entry point of the user's, which runs as it is
     uint32_t cost;  // bind adds the costs of conversions; the overload with the lowest sum is chosen
     spyi_text hint; // after a misfit: what the message says behind "expected float, got ..."
     spyi_text why;  // after a misfit: the complete reason instead, or empty

@@ -101,12 +101,24 @@ static int spyp_chain_constants(spyp_call *call, spy_args *out) {
     return -1;
 }
 
+// Makes a call group one thread group, so that its threads can share memory (groupshared) and wait for each
+// other. Scripts that say thread_group_size() themselves keep it, and so do groups of one thread.
+static void spyp_group_threads(const spyp_chain *chain, uint32_t group[3]) {
+    int64_t threads = 1;
+    for (uint32_t i = 0; i < chain->call_group.rank && threads <= 1024; i++)
+        threads *= chain->call_group.dims[i] > 0 && chain->call_group.dims[i] <= 1024 ? chain->call_group.dims[i] : 1025;
+    if (group[0] || threads < 2 || threads > 1024) return;
+    group[0] = (uint32_t)threads;
+    group[1] = group[2] = 1;
+}
+
 int spyp_chain_options(spyp_call *call, spy_call_options *options) {
     spyp_chain *chain = call->function->chain;
     if (!chain) return 0;
     if (chain->prelude) options->prelude = spyp_utf8(chain->prelude);
     memcpy(options->thread_group_size, chain->group, sizeof chain->group);
     options->call_group_shape = chain->call_group;
+    spyp_group_threads(chain, options->thread_group_size);
     options->mode = chain->mode;
     options->deterministic = chain->deterministic;
     if (chain->constants && spyp_chain_constants(call, &options->constants) < 0) return -1;

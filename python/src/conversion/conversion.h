@@ -159,6 +159,9 @@ const spy_decl *spyp_find_quietly(spyp_module *module, const char *path);
 // Returns whether the argument that is being converted is for a parameter that takes a tensor whole. *writes
 // receives whether the function may write it.
 bool spyp_takes_tensor(const spyp_call *call, bool *writes);
+// Returns whether the function may change the argument that is being converted: it is a result, or for an out
+// or inout parameter, or the instance of a method that changes it.
+bool spyp_may_change(const spyp_call *call);
 // Returns the function's first declaration, or NULL if reflection does not know the function. Enters the
 // device.
 const spy_decl *spyp_declared(spyp_function *function);

@@ -96,6 +96,9 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     if (!back->before) return -1;
     back->host = copy;
     back->size_bytes = count * spy_dtype_size_bytes(back->dtype);
+    // The gradient of an input is an output of the backward call, whatever the pair holds: floatDiffPair(x)
+    // begins with 1.
+    if (call->mode == SPY_CALL_MODE_BACKWARD && !spyp_may_change(call)) memset(copy, 0, back->size_bytes);
     back->next = call->backs;
     call->backs = back;
     if (number) {
@@ -615,8 +618,8 @@ static PyType_Slot spyp_pair_slots[] = {
                          "argument of .bwds and .fwds: a "
                          "number, list, vector, array, tensor or dict each. Numbers and lists are replaced "
                          "by what comes back, arrays and "
-                         "tensors are written where they lie. Backward, gradients of inputs are added to and "
-                         "those of outputs read; forward "
+                         "tensors are written where they lie, and added to. Backward, gradients of inputs come "
+                         "back and those of outputs are read; forward "
                          "the other way round. primal None: an output whose value does not matter. Other "
                          "calls take the value alone." },
     { Py_tp_new, (void *)spyp_pair_new },

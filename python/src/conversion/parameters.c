@@ -150,13 +150,31 @@ const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t pos
     return !found ? NULL : found == decl ? "this" : found->name;
 }
 
-const spy_type_info *spyp_parameter_type(spyp_function *f, const spy_decl *decl, const char *name, Py_ssize_t position) {
+// Returns an overload's parameter by its name, or by its position if `name` is NULL. The method's own
+// declaration stands for its instance. NULL: the overload has no such parameter.
+static const spy_decl *spyp_parameter_of(spyp_function *f, const spy_decl *decl, const char *name, Py_ssize_t position) {
     const spy_decl *found = NULL;
     bool instance = name ? strcmp(name, "this") == 0 : position < 0;
     for (uint32_t i = 0; name && !found && i < decl->child_count; i++)
         if (decl->children[i].kind == SPY_DECL_KIND_PARAMETER && strcmp(decl->children[i].name, name) == 0) found = &decl->children[i];
-    if (instance && !found) found = decl->kind == SPY_DECL_KIND_METHOD ? decl : NULL;
-    else if (!name) found = spyp_parameter_at(decl, f->chain && f->chain->self, position);
+    if (instance && !found) return decl->kind == SPY_DECL_KIND_METHOD ? decl : NULL;
+    return name ? found : spyp_parameter_at(decl, f->chain && f->chain->self, position);
+}
+
+bool spyp_may_change(const spyp_call *call) {
+    if (call->position == SPYP_NO_PARAMETER) return true;
+    if (!spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) return false;
+    const spy_decl *decl = spyp_declared(call->function);
+    bool may = !decl;
+    for (; decl && !may; decl = spy_next_overload(decl)) {
+        const spy_decl *found = spyp_parameter_of(call->function, decl, call->name, call->position);
+        may = found && (found == decl ? found->flags & SPY_DECL_FLAG_MUTATING : found->flags & SPY_DECL_FLAG_OUT);
+    }
+    return may;
+}
+
+const spy_type_info *spyp_parameter_type(spyp_function *f, const spy_decl *decl, const char *name, Py_ssize_t position) {
+    const spy_decl *found = spyp_parameter_of(f, decl, name, position);
     if (!found) return NULL;
     return found == decl ? (decl->parent ? decl->parent->type : NULL) : found->type;
 }

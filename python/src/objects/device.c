@@ -70,6 +70,7 @@ static void spyp_on_progress(const char *step, bool finished, void *user_data) {
 static void spyp_on_reload(struct spy_module *module, spy_status status, const char *message, void *user_data) {
     spyp_device *d = (spyp_device *)user_data;
     SPYP_UNUSED(module);
+    d->reload_count += status == SPY_OK;
     if (!d->reload_callbacks) return;
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *good = status == SPY_OK ? Py_True : Py_False;
