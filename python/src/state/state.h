@@ -88,7 +88,7 @@ typedef struct spyp_device {
     // Lists, or NULL: of (number, function) and of functions.
     PyObject *close_callbacks, *reload_callbacks;
     unsigned long callback_count; // the number of the last close callback
-    unsigned long reload_count;   // of modules, since the device was made
+    uint32_t reload_count;        // of modules, since the device was made: what was found before may be out of date
     PyObject *lender; // the Device whose Vulkan objects this one uses, which must outlive it, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
     // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
@@ -109,7 +109,6 @@ typedef struct spyp_device {
     PyObject *heard;  // exception that a signal's handler raised while the library waited, or NULL
     bool interrupted; // Ctrl-C ended the last wait for the device's work
     uint64_t reload_interval_ns;
-    uint32_t reload_count; // reloads so far, after which plain reflection objects from before are dead
 } spyp_device;
 
 typedef struct spyp_module {
@@ -118,7 +117,7 @@ typedef struct spyp_module {
     spy_module *module;
     PyObject *name;
     PyObject *found; // dict: name -> Function or Struct
-    unsigned long found_at; // device->reload_count when `found` was empty
+    uint32_t found_at; // device->reload_count when `found` was empty
     PyObject *link;  // tuple of Modules, kept alive
     PyObject *reflected; // dict: key of a reflection object -> its address, while it lives; or NULL
     // Tuple of what load_again() needs: path as bytes, name and source, each or None, options, link.
