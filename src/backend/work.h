@@ -15,6 +15,10 @@ typedef enum spyi_work_number {
     SPYI_WORK_LABEL,
     SPYI_WORK_TIME_MARK,
     SPYI_WORK_TIME_STORE,
+    SPYI_WORK_IMAGE_BYTES, // these four: image.h
+    SPYI_WORK_IMAGE_COPY,
+    SPYI_WORK_IMAGE_BLIT,
+    SPYI_WORK_IMAGE_CLEAR,
     SPYI_WORK_COUNT
 } spyi_work_number;
 

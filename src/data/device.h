@@ -58,6 +58,9 @@ struct spy_device {
     bool keep_programs;
     spy_device_stats stats;
     // Members of later rooms, named behind the first member of each. This room uses only modules_of.
+    spy_texture *textures; // texture.h
+    spy_sampler *samplers;
+    struct spyi_texture_image *waiting_images;
     const spyi_module_table *modules_of; // module/
     spy_module *modules;
     struct spyi_compiler *compiler;
