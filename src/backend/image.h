@@ -61,6 +61,11 @@ typedef struct spyi_image_functions {
 
 // >>work on images
 
+// Returns whether the work reads and writes the same level and layer of one image: such parts are in the layout of a
+// use with SPYI_USE_COPIED, SPYI_USE_READS and SPYI_USE_WRITES, and both boxes are in that layout.
+struct spyi_image_copy_work;
+SPYI_FN bool spyi_image_copies_within(const struct spyi_image_copy_work *copy);
+
 // Copies between an image and bytes of a chunk: rows lie row_pitch bytes apart, slices and layers slice_pitch.
 typedef struct spyi_image_bytes_work {
     spyi_work work;
@@ -69,7 +74,8 @@ typedef struct spyi_image_bytes_work {
     spyi_image_desc desc;
     spyi_image_box box;
     const spyi_chunk *chunk;
-    uint64_t offset, row_pitch, slice_pitch; // bytes
+    uint64_t offset, row_pitch, slice_pitch; // bytes; slice_pitch is a multiple of row_pitch
+    uint32_t block_bytes, block_width, block_height; // of the format
 } spyi_image_bytes_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void);
 

@@ -6,13 +6,22 @@
 #include "data/resource.h"
 #include "data/type.h"
 
+// A view that shaders get of an image. It lives as long as the image: textures over the same part share it, and
+// recorded work may still use it when its texture has been released.
+typedef struct spyi_shader_view {
+    spyi_image_view_desc desc;
+    uint64_t sampler; // of CUDA's texture objects; else 0
+    uint64_t handle;  // of the backend
+    struct spyi_shader_view *next;
+} spyi_shader_view;
+
 // An image with the state of its levels and layers. Textures, views and command lists hold it by references.
 typedef struct spyi_texture_image {
     spyi_texture texture; // first; .texture.resource is what uses name
     spyi_image image;
     spyi_image_desc desc;
-    struct spyi_texture_image
-        *next; // images whose work is not known to be finished, in device.waiting_images
+    spyi_shader_view *views;
+    struct spyi_texture_image *next; // in device.waiting_images
 } spyi_texture_image;
 
 // A texture, or a view of one: both are parts of an image.
@@ -29,15 +38,24 @@ struct spy_texture {
     const spyi_type *texel; // "float4"
     spy_shape shape;        // sizes when it is run over
     // The views that shaders get, made when first needed; 0: not yet.
+    // They belong to the image.
     uint64_t sampled_view, stored_view;
     const char *label;            // a copy; NULL: none
     spy_texture *previous, *next; // in device.textures
 };
 
+// A sampler of the backend, which all equal samplers share. It lives as long as the device: a program has few, and
+// recorded work may use one whose spy_sampler has been released.
+typedef struct spyi_sampler_object {
+    spy_sampler_desc desc; // .label is NULL
+    uint64_t handle;       // of the backend
+    struct spyi_sampler_object *next;
+} spyi_sampler_object;
+
 struct spy_sampler {
     spyi_object object;
-    spy_sampler_desc desc;        // .label is a copy or NULL
-    uint64_t handle;              // of the backend
+    spy_sampler_desc desc;        // .label is a copy or NULL; no member is DEFAULT
+    uint64_t handle;              // of the backend; its spyi_sampler_object owns it
     spy_sampler *previous, *next; // in device.samplers
 };
 
@@ -59,7 +77,29 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t le
 // Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
                                           spyi_text *error);
+// As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
+SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
+                                        uint32_t count, uint32_t how);
 SPYI_FN void spyi_textures_attach(spy_device *device);
 SPYI_FN void spyi_textures_free_all(spy_device *device); // at the device's release
+// Frees the images without references whose work has finished.
+SPYI_FN void spyi_images_free_finished(spy_device *device);
+// Returns a texture over `image`, which has one reference that the texture takes; NULL: the error has been added.
+SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
+                                       const spyi_image_view_desc *part, const char *label, spyi_text *error);
+// Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
+SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);
+
+// sampler.c
+SPYI_FN void spyi_samplers_attach(spy_device *device);
+SPYI_FN void spyi_samplers_free_all(spy_device *device); // at the device's release
+
+// texture_copy.c
+// Writes host data into all of level 0 of a new texture.
+SPYI_FN spy_status spyi_texture_fill(spy_texture *texture, const void *data, size_t size_bytes,
+                                     spyi_text *error);
+// Returns the bytes of texels without gaps between rows.
+SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
+                                  uint32_t layers);
 
 #endif // SPYI_DATA_TEXTURE_H
