@@ -35,6 +35,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_launch,
     spyi_cuda_graph_destroy,
     spyi_cuda_graph_pays,
+    NULL, // no textures yet
 };
 // clang-format on
 

@@ -232,7 +232,7 @@ static void spyi_recipe_parameter(spyi_recipe *r, spyi_parameter *p) {
     bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
     (void)spyi_recipe_expect(
         r,
-        p->kind <= SPYI_PARAMETER_RW_TEXELS && p->count >= 1 &&
+        p->kind <= SPYI_PARAMETER_COMBINED && p->count >= 1 &&
             (!texels || (p->scalar < SPY_DTYPE_COUNT && p->columns >= 1 && p->columns <= 4)),
         "a kernel's parameter cannot be");
 }
