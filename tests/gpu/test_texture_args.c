@@ -791,6 +791,20 @@ static void test_lists(void **state) {
     }
     texture_is(t, data, N * 4);
     spy_release_prepared(prepared);
+    // A compile thread looks at no texture: they may go meanwhile.
+    spy_prepare_desc async;
+    memset(&async, 0, sizeof async);
+    async.async = true;
+    spy_texture *gone = image(W, H, NULL);
+    spy_tensor *sum = floats(SPY_SHAPE(H, W, 4), data);
+    prepared = MADE(spy_prepared, spy_prepare(fn("add3"), SPY_ARGS(spy_arg_texture("a", gone), spy_arg_texture("b", gone), spy_arg_f32("c", 1),
+                                                                  spy_arg_texture("_result", gone)), &async));
+    spy_release_texture(gone);
+    OK(spy_call_prepared(prepared, SPY_ARGS(spy_arg_texture("a", t), spy_arg_texture("b", t), spy_arg_f32("c", 1), spy_arg_texture("_result", t))));
+    for (int i = 0; i < N * 4; i++) data[i] = 2 * data[i] + 1;
+    texture_is(t, data, N * 4);
+    spy_release_tensor(sum);
+    spy_release_prepared(prepared);
     spy_packed *packed = MADE(spy_packed, spy_pack(gpu_device, spy_arg_texture(NULL, t)));
     spy_tensor *out = floats(SPY_SHAPE(H, W, 4), NULL);
     spy_release_texture(t); // the packed argument holds it
