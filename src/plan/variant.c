@@ -262,8 +262,8 @@ SPYI_FN void spyi_program_free(spyi_program *program) {
 
 // Names the formats of stored textures that are fields, globals or a shader's own parameters, where kernels must; a
 // generated kernel's own parameters have theirs in the text.
-static spy_status spyi_variant_formats(const spy_device *device, const spyi_variant *variant, spyi_code *code,
-                                       spyi_text *error) {
+static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *variant, const spyi_text *name,
+                                       spyi_code *code, spyi_text *error) {
     const spyi_bound_inputs *inputs = &variant->bound_inputs;
     uint8_t formats[SPYI_MOST_MEMORY_LEAVES];
     bool any = false;
@@ -275,7 +275,10 @@ static spy_status spyi_variant_formats(const spy_device *device, const spyi_vari
         formats[pack->offset] = inputs->leaves[pack->leaf].format;
         any = any || formats[pack->offset];
     }
-    return any ? spyi_code_name_formats(code, formats, SPYI_MOST_MEMORY_LEAVES, error) : SPY_OK;
+    if (!any) return SPY_OK;
+    spy_status status = spyi_code_name_formats(code, formats, SPYI_MOST_MEMORY_LEAVES, error);
+    if (status == SPY_OK) spyi_dump(device, spyi_text_str(name), &variant->emitted.text, code);
+    return status;
 }
 
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
@@ -315,7 +318,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
             spyi_text_add(error, "\nin the generated kernel:\n%s", spyi_text_str(source));
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
-    if (status == SPY_OK) status = spyi_variant_formats(device, variant, &code, error);
+    if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
     if (status == SPY_OK) {
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
