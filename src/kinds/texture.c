@@ -136,13 +136,18 @@ static uint32_t spyi_texture_uses_of(const spyi_value *value, bool reads, bool w
     return writes ? spyi_texture_level_uses(texture, 0, how, uses) : spyi_texture_uses(texture, how, uses);
 }
 
+// Asked at each call: what is left of reading the type's name, which most calls need not do.
+static bool spyi_texture_is_combined(const char *name) {
+    spyi_texture_form form;
+    if (name[0] != '_') return name[0] == 'S'; // Sampler2D<T>
+    return spyi_texture_form_read(name, NULL, &form) && form.kind == SPYI_PARAMETER_COMBINED;
+}
+
 static bool spyi_texture_binding(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out,
                                  spyi_text *error) {
     spyi_use uses[SPYI_MOST_VALUE_USES];
-    spyi_texture_form type;
     const spy_sampler *sampler = (const spy_sampler *)(const void *)value->held[1];
-    bool combined =
-        spyi_texture_form_read(leaf->type->name, NULL, &type) && type.kind == SPYI_PARAMETER_COMBINED;
+    bool combined = spyi_texture_is_combined(leaf->type->name);
     (void)spyi_texture_uses_of(value, true, leaf->writes, uses);
     out->handle = spyi_texture_shader_view(spyi_texture_of(value), leaf->writes, NULL, error);
     out->kind = combined       ? SPYI_BINDING_COMBINED
