@@ -40,7 +40,8 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     bool good = kind->build->bind(&fitting, v, leaf) || spyi_kind_refuses(a, leaf, v, &fitting);
     spyi_text_free(&fitting.hint);
     spyi_text_free(&fitting.why);
-    bool library = !is_value || spyi_leaf_is_resource(leaf);
+    // A texture or sampler that is passed whole needs none of slangpy's modules, but one that is run over does.
+    bool library = is_value == spyi_leaf_is_resource(leaf);
     if (!good || (library && !spyi_bind_library(a, leaf, v))) return false;
     memset(&fit, 0, sizeof fit);
     fit.consumed = leaf->consumed;
