@@ -34,14 +34,15 @@ static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
                     binding);
 }
 
-// Binds a texture or sampler.
+// Binds a texture or sampler, if the kernel may use it so: a call that repeats a launch has not looked at it yet.
 static spy_status spyi_bind_resource(const spyi_leaf *leaf, const spyi_value *v, spyi_binding *binding,
                                      spyi_text *error) {
     spyi_text problem = { NULL, 0, 0 };
-    bool good = leaf->kind->run->resource->binding(leaf, v, binding, &problem);
-    if (!good) spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spy_status status = spyi_pack_leaf(leaf, v, NULL, error);
+    if (status != SPY_OK || leaf->kind->run->resource->binding(leaf, v, binding, &problem)) return status;
+    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
     spyi_text_free(&problem);
-    return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
+    return SPY_ERROR_UNSUPPORTED;
 }
 
 // Runs a pack program that writes to `base`. `leaves` are the plan's, or those of the variant's shader
@@ -145,11 +146,13 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
             if (status != SPY_OK) return status;
             break;
         case SPYI_PACK_BINDING:
-            status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
-            if (status == SPY_OK && spyi_leaf_is_resource(leaf))
+            if (spyi_leaf_is_resource(leaf)) {
                 status = spyi_bind_resource(leaf, &values[leaf->value], &p->bindings[pack->offset], error);
-            else if (status == SPY_OK)
-                spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
+            } else {
+                status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
+                if (status == SPY_OK)
+                    spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
+            }
             if (status != SPY_OK) return status;
             break;
         }

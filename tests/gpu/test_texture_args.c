@@ -894,6 +894,15 @@ static void test_errors(void **state) {
     FAILS(SPY_ERROR_OUT_OF_RANGE,
           spy_call(fn("shadow"), SPY_ARGS(spy_arg_texture("t", gray), spy_arg_sampler("s", s), spy_arg_tensor("uv", uv), spy_arg_f32("d", 0), result)),
           "'s'", "with desc.compare");
+    // The same for a call that repeats another.
+    float one[4];
+    for (int k = 0; k < 3; k++)
+        OK(spy_call(fn("sample"), SPY_ARGS(spy_arg_texture("t", t), spy_arg_sampler("s", s), spy_arg_f32n("uv", data, 2), spy_arg_f32("level", 0),
+                                           spy_out_data("_result", one, sizeof one))));
+    FAILS(SPY_ERROR_OUT_OF_RANGE,
+          spy_call(fn("sample"), SPY_ARGS(spy_arg_texture("t", t), spy_arg_sampler("s", c), spy_arg_f32n("uv", data, 2), spy_arg_f32("level", 0),
+                                          spy_out_data("_result", one, sizeof one))),
+          "'s'", "without desc.compare");
     // Textures that may not be written, or read.
     spy_texture_desc desc;
     memset(&desc, 0, sizeof desc);
