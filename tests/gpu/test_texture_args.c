@@ -60,6 +60,11 @@ static const char source[] =
     "float4 shade(Material m, float2 uv) { return m.tint * m.color.SampleLevel(m.how, uv, 0); }\n"
     "void plain(Plain p, int2 i) { p.target[i] = p.image[i] * p.scale + p.add; }\n"
     "float4 shade_buffer(ConstantBuffer<Material> m, float2 uv) { return m.tint * m.color.SampleLevel(m.how, uv, 0); }\n"
+    "struct Set { Texture2D<float4> pair[2]; SamplerState how; float k; float4 sum(int2 p) { return k * (pair[0][p] + pair[1][p]); } }\n"
+    "ParameterBlock<Set> g_set;\n"
+    "float4 summed(Set s, int2 p) { return s.sum(p); }\n"
+    "float4 held_sum(ConstantBuffer<Set> s, int2 p) { return s.sum(p); }\n"
+    "float4 global_sum(int2 p) { return g_set.sum(p); }\n"
     "float4 pick(Texture2D<float4> many[3], int i, int2 p) { return many[i][p]; }\n"
     "float4 picked(Texture2D<float4> many[3], int2 p) { return many[0][p] + 2 * many[2][p]; }\n"
     "float4 global_picked(int2 p) { return g_many[0][p] + 2 * g_many[1][p]; }\n"
@@ -761,6 +766,37 @@ static void test_globals(void **state) {
     free(expected);
 }
 
+// Arrays of textures inside of structs, ConstantBuffers and parameter blocks; a struct as a method's instance.
+static void test_nested(void **state) {
+    TEXTURES();
+    float *data = noise(2 * N * 4), *expected = (float *)malloc(N * 4 * sizeof *expected);
+    spy_texture *t[2] = { image(W, H, data), image(W, H, data + N * 4) };
+    spy_sampler *s = MADE(spy_sampler, spy_create_sampler(gpu_device, NULL));
+    spy_tensor *p = all_texels(), *out = floats(SPY_SHAPE(H, W, 4), NULL);
+    const spy_arg pair[] = { spy_arg_texture(NULL, t[0]), spy_arg_texture(NULL, t[1]) };
+    const spy_args pair_list = { pair, 2 };
+    const spy_arg set[] = { spy_arg_struct("pair", pair_list), spy_arg_sampler("how", s), spy_arg_f32("k", 2) };
+    const spy_args fields = { set, 3 };
+    const spy_arg global[] = { spy_arg_struct("g_set", fields) };
+    const spy_args globals = { global, 1 };
+    const spy_call_options o = globals_of(globals);
+    for (int i = 0; i < N * 4; i++) expected[i] = 2 * (data[i] + data[N * 4 + i]);
+    for (int k = 0; k < 4; k++) {
+        static const char *const names[] = { "summed", "held_sum", "Set.sum", "global_sum" };
+        OK(spy_tensor_fill(out, 0));
+        if (k == 3) OK(spy_call_with(fn(names[k]), SPY_ARGS(spy_arg_tensor("p", p), spy_arg_tensor("_result", out)), &o));
+        else OK(spy_call(fn(names[k]), SPY_ARGS(spy_arg_struct(k == 2 ? "this" : "s", fields), spy_arg_tensor("p", p), spy_arg_tensor("_result", out))));
+        tensor_is(out, expected, N * 4);
+    }
+    spy_release_texture(t[0]);
+    spy_release_texture(t[1]);
+    spy_release_sampler(s);
+    spy_release_tensor(p);
+    spy_release_tensor(out);
+    free(data);
+    free(expected);
+}
+
 // >>lists, prepared and packed calls, gradients
 
 static void test_lists(void **state) {
@@ -974,7 +1010,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),    cmocka_unit_test(test_hazards), cmocka_unit_test(test_dimensions), cmocka_unit_test(test_texels),
         cmocka_unit_test(test_sizes),    cmocka_unit_test(test_formats), cmocka_unit_test(test_access), cmocka_unit_test(test_samples),    cmocka_unit_test(test_cubes),
-        cmocka_unit_test(test_views),    cmocka_unit_test(test_fields),  cmocka_unit_test(test_globals),    cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_views),    cmocka_unit_test(test_fields),  cmocka_unit_test(test_globals),    cmocka_unit_test(test_nested), cmocka_unit_test(test_lists),
         cmocka_unit_test(test_gradients), cmocka_unit_test(test_errors), cmocka_unit_test(test_explain),    cmocka_unit_test(test_spirv),
     };
     return cmocka_run_group_tests_name("texture arguments", tests, setup, teardown);
