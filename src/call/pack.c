@@ -34,7 +34,8 @@ static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
                     binding);
 }
 
-// Binds a texture or sampler, if the kernel may use it so: a call that repeats a launch has not looked at it yet.
+// Binds a texture or sampler, if the kernel may use it so: a call that repeats a launch has not looked at it
+// yet.
 static spy_status spyi_bind_resource(const spyi_leaf *leaf, const spyi_value *v, spyi_binding *binding,
                                      spyi_text *error) {
     spyi_text problem = { NULL, 0, 0 };

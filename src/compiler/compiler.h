@@ -292,8 +292,8 @@ SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_nam
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
-// For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those that the
-// code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
+// For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
+// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
                                           spyi_text *error);
 

@@ -1,7 +1,7 @@
 // Finds which shader parameters a kernel's SPIR-V uses, and gives their bindings new numbers. Backends expect
-// descriptor set 0 with numbers without gaps: first buffers, textures and samplers, then uniform buffers. An array
-// takes one number for each element. Formats of typed buffers that Slang leaves open are filled in. Source: SPIR-V 1.6,
-// sections 3 and 2.16.
+// descriptor set 0 with numbers without gaps: first buffers, textures and samplers, then uniform buffers. An
+// array takes one number for each element. Formats of typed buffers that Slang leaves open are filled in.
+// Source: SPIR-V 1.6, sections 3 and 2.16.
 #include "compiler/target.h"
 
 enum { // SPIR-V's numbers; those of operations are in target.h
@@ -508,8 +508,8 @@ static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image
     return common;
 }
 
-// Names the open format of one image type. Returns false when there is none left. *failed: its variables have several
-// formats.
+// Names the open format of one image type. Returns false when there is none left. *failed: its variables have
+// several formats.
 static bool spyi_code_name_format(spyi_code_scan *s, const uint8_t *formats, uint32_t count, bool *failed) {
     for (uint32_t id = 1; id < s->id_count; ++id) {
         const spyi_code_id *v = &s->ids[id];

@@ -48,8 +48,8 @@ SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
     return type->scalar;
 }
 
-// Writes the current element's value of a leaf that is not in memory, or, if `store` is a variable, the statement
-// that stores it.
+// Writes the current element's value of a leaf that is not in memory, or, if `store` is a variable, the
+// statement that stores it.
 static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *store, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 }, binding = { NULL, 0, 0 };

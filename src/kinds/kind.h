@@ -84,10 +84,11 @@ typedef struct spyi_kind_build {
     // Writes the type that a tensor or texture is passed as when the parameter's own type is generic or an
     // interface: "RWTensor<float, 2>". NULL: the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
-    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL: this one.
+    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL: this
+    // one.
     const spyi_value_kind *(*choose)(const spyi_type *type);
-    // Writes a statement, without its semicolon, that stores the variable `value` of an output for one element.
-    // NULL: outputs lie in memory.
+    // Writes a statement, without its semicolon, that stores the variable `value` of an output for one
+    // element. NULL: outputs lie in memory.
     void (*store)(const spyi_leaf *leaf, const spyi_place_text *at, const char *value, spyi_text *out);
 } spyi_kind_build;
 
@@ -114,13 +115,13 @@ typedef struct spyi_kind_memory {
 
 // The functions of a kind whose arguments are resources that are no memory: textures, samplers.
 typedef struct spyi_kind_resource {
-    // spyi_kind of the objects that the argument points to: arg.value.data and, if it is not 0, arg.dims[0]. 0:
-    // none. They are checked before `describe`, which finds them in value->held.
+    // spyi_kind of the objects that the argument points to: arg.value.data and, if it is not 0, arg.dims[0].
+    // 0: none. They are checked before `describe`, which finds them in value->held.
     uint32_t objects[2];
     // Fills the binding of the value. `pack` with a NULL field has accepted the value.
     bool (*binding)(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out, spyi_text *error);
-    // Writes the uses that a kernel makes of the value when it reads or writes it; returns their number, at most
-    // SPYI_MOST_VALUE_USES.
+    // Writes the uses that a kernel makes of the value when it reads or writes it; returns their number, at
+    // most SPYI_MOST_VALUE_USES.
     uint32_t (*uses)(const spyi_value *value, bool reads, bool writes, spyi_use *uses);
 } spyi_kind_resource;
 

@@ -1,6 +1,6 @@
-// The argument texture. A parameter Texture2D<T>, RWTexture2D<T>, Sampler2D<T> or another of the texture's own type
-// gets it whole. For a parameter of its texels' type it is run over: each call of the function gets one texel, or
-// writes one.
+// The argument texture. A parameter Texture2D<T>, RWTexture2D<T>, Sampler2D<T> or another of the texture's
+// own type gets it whole. For a parameter of its texels' type it is run over: each call of the function gets
+// one texel, or writes one.
 #include "data/device.h"
 #include "data/texture.h"
 #include "data/texture_form.h"
@@ -216,8 +216,8 @@ static void spyi_texels_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_texture_form_spell(&own, leaf->type, out);
 }
 
-// Writes the element's coordinates, x first. Inputs have a step for each dimension: 0 where the texture has one
-// texel that the call repeats.
+// Writes the element's coordinates, x first. Inputs have a step for each dimension: 0 where the texture has
+// one texel that the call repeats.
 static void spyi_texels_coordinates(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     for (uint32_t d = leaf->batch_rank; d-- > 0;) {
         spyi_text_add(out, "%sspyi_coordinate(%s, %s, %u)", d + 1 < leaf->batch_rank ? ", " : "", at->element,

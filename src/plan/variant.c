@@ -260,8 +260,8 @@ SPYI_FN void spyi_program_free(spyi_program *program) {
 
 // >>making
 
-// Names the formats of stored textures that are fields, globals or a shader's own parameters, where kernels must; a
-// generated kernel's own parameters have theirs in the text.
+// Names the formats of stored textures that are fields, globals or a shader's own parameters, where kernels
+// must; a generated kernel's own parameters have theirs in the text.
 static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *variant, const spyi_text *name,
                                        spyi_code *code, spyi_text *error) {
     const spyi_bound_inputs *inputs = &variant->bound_inputs;
