@@ -281,6 +281,8 @@ SPY_API void spy_release_sampler(spy_sampler *sampler); // NULL is ignored. Thre
 // feed float4, one channel feeds float. Views feed the size of their first level.
 SPY_API spy_arg spy_arg_texture(const char *name, spy_texture *texture);
 SPY_API spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler); // for SamplerState parameters
+// A texture with its sampler, for a parameter Sampler2D<T> or another combined one. Else as spy_arg_texture().
+SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_sampler *sampler);
 
 // >>formats
 

@@ -31,6 +31,7 @@ typedef struct spyi_profile {
     // spy_float_mode and spy_debug_info of a program (SPIR-V has them in its code); 0 in a device's profile.
     uint8_t float_mode, debug_info;
     bool prefers_bindings;    // structured buffers are faster than pointers at any size (lavapipe)
+    bool names_formats;       // kernels name the formats of textures that they store to (lavapipe)
     uint32_t features;        // SPY_FEATURE_*
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
