@@ -1,6 +1,7 @@
 // Images: CUDA arrays, and the texture and surface objects by which kernels read and write them.
 // Source: the CUDA Driver API's reference manual, "Memory Management", "Texture Object Management".
 #include "cuda/internal.h"
+#include <math.h>
 
 // >>formats
 

@@ -191,7 +191,7 @@ static size_t least_one(size_t size) { return size ? size : 1; }
 
 static array *new_array(const array_desc *desc, unsigned level) {
     array_desc d = *desc;
-    bool layered = d.flags & 5; // LAYERED, CUBEMAP: the depth counts layers
+    int layered = d.flags & 5; // LAYERED, CUBEMAP: the depth counts layers
     for (; level > 0; level--) {
         d.width = least_one(d.width / 2);
         if (d.height) d.height = least_one(d.height / 2);
@@ -233,10 +233,10 @@ typedef struct copy_end {
     size_t pitch, height;
 } copy_end;
 
-typedef struct copy_params {
+typedef struct array_copy {
     copy_end from, to;
     size_t width_bytes, height, depth;
-} copy_params;
+} array_copy;
 
 // Returns the address of a row of one end; NULL: it lies outside of the array.
 static char *row_of(const copy_end *e, size_t y, size_t z, size_t bytes) {
@@ -249,7 +249,7 @@ static char *row_of(const copy_end *e, size_t y, size_t z, size_t bytes) {
     if (e->x_bytes + bytes > width || e->y + y >= height || e->z + z >= least_one(a->desc.depth)) return NULL;
     return (char *)a->data + ((e->z + z) * height + e->y + y) * width + e->x_bytes;
 }
-FAKE(cuMemcpy3DAsync_v2, (const copy_params *copy, void *stream)) {
+FAKE(cuMemcpy3DAsync_v2, (const array_copy *copy, void *stream)) {
     MAY_FAIL("cuMemcpy3DAsync_v2");
     for (size_t z = 0; z < copy->depth; z++) {
         for (size_t y = 0; y < copy->height; y++) {
