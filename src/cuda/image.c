@@ -254,6 +254,7 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
     if (of->array || of->type == SPY_TEXTURE_TYPE_CUBE) part.depth = desc->layer_count;
     if (sampler != NULL) texture = sampler->desc;
     else texture.address[0] = texture.address[1] = texture.address[2] = SPYI_CU_ADDRESS_CLAMP;
+    texture.flags |= SPYI_CU_TEXTURE_NORMALIZED; // mipmapped arrays need it; loads by coordinates ignore it
     if (spyi_cuda_is_integer(format)) {
         texture.flags |= SPYI_CU_TEXTURE_INTEGER;
         texture.filter = texture.mip_filter = 0;
