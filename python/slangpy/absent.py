@@ -16,7 +16,6 @@ _NAMES = {
     "torch's autograd": "TorchModule torch_device",
     "sharing devices and queues with CUDA": "native_handle shared_handle",
     "fusion": "fuse vmap vcast vdim vmapping declare",
-    "images": "Bitmap DataStruct DataStructConverter",
     "reading queries on the GPU": "resolve_query",
     "shader objects other than a program's root": "create_mutable_shader_object",
 }
