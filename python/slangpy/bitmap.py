@@ -618,15 +618,25 @@ class Bitmap(Object):
             name = image_files.EXTENSIONS.get(extension, "")
             if not name:
                 raise ArgumentValueError("Bitmap.write: the extension of '{}' names no format; known are {}".format(path, ", ".join(image_files.EXTENSIONS)))
-        if self.empty():
-            raise ArgumentValueError("Bitmap.write: the bitmap has no pixels")
         fit = self._fitting(name)
         pixels = fit._pixels.copy() if copy and fit is self else fit._pixels
-        names, srgb = fit._names if fit._pixel_format == _PixelFormat.multi_channel else fit._roles(), fit._srgb_gamma
+        names, srgb = fit._roles(), fit._srgb_gamma
         return lambda: image_files.write(path, name, pixels, names, srgb, quality)
+
+    def _encoded(self, name: str) -> bytes:
+        """Returns the bytes of a file of a format, such as "png"."""
+        from . import image_files
+
+        fit = self._fitting(name)
+        return image_files.encode(name, fit._pixels, fit._roles(), fit._srgb_gamma, -1)
+
+    def _repr_png_(self) -> bytes:
+        return self._encoded("png")
 
     def _fitting(self, name: str) -> Bitmap:
         """Returns the bitmap in channels and components that files of a format can hold: itself if they can hold it as it is."""
+        if self.empty():
+            raise ArgumentValueError("Bitmap.write: the bitmap has no pixels")
         T, P = _Type, _PixelFormat
         types = {"png": [T.uint8, T.uint16], "exr": [T.float16, T.float32, T.uint32], "hdr": [T.float32]}.get(name, [T.uint8])
         formats = {"png": [P.y, P.ya, P.rgb, P.rgba], "exr": list(P), "hdr": [P.rgb], "jpg": [P.y, P.rgb], "bmp": [P.y, P.rgb, P.rgba],

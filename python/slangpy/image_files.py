@@ -68,9 +68,14 @@ def read(path: str, format: str = "") -> _Image:
         raise ImageFileError("'{}' cannot be read as {}: {}".format(path, name.upper(), error)) from error
 
 
+def encode(format: str, pixels: NDArray[Any], names: Sequence[str], srgb: bool, quality: int) -> bytes:
+    """Returns the bytes of an image file. `pixels` has shape (height, width, channels), and a type and channels that the format can hold."""
+    return _ENCODERS[format](np.ascontiguousarray(pixels), names, srgb, quality)
+
+
 def write(path: str, format: str, pixels: NDArray[Any], names: Sequence[str], srgb: bool, quality: int) -> None:
-    """Writes an image. `pixels` has shape (height, width, channels), and a type and channels that the format can hold."""
-    data = _ENCODERS[format](np.ascontiguousarray(pixels), names, srgb, quality)
+    """Writes what encode() gives into a file."""
+    data = encode(format, pixels, names, srgb, quality)
     try:
         with open(path, "wb") as file:
             file.write(data)
@@ -278,7 +283,8 @@ def _read_bmp(data: bytes) -> _Image:
             raise ValueError("its palette has only {} entries".format(len(table)))
         pixels = table[pixels[..., 0]]
         return (pixels[..., :1] if (table == table[:, :1]).all() else pixels).copy(), _NAMES[1 if (table == table[:, :1]).all() else 3], True
-    alpha = bits == 32 and compression == 3 and size >= 56 and masks[3] == 0xFF000000
+    # Old headers have no word for alpha; programs that write it there are told by its not being 0 everywhere, as most readers do.
+    alpha = bits == 32 and (masks[3] == 0xFF000000 and size >= 56 if compression == 3 else bool(pixels[..., 3:].any()))
     pixels = np.concatenate([pixels[..., 2::-1], pixels[..., 3:]], axis=2) if alpha else pixels[..., 2::-1].copy()
     return pixels, _NAMES[pixels.shape[2]], True
 
