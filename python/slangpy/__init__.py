@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from . import bindings, math, reflection, types  # noqa: F401
     from .formats import *
     from .pictures import *
+    from .textures import *
+    from .bitmap import *
+    from .data_struct import *
+    from .texture_loader import *
     from .reflection import ModifierID, ShaderStage  # noqa: F401
     from .objects import DeviceChild, Kernel, Object, PassEncoder, Pipeline, Resource  # noqa: F401
     from .utilities import SHA1, Timer  # noqa: F401
@@ -55,27 +59,31 @@ _sys.meta_path.append(_Paths)
 
 # Names that are found when they are asked for: name -> the module of this package that defines it.
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}
+_LAZY.update(dict.fromkeys(
+    "Bitmap BoxFilter FilterBoundaryCondition GaussianFilter LanczosFilter MitchellFilter TentFilter".split(), "bitmap"))
+_LAZY.update(DataStruct="data_struct", DataStructConverter="data_struct", TextureLoader="texture_loader")
 _LAZY.update(dict.fromkeys(("SHA1", "Timer"), "utilities"))
 _LAZY.update(dict.fromkeys("Object DeviceChild Resource Pipeline Kernel PassEncoder".split(), "objects"))
 _LAZY.update(dict.fromkeys("FormatChannels FormatInfo FormatSupport FormatType get_format_info".split(), "formats"))
 _LAZY.update(dict.fromkeys((
-    "ALL_LAYERS ALL_MIPS AccelerationStructure AccelerationStructureBuildDesc AccelerationStructureBuildFlags "
+    "ALL_LAYERS ALL_MIPS ComparisonFunc SamplerDesc SubresourceLayout SubresourceRange TextureAddressingMode TextureAspect "
+    "TextureDesc TextureFilteringMode TextureReductionOp TextureType TextureUsage TextureViewDesc YAHandling"
+).split(), "textures"))
+_LAZY.update(dict.fromkeys((
+    "AccelerationStructure AccelerationStructureBuildDesc AccelerationStructureBuildFlags "
     "AccelerationStructureBuildInputInstances AccelerationStructureBuildInputLinearSweptSpheres "
     "AccelerationStructureBuildInputMotionOptions AccelerationStructureBuildInputProceduralPrimitives "
     "AccelerationStructureBuildInputSpheres AccelerationStructureBuildInputTriangles AccelerationStructureBuildMode "
     "AccelerationStructureCopyMode AccelerationStructureDesc AccelerationStructureGeometryFlags AccelerationStructureHandle "
     "AccelerationStructureInstanceDesc AccelerationStructureInstanceFlags AccelerationStructureInstanceList "
     "AccelerationStructureKind AccelerationStructureQueryDesc AccelerationStructureSizes AspectBlendDesc BlendFactor BlendOp "
-    "BufferOffsetPair ColorTargetDesc ComparisonFunc CoopVecMatrixDesc CoopVecMatrixLayout "
-    "CullMode DepthStencilDesc DepthStencilOpDesc DescriptorHandle DescriptorHandleType DrawArguments FillMode "
-    "FilterBoundaryCondition FrontFaceMode HitGroupDesc IndexFormat InputElementDesc InputLayout InputLayoutDesc InputSlotClass "
-    "LinearSweptSpheresEndCapsMode LinearSweptSpheresIndexingMode LoadOp LogicOp MultisampleDesc "
-    "PrimitiveTopology RasterizerDesc RayTracingPassEncoder RayTracingPipeline RayTracingPipelineDesc "
+    "BufferOffsetPair ColorTargetDesc CoopVecMatrixDesc CoopVecMatrixLayout CullMode DepthStencilDesc DepthStencilOpDesc "
+    "DescriptorHandle DescriptorHandleType DrawArguments FillMode FrontFaceMode HitGroupDesc IndexFormat InputElementDesc "
+    "InputLayout InputLayoutDesc InputSlotClass LinearSweptSpheresEndCapsMode LinearSweptSpheresIndexingMode LoadOp LogicOp "
+    "MultisampleDesc PrimitiveTopology RasterizerDesc RayTracingPassEncoder RayTracingPipeline RayTracingPipelineDesc "
     "RayTracingPipelineFlags RenderPassColorAttachment RenderPassDepthStencilAttachment RenderPassDesc RenderPassEncoder "
-    "RenderPipeline RenderPipelineDesc RenderState RenderTargetWriteMask Sampler SamplerDesc ScissorRect ShaderTable "
-    "ShaderTableDesc StencilOp StoreOp SubresourceLayout SubresourceRange Texture TextureAddressingMode TextureAspect "
-    "TextureDesc TextureFilteringMode TextureLoader TextureReductionOp TextureType TextureUsage TextureView TextureViewDesc "
-    "VertexStreamDesc Viewport YAHandling"
+    "RenderPipeline RenderPipelineDesc RenderState RenderTargetWriteMask Sampler ScissorRect ShaderTable ShaderTableDesc "
+    "StencilOp StoreOp Texture TextureView VertexStreamDesc Viewport"
 ).split(), "pictures"))
 
 

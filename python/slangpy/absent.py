@@ -15,7 +15,6 @@ _NAMES = {
         "convert_coop_vec_matrices get_coop_vec_matrix_size",
     "torch's autograd": "TorchModule torch_device",
     "fusion": "fuse vmap vcast vdim vmapping declare",
-    "images": "Bitmap DataStruct DataStructConverter",
     "shader objects other than a program's root": "create_mutable_shader_object",
 }
 _OUTSIDE = ("Window WindowMode WindowPosition AppWindow AppWindowDesc App AppDesc ui tev renderdoc Surface SurfaceConfig SurfaceInfo "
