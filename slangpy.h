@@ -2767,6 +2767,308 @@ SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 }
 #endif
 
+// >>api/texture.h -------------------------------------------------------------------------------------------
+
+// Textures: images in device memory, with samplers, copies, and arguments.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_texture spy_texture; // a texture, or a view of some of its levels and layers
+typedef struct spy_sampler spy_sampler;
+
+// The format of a texel: channels, bits of each, and how they are read. unorm and snorm are read as floats from 0
+// and from -1 to 1; _srgb also converts to linear colours. The numbers are those of SlangPy's Format.
+typedef enum spy_format {
+    SPY_FORMAT_NONE = 0,
+    SPY_FORMAT_R8_UINT,
+    SPY_FORMAT_R8_SINT,
+    SPY_FORMAT_R8_UNORM,
+    SPY_FORMAT_R8_SNORM,
+    SPY_FORMAT_RG8_UINT,
+    SPY_FORMAT_RG8_SINT,
+    SPY_FORMAT_RG8_UNORM,
+    SPY_FORMAT_RG8_SNORM,
+    SPY_FORMAT_RGBA8_UINT,
+    SPY_FORMAT_RGBA8_SINT,
+    SPY_FORMAT_RGBA8_UNORM,
+    SPY_FORMAT_RGBA8_UNORM_SRGB,
+    SPY_FORMAT_RGBA8_SNORM,
+    SPY_FORMAT_BGRA8_UNORM,
+    SPY_FORMAT_BGRA8_UNORM_SRGB,
+    SPY_FORMAT_BGRX8_UNORM,
+    SPY_FORMAT_BGRX8_UNORM_SRGB,
+    SPY_FORMAT_R16_UINT,
+    SPY_FORMAT_R16_SINT,
+    SPY_FORMAT_R16_UNORM,
+    SPY_FORMAT_R16_SNORM,
+    SPY_FORMAT_R16_FLOAT,
+    SPY_FORMAT_RG16_UINT,
+    SPY_FORMAT_RG16_SINT,
+    SPY_FORMAT_RG16_UNORM,
+    SPY_FORMAT_RG16_SNORM,
+    SPY_FORMAT_RG16_FLOAT,
+    SPY_FORMAT_RGBA16_UINT,
+    SPY_FORMAT_RGBA16_SINT,
+    SPY_FORMAT_RGBA16_UNORM,
+    SPY_FORMAT_RGBA16_SNORM,
+    SPY_FORMAT_RGBA16_FLOAT,
+    SPY_FORMAT_R32_UINT,
+    SPY_FORMAT_R32_SINT,
+    SPY_FORMAT_R32_FLOAT,
+    SPY_FORMAT_RG32_UINT,
+    SPY_FORMAT_RG32_SINT,
+    SPY_FORMAT_RG32_FLOAT,
+    SPY_FORMAT_RGB32_UINT,
+    SPY_FORMAT_RGB32_SINT,
+    SPY_FORMAT_RGB32_FLOAT,
+    SPY_FORMAT_RGBA32_UINT,
+    SPY_FORMAT_RGBA32_SINT,
+    SPY_FORMAT_RGBA32_FLOAT,
+    SPY_FORMAT_R64_UINT,
+    SPY_FORMAT_R64_SINT,
+    SPY_FORMAT_BGRA4_UNORM,
+    SPY_FORMAT_B5G6R5_UNORM,
+    SPY_FORMAT_BGR5A1_UNORM,
+    SPY_FORMAT_RGB9E5_UFLOAT,
+    SPY_FORMAT_RGB10A2_UINT,
+    SPY_FORMAT_RGB10A2_UNORM,
+    SPY_FORMAT_R11G11B10_FLOAT,
+    SPY_FORMAT_D32_FLOAT,
+    SPY_FORMAT_D16_UNORM,
+    SPY_FORMAT_D32_FLOAT_S8_UINT,
+    SPY_FORMAT_BC1_UNORM,
+    SPY_FORMAT_BC1_UNORM_SRGB,
+    SPY_FORMAT_BC2_UNORM,
+    SPY_FORMAT_BC2_UNORM_SRGB,
+    SPY_FORMAT_BC3_UNORM,
+    SPY_FORMAT_BC3_UNORM_SRGB,
+    SPY_FORMAT_BC4_UNORM,
+    SPY_FORMAT_BC4_SNORM,
+    SPY_FORMAT_BC5_UNORM,
+    SPY_FORMAT_BC5_SNORM,
+    SPY_FORMAT_BC6H_UFLOAT,
+    SPY_FORMAT_BC6H_SFLOAT,
+    SPY_FORMAT_BC7_UNORM,
+    SPY_FORMAT_BC7_UNORM_SRGB,
+    SPY_FORMAT_ASTC4X4_UNORM,
+    SPY_FORMAT_ASTC4X4_UNORM_SRGB,
+    SPY_FORMAT_ASTC6X6_UNORM,
+    SPY_FORMAT_ASTC6X6_UNORM_SRGB,
+    SPY_FORMAT_ASTC8X8_UNORM,
+    SPY_FORMAT_ASTC8X8_UNORM_SRGB,
+    SPY_FORMAT_COUNT
+} spy_format;
+
+typedef enum spy_texture_type {
+    SPY_TEXTURE_TYPE_DEFAULT, // 2-D
+    SPY_TEXTURE_TYPE_1D,
+    SPY_TEXTURE_TYPE_2D,
+    SPY_TEXTURE_TYPE_3D,
+    SPY_TEXTURE_TYPE_CUBE, // six square layers: +x, -x, +y, -y, +z, -z
+    SPY_TEXTURE_TYPE_COUNT
+} spy_texture_type;
+
+// What a texture is used for; also what a format can be used for on a device.
+enum {
+    SPY_TEXTURE_USAGE_SAMPLED = 1,       // Texture2D<T> parameters: loads, samples
+    SPY_TEXTURE_USAGE_STORED = 2,        // RWTexture2D<T> parameters: loads and stores
+    SPY_TEXTURE_USAGE_COPIED = 4,        // copies, reads and writes by the host, clears, blits; always set
+    SPY_TEXTURE_USAGE_COLOR_TARGET = 8,  // draws write to it
+    SPY_TEXTURE_USAGE_DEPTH_TARGET = 16, // depth and stencil tests
+    // Only of formats, in spy_format_support():
+    SPY_TEXTURE_USAGE_FILTERED = 32, // linear filters
+    SPY_TEXTURE_USAGE_BLENDED = 64,  // blending of colour targets
+    SPY_TEXTURE_USAGE_MULTISAMPLED = 128
+};
+
+#define SPY_ALL_LEVELS UINT32_MAX // levels down to one texel
+
+// Options of a new texture. All zero but the format: a 2-D texture of one texel.
+typedef struct spy_texture_desc {
+    spy_texture_type type;
+    spy_format format;             // required
+    uint32_t width, height, depth; // texels of level 0; 0: 1. height: not of 1-D; depth: of 3-D only
+    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0: no array. An array of
+    // one layer differs from a texture that is no array.
+    uint32_t array_size;
+    uint32_t levels;  // mip levels, each half the size of the one before; 0: 1; SPY_ALL_LEVELS
+    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0: 1
+    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0: SAMPLED, and STORED if the device can for this format
+    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL: undefined
+    size_t data_size_bytes; // bytes of data; 0: as many as that takes
+    const char *label;      // name in debug tools and messages
+    uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_texture_desc;
+
+// Part of a texture. All zero: the whole texture, as it is.
+typedef struct spy_texture_view_desc {
+    spy_format format;     // NONE: the texture's. Else a format of as many bits, also with or without _srgb
+    uint32_t level, layer; // the first ones
+    uint32_t level_count;  // 0: all from `level` on
+    uint32_t
+        layer_count; // 0: all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of a
+                     // cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+    uint64_t _end_canary; // must be 0
+} spy_texture_view_desc;
+
+// Texels of one level. All zero: all of level 0.
+typedef struct spy_texture_region {
+    uint32_t level;
+    uint32_t layer, layer_count;   // layer_count 0: all from `layer` on
+    uint32_t x, y, z;              // the first texel; multiples of the format's block
+    uint32_t width, height, depth; // texels; 0: up to the end
+} spy_texture_region;
+
+typedef struct spy_texture_info {
+    spy_texture_type type; // never DEFAULT
+    spy_format format;
+    uint32_t width, height, depth; // texels of the view's first level
+    uint32_t array_size;           // as in spy_texture_desc
+    uint32_t layer_count;          // layers, 6 for each cube
+    uint32_t levels, samples, usage;
+    uint32_t first_level, first_layer; // of a view: in the texture it was made from
+    spy_dtype dtype;                   // what Slang code gets from a texel: the scalar type ...
+    uint32_t columns;                  // ... and how many of them, 1 to 4
+    spy_shape shape;                   // sizes when it is run over: [layer,] [depth,] height, width
+    size_t size_bytes;                 // of the first level, all layers, rows without gaps
+    const char *label;                 // "": none
+} spy_texture_info;
+
+// Creates a texture. NULL on failure. Released by the caller, or with the device. Threads: any.
+SPY_API spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc);
+// Returns a texture over a part of another one, which it keeps alive. NULL on failure. Released by the caller.
+// Threads: any.
+SPY_API spy_texture *spy_texture_view(spy_texture *texture, const spy_texture_view_desc *desc);
+// Adds one reference to the texture, which then needs one more release. Threads: any.
+SPY_API void spy_retain_texture(spy_texture *texture);
+// Drops one reference; the last one frees the texture once the GPU no longer uses it. NULL is ignored. Threads:
+// any, at any time.
+SPY_API void spy_release_texture(spy_texture *texture);
+// Describes the texture; all zero for NULL. `label` lives as long as the texture. Threads: any.
+SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
+
+// Copies texels to and from host memory: layer after layer, slice after slice, rows without gaps, each texel as its
+// format has it. `region` NULL: all of level 0. size_bytes must be the region's size. write: `data` may change after
+// the return. read: waits for exactly the work that writes the texture. Threads: any.
+SPY_API spy_status spy_texture_write(spy_texture *texture, const spy_texture_region *region, const void *data,
+                                     size_t size_bytes);
+SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
+                                    size_t size_bytes);
+// Copies texels between textures of formats of as many bits. The regions have the same sizes; a size of 0 in one
+// takes that of the other. NULL: all of level 0. Threads: any.
+SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
+                                    const spy_texture_region *from_region);
+// Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
+// row_pitch_bytes apart (0: without gaps), and slices and layers as many rows apart as the region has. The tensor's
+// elements lie next to each other; what type they have does not matter. Threads: any.
+SPY_API spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region,
+                                                spy_tensor *tensor, size_t offset_bytes,
+                                                size_t row_pitch_bytes);
+SPY_API spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_texture_region *region,
+                                              spy_tensor *tensor, size_t offset_bytes,
+                                              size_t row_pitch_bytes);
+
+// A colour for each way in which formats are read; the texture's format decides which is taken.
+typedef union spy_clear_color {
+    float floats[4]; // float, unorm and snorm formats
+    uint32_t uints[4];
+    int32_t ints[4];
+} spy_clear_color;
+// Set all texels of all levels and layers. clear_depth: of depth formats; stencil is ignored where there is none.
+// Threads: any.
+SPY_API spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color);
+SPY_API spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil);
+
+typedef enum spy_filter { SPY_FILTER_DEFAULT /* linear */, SPY_FILTER_NEAREST, SPY_FILTER_LINEAR } spy_filter;
+// Scales the first level of `from` to that of `to`, layer by layer, and converts formats. Threads: any.
+SPY_API spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filter filter);
+// Makes each level from the one before it, by averages. Threads: any.
+SPY_API spy_status spy_texture_generate_mips(spy_texture *texture);
+// Averages the samples of a multisampled texture. Threads: any.
+SPY_API spy_status spy_texture_resolve(spy_texture *to, spy_texture *from);
+
+// >>samplers
+
+typedef enum spy_address_mode {
+    SPY_ADDRESS_MODE_DEFAULT, // wrap
+    SPY_ADDRESS_MODE_WRAP,
+    SPY_ADDRESS_MODE_MIRROR,
+    SPY_ADDRESS_MODE_CLAMP,
+    SPY_ADDRESS_MODE_BORDER,
+    SPY_ADDRESS_MODE_MIRROR_ONCE
+} spy_address_mode;
+
+typedef enum spy_compare {
+    SPY_COMPARE_NONE,
+    SPY_COMPARE_NEVER,
+    SPY_COMPARE_LESS,
+    SPY_COMPARE_EQUAL,
+    SPY_COMPARE_LESS_EQUAL,
+    SPY_COMPARE_GREATER,
+    SPY_COMPARE_NOT_EQUAL,
+    SPY_COMPARE_GREATER_EQUAL,
+    SPY_COMPARE_ALWAYS
+} spy_compare;
+
+typedef enum spy_reduction {
+    SPY_REDUCTION_DEFAULT, // the weighted average
+    SPY_REDUCTION_AVERAGE,
+    SPY_REDUCTION_MIN,
+    SPY_REDUCTION_MAX
+} spy_reduction;
+
+// How textures are sampled. All zero: linear filters, and coordinates wrap.
+typedef struct spy_sampler_desc {
+    spy_filter min_filter, mag_filter, mip_filter;
+    spy_address_mode address_u, address_v, address_w;
+    spy_compare compare; // SamplerComparisonState; NONE: SamplerState
+    spy_reduction reduction;
+    uint32_t max_anisotropy; // 0 and 1: none
+    float mip_bias;
+    float min_level, max_level; // max_level 0: no limit
+    float border[4];            // the colour of BORDER; devices without custom colours take the nearest of
+                                // transparent black, black and white
+    const char *label;
+    uint64_t _end_canary; // must be 0
+} spy_sampler_desc;
+
+// Creates a sampler; desc NULL: all zero. Equal samplers share one object of the driver. NULL on failure. Threads:
+// any.
+SPY_API spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc);
+SPY_API void spy_retain_sampler(spy_sampler *sampler);  // Threads: any.
+SPY_API void spy_release_sampler(spy_sampler *sampler); // NULL is ignored. Threads: any, at any time.
+
+// >>arguments
+
+// A texture for a parameter Texture2D<T>, RWTexture2D<T> or another of its type, which it feeds whole. For a
+// parameter of its texels' type it is run over, and an out parameter writes it: the call's shape is
+// spy_texture_info.shape. The texels' type is exactly that of the format: four channels of floats, unorm or snorm
+// feed float4, one channel feeds float. Views feed the size of their first level.
+SPY_API spy_arg spy_arg_texture(const char *name, spy_texture *texture);
+SPY_API spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler); // for SamplerState parameters
+
+// >>formats
+
+typedef struct spy_format_info {
+    const char *name;                   // "rgba8_unorm"
+    uint32_t block_bytes;               // of one block
+    uint32_t block_width, block_height; // texels of a block; 1 but of compressed formats
+    uint32_t channels;                  // 1 to 4
+    uint32_t bits[4];                   // of red, green, blue, alpha; of depth and stencil: the first two
+    spy_dtype dtype; // what Slang code gets of a channel: float32, int32, uint32, float16 ...
+    bool is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed, has_depth, has_stencil, is_compressed;
+} spy_format_info;
+// Describes a format; all zero for SPY_FORMAT_NONE and numbers that are none. Threads: any.
+SPY_API spy_format_info spy_get_format_info(spy_format format);
+// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0: none. Threads: any.
+SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
+
+#ifdef __cplusplus
+}
+#endif
+
 // >>api/args_cpp.h ------------------------------------------------------------------------------------------
 
 // C++ only: overloads that accept SPY_ARGS(...) in each function that takes spy_args, and SPY_INDICES(...) in
@@ -5505,10 +5807,12 @@ typedef enum spyi_kind {
     SPYI_KIND_PREPARED,
     SPYI_KIND_CURSOR,
     SPYI_KIND_LIST,
+    SPYI_KIND_TEXTURE,
+    SPYI_KIND_SAMPLER,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
-enum { SPYI_KIND_COUNT = SPYI_KIND_LIST - SPYI_KIND_DEVICE + 1 };
+enum { SPYI_KIND_COUNT = SPYI_KIND_SAMPLER - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
@@ -7593,7 +7897,11 @@ typedef enum spyi_parameter_kind {
     SPYI_PARAMETER_UNIFORM,  // a uniform buffer
     SPYI_PARAMETER_BUFFER,   // a structured buffer
     SPYI_PARAMETER_TEXELS,   // Buffer<T>
-    SPYI_PARAMETER_RW_TEXELS // RWBuffer<T>
+    SPYI_PARAMETER_RW_TEXELS,  // RWBuffer<T>
+    SPYI_PARAMETER_TEXTURE,    // Texture2D<T>
+    SPYI_PARAMETER_RW_TEXTURE, // RWTexture2D<T>
+    SPYI_PARAMETER_SAMPLER,    // SamplerState
+    SPYI_PARAMETER_COMBINED    // Sampler2D<T>, a texture with its sampler
 } spyi_parameter_kind;
 
 enum { SPYI_STAGE_COMPUTE = 1 };
@@ -7710,8 +8018,13 @@ typedef struct spyi_chunk {
 
 // What a binding refers to.
 typedef enum spyi_binding_kind {
-    // A range of a chunk. Views of textures, samplers and acceleration structures will be others.
-    SPYI_BINDING_BUFFER
+    SPYI_BINDING_BUFFER, // a range of a chunk
+    // A view of an image (image.h) that is sampled and loaded. offset: SPYI_USE_SAMPLED or SPYI_USE_STORED, for
+    // which the image's layout is.
+    SPYI_BINDING_TEXTURE,
+    SPYI_BINDING_RW_TEXTURE, // a view of an image that is loaded and stored
+    SPYI_BINDING_SAMPLER,    // a sampler
+    SPYI_BINDING_COMBINED    // as SPYI_BINDING_TEXTURE, with a sampler: range is its handle
 } spyi_binding_kind;
 
 // The argument of one parameter, or of one element of an array. `offset` is a multiple of
@@ -7857,6 +8170,8 @@ struct spyi_backend {
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
+    // Textures and samplers (image.h); NULL: the backend has none.
+    const struct spyi_image_functions *images;
 };
 
 // >>wait.c
@@ -7907,6 +8222,10 @@ typedef enum spyi_work_number {
     SPYI_WORK_LABEL,
     SPYI_WORK_TIME_MARK,
     SPYI_WORK_TIME_STORE,
+    SPYI_WORK_IMAGE_BYTES, // these four: image.h
+    SPYI_WORK_IMAGE_COPY,
+    SPYI_WORK_IMAGE_BLIT,
+    SPYI_WORK_IMAGE_CLEAR,
     SPYI_WORK_COUNT
 } spyi_work_number;
 
@@ -8110,6 +8429,109 @@ static inline spyi_time_store_work spyi_time_store_of(const spyi_chunk *to, uint
     store.count = count;
     return store;
 }
+
+// >>backend/image.h -----------------------------------------------------------------------------------------
+
+// Images: what a backend makes textures and samplers of, and the work on them. Vulkan has VkImage, VkImageView and
+// VkSampler; CUDA has arrays, texture objects (which include the sampler) and surface objects.
+
+// Plain bytes, zeroed before the members are set, so that equal descs have equal bytes.
+typedef struct spyi_image_desc {
+    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t format; // spy_format
+    bool array;
+    uint32_t width, height, depth; // of level 0, at least 1
+    uint32_t layers;               // at least 1; 6 for each cube
+    uint32_t levels, samples;      // at least 1
+    uint32_t usage;                // SPY_TEXTURE_USAGE_*
+} spyi_image_desc;
+
+// An image of the driver.
+typedef struct spyi_image {
+    uint64_t handle; // VkImage; CUmipmappedArray or CUarray
+    void *memory;    // the backend's own object (VkDeviceMemory); NULL for images of the program
+    size_t size;     // bytes of device memory
+} spyi_image;
+
+// A part of an image, in the form in which a shader sees it.
+typedef struct spyi_image_view_desc {
+    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t format; // spy_format
+    bool array;
+    bool stored; // for loads and stores by coordinates (RWTexture2D): one level
+    uint32_t first_level, level_count, first_layer, layer_count;
+} spyi_image_view_desc;
+
+// Texels of one level and of some layers. Sizes in texels, at least 1; of compressed formats in whole blocks, or up to
+// the end.
+typedef struct spyi_image_box {
+    uint32_t level, first_layer, layer_count;
+    uint32_t x, y, z, width, height, depth;
+} spyi_image_box;
+
+// The functions for images; NULL in the backend's table: it has none.
+typedef struct spyi_image_functions {
+    // Returns the SPY_TEXTURE_USAGE_* that the device has for images of this format.
+    uint32_t (*support)(spyi_gpu *gpu, uint32_t format);
+    spy_status (*create)(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label, spyi_image *image,
+                         spyi_text *error);
+    // No work uses the image or its views any more.
+    void (*destroy)(spyi_gpu *gpu, spyi_image *image);
+    // A view's handle is what spyi_binding.handle takes: VkImageView; on CUDA it goes into the kernel's block:
+    // CUsurfObject if `stored`, else CUtexObject, which reads through `sampler` (0: without filters, for loads).
+    spy_status (*create_view)(spyi_gpu *gpu, const spyi_image *image, const spyi_image_desc *image_desc,
+                              const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
+                              spyi_text *error);
+    void (*destroy_view)(spyi_gpu *gpu, uint64_t view, bool stored);
+    spy_status (*create_sampler)(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                 spyi_text *error);
+    void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
+} spyi_image_functions;
+
+// >>work on images
+
+// Copies between an image and bytes of a chunk: rows lie row_pitch bytes apart, slices and layers slice_pitch.
+typedef struct spyi_image_bytes_work {
+    spyi_work work;
+    bool to_image;
+    uint64_t image; // spyi_image.handle
+    spyi_image_desc desc;
+    spyi_image_box box;
+    const spyi_chunk *chunk;
+    uint64_t offset, row_pitch, slice_pitch; // bytes
+} spyi_image_bytes_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void);
+
+// Copies texels between two images, or parts of one that do not overlap. The boxes have equal sizes.
+typedef struct spyi_image_copy_work {
+    spyi_work work;
+    uint64_t to, from; // spyi_image.handle
+    spyi_image_desc to_desc, from_desc;
+    spyi_image_box to_box, from_box;
+} spyi_image_copy_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_copy(void);
+
+// Scales the texels of one box to another, and converts them; `resolve`: averages the samples of a multisampled image.
+typedef struct spyi_image_blit_work {
+    spyi_work work;
+    uint64_t to, from; // spyi_image.handle
+    spyi_image_desc to_desc, from_desc;
+    spyi_image_box to_box, from_box;
+    bool linear, resolve;
+} spyi_image_blit_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_blit(void);
+
+// Sets all texels of some levels and layers.
+typedef struct spyi_image_clear_work {
+    spyi_work work;
+    uint64_t image; // spyi_image.handle
+    spyi_image_desc desc;
+    uint32_t first_level, level_count, first_layer, layer_count;
+    spy_clear_color color; // of color formats
+    float depth;           // of depth formats
+    uint32_t stencil;
+} spyi_image_clear_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_clear(void);
 
 // >>backend/target.h ----------------------------------------------------------------------------------------
 
@@ -10071,6 +10493,66 @@ SPYI_FN void spyi_pool_destroy(spy_device *device);
 // Returns the one storage of the imported chunk's handle; NULL: out of memory.
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk);
 
+// >>data/texture.h ------------------------------------------------------------------------------------------
+
+// Textures and samplers: what a user holds of the backend's images.
+
+// An image with the state of its levels and layers. Textures, views and command lists hold it by references.
+typedef struct spyi_texture_image {
+    spyi_texture texture; // first; .texture.resource is what uses name
+    spyi_image image;
+    spyi_image_desc desc;
+    struct spyi_texture_image
+        *next; // images whose work is not known to be finished, in device.waiting_images
+} spyi_texture_image;
+
+// A texture, or a view of one: both are parts of an image.
+struct spy_texture {
+    spyi_object object;
+    spyi_texture_image *image; // one reference
+    // What it is of the image. type, array, layer_count and level_count are also those of shader parameters.
+    spyi_image_view_desc part;
+    uint32_t width, height, depth; // texels of its first level
+    uint64_t serial;               // unique on the device
+    // Slang's name for such a parameter, "Texture2DArray<float4>", as a type of kind SPYI_TYPE_OTHER; bind and the key
+    // of a call know the texture by it. RWTexture2D and others have the same name here.
+    const spyi_type *type;
+    const spyi_type *texel; // "float4"
+    spy_shape shape;        // sizes when it is run over
+    // The views that shaders get, made when first needed; 0: not yet.
+    uint64_t sampled_view, stored_view;
+    const char *label;            // a copy; NULL: none
+    spy_texture *previous, *next; // in device.textures
+};
+
+struct spy_sampler {
+    spyi_object object;
+    spy_sampler_desc desc;        // .label is a copy or NULL
+    uint64_t handle;              // of the backend
+    spy_sampler *previous, *next; // in device.samplers
+};
+
+// format.c
+SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL: it is none
+// Returns the type of a texel in Slang code; NULL: shaders cannot read the format.
+SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format);
+
+// texture.c
+// The use that work makes of the texture: of all its levels and layers, or of `level` (counted in the texture) alone.
+// `how` is SPYI_USE_READS, _WRITES or both, and _SAMPLED, _STORED, _COPIED or _ATTACHMENT. Images that may be stored to
+// are always in the layout for that, so that one call can read and write them.
+SPYI_FN uint32_t spyi_texture_uses(const spy_texture *texture, uint32_t how, spyi_use *uses);
+SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t level, uint32_t how,
+                                         spyi_use *uses);
+// The most uses that one texture has in one piece of work: parts lie level by level, so a view of some layers has one
+// use for each level.
+#define SPYI_MOST_TEXTURE_USES 16
+// Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
+SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
+                                          spyi_text *error);
+SPYI_FN void spyi_textures_attach(spy_device *device);
+SPYI_FN void spyi_textures_free_all(spy_device *device); // at the device's release
+
 // >>data/tensor.h -------------------------------------------------------------------------------------------
 
 // Tensors: elements of a type in a block of device memory.
@@ -10258,6 +10740,9 @@ struct spy_device {
     bool keep_programs;
     spy_device_stats stats;
     // Members of later rooms, named behind the first member of each. This room uses only modules_of.
+    spy_texture *textures; // texture.h
+    spy_sampler *samplers;
+    struct spyi_texture_image *waiting_images;
     const spyi_module_table *modules_of; // module/
     spy_module *modules;
     struct spyi_compiler *compiler;
