@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from . import bindings, math, reflection, types  # noqa: F401
     from .formats import *
     from .pictures import *
+    from .resources import *
+    from .textures import *
     from .reflection import ModifierID, ShaderStage  # noqa: F401
     from .objects import DeviceChild, Kernel, Object, PassEncoder, Pipeline, Resource  # noqa: F401
     from .utilities import SHA1, Timer  # noqa: F401
@@ -78,6 +80,11 @@ _LAZY.update(dict.fromkeys((
     "VertexStreamDesc Viewport YAHandling"
 ).split(), "pictures"))
 
+_LAZY.update(dict.fromkeys("Sampler Texture TextureView".split(), "resources"))
+_LAZY.update(dict.fromkeys((
+    "ALL_LAYERS ALL_MIPS ComparisonFunc SamplerDesc SubresourceLayout SubresourceRange TextureAddressingMode TextureAspect "
+    "TextureDesc TextureFilteringMode TextureReductionOp TextureType TextureUsage TextureViewDesc YAHandling"
+).split(), "textures"))
 
 _MODULES = ("reflection", "bindings", "types", "core", "builtin", "experimental", "slangpy", "native_func", "native_refl")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from . import _slangpy
 from ._slangpy import float3x4, float4, uint3
-from .enums import _Desc, _IntEnum, _IntFlag, DataType, Format, MemoryType, QueryType, ResourceState
+from .enums import _IntEnum, _IntFlag, DataType, Format, QueryType
+from .textures import ComparisonFunc, _Data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
-    "ALL_LAYERS", "ALL_MIPS", "AccelerationStructure", "AccelerationStructureBuildDesc", "AccelerationStructureBuildFlags",
+    "AccelerationStructure", "AccelerationStructureBuildDesc", "AccelerationStructureBuildFlags",
     "AccelerationStructureBuildInputInstances", "AccelerationStructureBuildInputLinearSweptSpheres",
     "AccelerationStructureBuildInputMotionOptions", "AccelerationStructureBuildInputProceduralPrimitives",
     "AccelerationStructureBuildInputSpheres", "AccelerationStructureBuildInputTriangles", "AccelerationStructureBuildMode",
@@ -23,21 +24,18 @@ __all__ = [
     "AccelerationStructureHandle", "AccelerationStructureInstanceDesc", "AccelerationStructureInstanceFlags",
     "AccelerationStructureInstanceList", "AccelerationStructureKind", "AccelerationStructureQueryDesc",
     "AccelerationStructureSizes", "AspectBlendDesc", "BlendFactor", "BlendOp", "BufferOffsetPair", "ColorTargetDesc",
-    "ComparisonFunc", "CoopVecMatrixDesc", "CoopVecMatrixLayout", "CullMode",
+    "CoopVecMatrixDesc", "CoopVecMatrixLayout", "CullMode",
     "DepthStencilDesc", "DepthStencilOpDesc", "DescriptorHandle", "DescriptorHandleType", "DrawArguments",
     "FillMode", "FilterBoundaryCondition", "FrontFaceMode", "HitGroupDesc", "IndexFormat", "InputElementDesc", "InputLayout",
     "InputLayoutDesc", "InputSlotClass", "LinearSweptSpheresEndCapsMode", "LinearSweptSpheresIndexingMode", "LoadOp",
     "LogicOp", "MultisampleDesc", "PrimitiveTopology", "RasterizerDesc",
     "RayTracingPassEncoder", "RayTracingPipeline", "RayTracingPipelineDesc", "RayTracingPipelineFlags",
     "RenderPassColorAttachment", "RenderPassDepthStencilAttachment", "RenderPassDesc", "RenderPassEncoder", "RenderPipeline",
-    "RenderPipelineDesc", "RenderState", "RenderTargetWriteMask", "Sampler", "SamplerDesc", "ScissorRect",
-    "ShaderTable", "ShaderTableDesc", "StencilOp", "StoreOp", "SubresourceLayout", "SubresourceRange", "Texture",
-    "TextureAddressingMode", "TextureAspect", "TextureDesc", "TextureFilteringMode", "TextureLoader", "TextureReductionOp",
-    "TextureType", "TextureUsage", "TextureView", "TextureViewDesc", "VertexStreamDesc", "Viewport", "YAHandling",
+    "RenderPipelineDesc", "RenderState", "RenderTargetWriteMask", "ScissorRect",
+    "ShaderTable", "ShaderTableDesc", "StencilOp", "StoreOp", 
+    "TextureLoader", 
+    "VertexStreamDesc", "Viewport", 
 ]
-
-ALL_LAYERS = 0xFFFFFFFF
-ALL_MIPS = 0xFFFFFFFF
 
 
 class DescriptorHandleType(_IntEnum):
@@ -51,45 +49,6 @@ class DescriptorHandleType(_IntEnum):
     sampler = 5
     combined_texture_sampler = 6
     acceleration_structure = 7
-
-
-class ComparisonFunc(_IntEnum):
-    """How a sampler or a depth test compares."""
-
-    never = 0
-    less = 1
-    equal = 2
-    less_equal = 3
-    greater = 4
-    not_equal = 5
-    greater_equal = 6
-    always = 7
-
-
-class TextureFilteringMode(_IntEnum):
-    """How a sampler filters."""
-
-    point = 0
-    linear = 1
-
-
-class TextureAddressingMode(_IntEnum):
-    """What a sampler gives outside a texture."""
-
-    wrap = 0
-    clamp_to_edge = 1
-    clamp_to_border = 2
-    mirror_repeat = 3
-    mirror_once = 4
-
-
-class TextureReductionOp(_IntEnum):
-    """How a sampler joins texels."""
-
-    average = 0
-    comparison = 1
-    minimum = 2
-    maximum = 3
 
 
 class IndexFormat(_IntEnum):
@@ -228,45 +187,6 @@ class CoopVecMatrixLayout(_IntEnum):
     training_optimal = 3
 
 
-class TextureUsage(_IntFlag):
-    """The uses of a texture."""
-
-    none = 0
-    shader_resource = 1
-    unordered_access = 2
-    render_target = 4
-    depth_stencil = 8
-    present = 16
-    copy_source = 32
-    copy_destination = 64
-    resolve_source = 128
-    resolve_destination = 256
-    typeless = 512
-    shared = 1024
-
-
-class TextureType(_IntEnum):
-    """The form of a texture."""
-
-    texture_1d = 0
-    texture_1d_array = 1
-    texture_2d = 2
-    texture_2d_array = 3
-    texture_2d_ms = 4
-    texture_2d_ms_array = 5
-    texture_3d = 6
-    texture_cube = 7
-    texture_cube_array = 8
-
-
-class TextureAspect(_IntEnum):
-    """The part of a texture that a view shows."""
-
-    all = 0
-    depth_only = 1
-    stencil_only = 2
-
-
 class InputSlotClass(_IntEnum):
     """Whether a vertex stream goes by vertex or by instance."""
 
@@ -339,13 +259,6 @@ class AccelerationStructureKind(_IntEnum):
     top_level = 2
 
 
-class YAHandling(_IntEnum):
-    """What becomes of images with one channel and alpha."""
-
-    expand_to_rgba = 0
-    preserve_as_rg = 1
-
-
 class FilterBoundaryCondition(_IntEnum):
     """What an image filter takes beyond the border."""
 
@@ -354,99 +267,6 @@ class FilterBoundaryCondition(_IntEnum):
     mirror = 2
     zero = 3
     one = 4
-
-
-class _Data(_Desc):
-    """Base of the descriptions here. A field that is a description may be given as a dict; each object has its own ones. Fields may also
-    be given in their order."""
-
-    if not TYPE_CHECKING:
-
-        def __init_subclass__(cls):
-            cls._fields = {name: getattr(cls, name) for name in cls.__annotations__}
-
-        def __init__(self, *args, **kwargs):
-            if len(args) == 1 and isinstance(args[0], (dict, type(self))):
-                kwargs = {**(args[0] if isinstance(args[0], dict) else vars(args[0])), **kwargs}
-            elif len(args) > len(self._fields):
-                raise TypeError("{}: expected at most {} arguments, got {}".format(type(self).__name__, len(self._fields), len(args)))
-            else:
-                kwargs = {**dict(zip(self._fields, args)), **kwargs}
-            super().__init__(None, **kwargs)
-            for name, default in self._fields.items():
-                value = getattr(self, name)
-                if isinstance(default, _Data) and (value is default or isinstance(value, dict)):
-                    setattr(self, name, type(default)(value))
-                elif value is default and isinstance(value, (uint3, float4, float3x4)):
-                    setattr(self, name, type(value)(value))
-
-
-class SubresourceRange(_Data):
-    """Layers and mip levels of a texture."""
-
-    layer: int = 0
-    layer_count: int = ALL_LAYERS
-    mip: int = 0
-    mip_count: int = ALL_MIPS
-
-
-class TextureDesc(_Data):
-    """All arguments of Device.create_texture() as one value."""
-
-    type: TextureType = TextureType.texture_2d
-    format: Format = Format.undefined
-    width: int = 1
-    height: int = 1
-    depth: int = 1
-    array_length: int = 1
-    mip_count: int = 1
-    sample_count: int = 1
-    sample_quality: int = 0
-    memory_type: MemoryType = MemoryType.device_local
-    usage: TextureUsage = TextureUsage.none
-    default_state: ResourceState = ResourceState.undefined
-    label: str = ""
-
-
-class TextureViewDesc(_Data):
-    """All arguments of Texture.create_view() as one value."""
-
-    format: Format = Format.undefined
-    aspect: TextureAspect = TextureAspect.all
-    subresource_range: SubresourceRange = SubresourceRange()
-    label: str = ""
-
-
-class SubresourceLayout(_Data):
-    """How a mip level of a texture lies in memory."""
-
-    size: uint3 = uint3(0)
-    col_pitch: int = 0
-    row_pitch: int = 0
-    slice_pitch: int = 0
-    size_in_bytes: int = 0
-    block_width: int = 0
-    block_height: int = 0
-    row_count: int = 0
-
-
-class SamplerDesc(_Data):
-    """All arguments of Device.create_sampler() as one value."""
-
-    min_filter: TextureFilteringMode = TextureFilteringMode.linear
-    mag_filter: TextureFilteringMode = TextureFilteringMode.linear
-    mip_filter: TextureFilteringMode = TextureFilteringMode.linear
-    reduction_op: TextureReductionOp = TextureReductionOp.average
-    address_u: TextureAddressingMode = TextureAddressingMode.wrap
-    address_v: TextureAddressingMode = TextureAddressingMode.wrap
-    address_w: TextureAddressingMode = TextureAddressingMode.wrap
-    mip_lod_bias: float = 0.0
-    max_anisotropy: int = 1
-    comparison_func: ComparisonFunc = ComparisonFunc.never
-    border_color: float4 = float4(1, 1, 1, 1)
-    min_lod: float = -1000.0
-    max_lod: float = 1000.0
-    label: str = ""
 
 
 class DrawArguments(_Data):
@@ -840,18 +660,6 @@ class DescriptorHandle:
 class _Absent:
     def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError("slangpy.{} is not in this version: {}".format(type(self).__name__, type(self).__doc__))
-
-
-class Texture(_Absent):
-    """Textures belong to a later version."""
-
-
-class TextureView(_Absent):
-    """Textures belong to a later version."""
-
-
-class Sampler(_Absent):
-    """Samplers belong to a later version."""
 
 
 class InputLayout(_Absent):
