@@ -222,6 +222,28 @@ SPY_API spy_status spy_texture_generate_mips(spy_texture *texture);
 // Averages the samples of a multisampled texture. Threads: any.
 SPY_API spy_status spy_texture_resolve(spy_texture *to, spy_texture *from);
 
+// >>recording: as spy_list_copy() and its like, with the arguments of the functions above. `data` is copied now.
+SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
+                                          const spy_texture_region *region, const void *data,
+                                          size_t size_bytes);
+SPY_API spy_status spy_list_texture_copy(spy_command_list *list, spy_texture *to,
+                                         const spy_texture_region *to_region, spy_texture *from,
+                                         const spy_texture_region *from_region);
+SPY_API spy_status spy_list_texture_copy_from_tensor(spy_command_list *list, spy_texture *to,
+                                                     const spy_texture_region *region, spy_tensor *tensor,
+                                                     size_t offset_bytes, size_t row_pitch_bytes);
+SPY_API spy_status spy_list_texture_copy_to_tensor(spy_command_list *list, spy_texture *from,
+                                                   const spy_texture_region *region, spy_tensor *tensor,
+                                                   size_t offset_bytes, size_t row_pitch_bytes);
+SPY_API spy_status spy_list_texture_clear(spy_command_list *list, spy_texture *texture,
+                                          spy_clear_color color);
+SPY_API spy_status spy_list_texture_clear_depth(spy_command_list *list, spy_texture *texture, float depth,
+                                                uint32_t stencil);
+SPY_API spy_status spy_list_texture_blit(spy_command_list *list, spy_texture *to, spy_texture *from,
+                                         spy_filter filter);
+SPY_API spy_status spy_list_texture_generate_mips(spy_command_list *list, spy_texture *texture);
+SPY_API spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture *to, spy_texture *from);
+
 // >>samplers
 
 typedef enum spy_address_mode {
