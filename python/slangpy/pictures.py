@@ -4,7 +4,7 @@ Scripts can import and fill them. This version makes no such objects: the method
 from __future__ import annotations
 
 from . import _slangpy
-from ._slangpy import float3x4, float4, uint3
+from ._slangpy import float3x4, float4
 from .enums import _IntEnum, _IntFlag, DataType, Format, QueryType
 from .textures import ComparisonFunc, _Data
 
