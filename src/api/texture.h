@@ -104,7 +104,8 @@ typedef enum spy_texture_type {
 } spy_texture_type;
 
 // What a texture is used for; also what a format can be used for on a device.
-enum {
+typedef enum spy_texture_usage {
+    SPY_TEXTURE_USAGE_DEFAULT = 0,       // SAMPLED, and STORED if the device can for this format
     SPY_TEXTURE_USAGE_SAMPLED = 1,       // Texture2D<T> parameters: loads, samples
     SPY_TEXTURE_USAGE_STORED = 2,        // RWTexture2D<T> parameters: loads and stores
     SPY_TEXTURE_USAGE_COPIED = 4,        // copies, reads and writes by the host, clears, blits; always set
@@ -114,7 +115,7 @@ enum {
     SPY_TEXTURE_USAGE_FILTERED = 32, // linear filters
     SPY_TEXTURE_USAGE_BLENDED = 64,  // blending of colour targets
     SPY_TEXTURE_USAGE_MULTISAMPLED = 128
-};
+} spy_texture_usage;
 
 #define SPY_ALL_LEVELS UINT32_MAX // levels down to one texel
 

@@ -28,7 +28,8 @@ SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void) {
 
 SPYI_FN bool spyi_image_copies_within(const spyi_image_copy_work *copy) {
     const spyi_image_box *a = &copy->to_box, *b = &copy->from_box;
-    return copy->to == copy->from && a->level == b->level && a->first_layer < b->first_layer + b->layer_count &&
+    return copy->to == copy->from && a->level == b->level &&
+           a->first_layer < b->first_layer + b->layer_count &&
            b->first_layer < a->first_layer + a->layer_count;
 }
 

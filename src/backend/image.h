@@ -6,6 +6,15 @@
 #include "api/texture.h"
 #include "backend/work.h"
 
+// format.c
+SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL: it is none
+// Returns the bytes of texels without gaps between rows.
+SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
+                                  uint32_t layers);
+static inline uint32_t spyi_level_size(uint32_t size, uint32_t level) {
+    return level < 32 && size >> level ? size >> level : 1;
+}
+
 // Plain bytes, zeroed before the members are set, so that equal descs have equal bytes.
 typedef struct spyi_image_desc {
     uint8_t type;   // spy_texture_type, not DEFAULT
@@ -74,8 +83,9 @@ typedef struct spyi_image_bytes_work {
     spyi_image_desc desc;
     spyi_image_box box;
     const spyi_chunk *chunk;
-    uint64_t offset, row_pitch, slice_pitch; // bytes; slice_pitch is a multiple of row_pitch
-    uint32_t block_bytes, block_width, block_height; // of the format
+    // Bytes. slice_pitch is a multiple of row_pitch, and row_pitch and offset are multiples of the size of a block;
+    // offset is also a multiple of 4.
+    uint64_t offset, row_pitch, slice_pitch;
 } spyi_image_bytes_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void);
 

@@ -86,7 +86,7 @@ static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use
         const spyi_texture_part *part = &texture->parts[i];
         if (spyi_use_layout(part->how) == spyi_use_layout(use->how) &&
             (part->write_epoch == device->epoch ||
-                                      ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))
+             ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))
             return true;
     }
     return false;

@@ -68,35 +68,42 @@ static spyi_texture_image *spyi_image_new(spy_device *device, const spyi_image_d
                                           spyi_text *error, spy_status *status) {
     spyi_images_free_finished(device);
     spyi_texture_image *image = (spyi_texture_image *)spyi_allocate(&device->ctx, sizeof *image);
-    *status = SPY_ERROR_OUT_OF_MEMORY;
-    if (image) {
-        image->texture.resource.kind = &spyi_image_resource;
-        image->texture.resource.references = 1;
-        image->texture.levels = desc->levels;
-        image->texture.layers = desc->layers;
-        image->texture.format = desc->format;
-        image->desc = *desc;
-    }
-    if (!image || !spyi_texture_track(device, &image->texture)) {
-        spyi_free(&device->ctx, image, sizeof *image);
+    if (!image) {
         spyi_text_add(error, "out of host memory");
+        *status = SPY_ERROR_OUT_OF_MEMORY;
         return NULL;
     }
     *status = spyi_image_create(device, desc, label, &image->image, error);
     if (*status != SPY_OK) {
-        spyi_texture_untrack(device, &image->texture);
         spyi_free(&device->ctx, image, sizeof *image);
         return NULL;
     }
+    image->texture.resource.kind = &spyi_image_resource;
+    image->texture.resource.references = 1;
     image->texture.handle = image->image.handle;
+    image->texture.levels = desc->levels;
+    image->texture.layers = desc->layers;
+    image->texture.format = desc->format;
+    image->desc = *desc;
+    if (!spyi_texture_track(device, &image->texture)) {
+        device->backend->images->destroy(device->gpu, &image->image);
+        spyi_free(&device->ctx, image, sizeof *image);
+        spyi_text_add(error, "out of host memory");
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
     device->image_bytes += image->image.size;
     return image;
 }
 
 // >>textures
 
-static uint32_t spyi_level_size(uint32_t size, uint32_t level) {
-    return level < 32 && size >> level ? size >> level : 1;
+// Shaders read the depth alone of a format with stencil.
+SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format) {
+    const spy_format_info *info = spyi_format(format);
+    if (!info) return NULL;
+    if (info->channels == 1 || info->has_depth) return spyi_type_scalar(types, info->dtype);
+    return spyi_type_vector(types, info->dtype, info->channels);
 }
 
 // Returns Slang's name for a parameter that takes such a texture.
@@ -232,8 +239,8 @@ static const char *spyi_nearest_format(spy_device *device, uint32_t format, uint
     return name;
 }
 
-static spy_status spyi_check_usage(spy_device *device, uint32_t format, uint32_t wanted, uint32_t support,
-                                   spyi_text *error) {
+static spy_status spyi_check_texture_usage(spy_device *device, uint32_t format, uint32_t wanted,
+                                           uint32_t support, spyi_text *error) {
     if (support && (wanted & ~support) == 0) return SPY_OK;
     const char *name = spyi_format(format)->name, *nearest = spyi_nearest_format(device, format, wanted);
     const char *gpu = device->base->limits.info.name;
@@ -257,7 +264,8 @@ static uint32_t spyi_most_levels(uint32_t width, uint32_t height, uint32_t depth
 }
 
 // Takes the desc's sizes over, with the defaults for 0, and checks them.
-static spy_status spyi_check_sizes(const spy_texture_desc *d, spyi_image_desc *image, spyi_text *error) {
+static spy_status spyi_check_texture_sizes(const spy_texture_desc *d, spyi_image_desc *image,
+                                           spyi_text *error) {
     uint32_t faces = image->type == SPY_TEXTURE_TYPE_CUBE ? 6 : 1;
     image->width = d->width ? d->width : 1;
     image->height = d->height ? d->height : 1;
@@ -291,7 +299,8 @@ static spy_status spyi_check_sizes(const spy_texture_desc *d, spyi_image_desc *i
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
-static spy_status spyi_check_data(const spy_texture_desc *d, const spyi_image_desc *image, spyi_text *error) {
+static spy_status spyi_check_texture_data(const spy_texture_desc *d, const spyi_image_desc *image,
+                                          spyi_text *error) {
     const spy_format_info *format = spyi_format(image->format);
     if (!d->data) return SPY_OK;
     if (image->samples > 1) {
@@ -329,13 +338,13 @@ static spy_status spyi_check_texture_desc(spy_device *device, const spy_texture_
     } else {
         image->type = (uint8_t)(d->type ? d->type : SPY_TEXTURE_TYPE_2D);
         image->format = (uint8_t)d->format;
-        spy_status status = spyi_check_sizes(d, image, error);
-        if (status == SPY_OK) status = spyi_check_data(d, image, error);
+        spy_status status = spyi_check_texture_sizes(d, image, error);
+        if (status == SPY_OK) status = spyi_check_texture_data(d, image, error);
         if (status != SPY_OK) return status;
         uint32_t support = images->support(device->gpu, image->format), wanted = d->usage;
         if (image->samples > 1) wanted |= SPY_TEXTURE_USAGE_MULTISAMPLED;
         if (!d->usage) wanted |= SPY_TEXTURE_USAGE_SAMPLED;
-        status = spyi_check_usage(device, image->format, wanted, support, error);
+        status = spyi_check_texture_usage(device, image->format, wanted, support, error);
         if (status != SPY_OK) return status;
         if (!d->usage && image->samples == 1) wanted |= support & SPY_TEXTURE_USAGE_STORED;
         if ((wanted & SPY_TEXTURE_USAGE_STORED) && image->samples > 1) {
@@ -417,14 +426,14 @@ static spy_status spyi_view_format(const spy_texture *t, uint32_t format, spyi_i
         return SPY_ERROR_TYPE_MISMATCH;
     }
     if (!device->backend->images->support(device->gpu, format))
-        return spyi_check_usage(device, format, SPY_TEXTURE_USAGE_SAMPLED, 0, error);
+        return spyi_check_texture_usage(device, format, SPY_TEXTURE_USAGE_SAMPLED, 0, error);
     part->format = (uint8_t)format;
     return SPY_OK;
 }
 
 // Cuts the levels and layers that desc asks for out of the texture's part.
-static spy_status spyi_view_part(const spy_texture *t, const spy_texture_view_desc *d,
-                                 spyi_image_view_desc *part, spyi_text *error) {
+static spy_status spyi_view_part(const spy_texture_view_desc *d, spyi_image_view_desc *part,
+                                 spyi_text *error) {
     const bool cube = part->type == SPY_TEXTURE_TYPE_CUBE;
     if (d->level >= part->level_count || d->level_count > part->level_count - d->level) {
         spyi_text_add(error, "%u levels from level %u on are not within the texture's %u",
@@ -467,7 +476,7 @@ static spy_texture *spyi_texture_view_of(spy_texture *t, const spy_texture_view_
         *status = SPY_ERROR_INVALID_ARGUMENT;
         return NULL;
     }
-    *status = spyi_view_part(t, d, &part, error);
+    *status = spyi_view_part(d, &part, error);
     if (*status == SPY_OK) *status = spyi_view_format(t, (uint32_t)d->format, &part, error);
     if (*status != SPY_OK) return NULL;
     spyi_resource_retain(&t->image->texture.resource);
@@ -525,8 +534,8 @@ spy_texture_info spy_get_texture_info(spy_texture *texture) {
     info.dtype = texture->texel->scalar;
     info.columns = texture->texel->columns;
     info.shape = texture->shape;
-    info.size_bytes = (size_t)spyi_texels_size(part->format, info.width, info.height, info.depth,
-                                               part->layer_count);
+    info.size_bytes =
+        (size_t)spyi_texels_size(part->format, info.width, info.height, info.depth, part->layer_count);
     info.label = texture->label ? texture->label : "";
     spyi_leave(texture);
     return info;
@@ -600,8 +609,7 @@ SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *t, bool stored, spy_sampl
         spyi_texture_text(t, error);
         if (image->desc.usage & usage)
             spyi_text_add(error, " cannot be %s in this format", stored ? "STORED" : "SAMPLED");
-        else
-            spyi_text_add(error, " was created without SPY_TEXTURE_USAGE_%s", stored ? "STORED" : "SAMPLED");
+        else spyi_text_add(error, " was created without SPY_TEXTURE_USAGE_%s", stored ? "STORED" : "SAMPLED");
         return 0;
     }
     spyi_image_view_desc desc = spyi_shader_part(t, stored);

@@ -59,12 +59,10 @@ struct spy_sampler {
     spy_sampler *previous, *next; // in device.samplers
 };
 
-// format.c
-SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL: it is none
+// texture.c
 // Returns the type of a texel in Slang code; NULL: shaders cannot read the format.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format);
 
-// texture.c
 // The use that work makes of the texture: of all its levels and layers, or of `level` (counted in the texture) alone.
 // `how` is SPYI_USE_READS, _WRITES or both, and _SAMPLED, _STORED, _COPIED or _ATTACHMENT. Images that may be stored to
 // are always in the layout for that, so that one call can read and write them.
@@ -98,8 +96,32 @@ SPYI_FN void spyi_samplers_free_all(spy_device *device); // at the device's rele
 // Writes host data into all of level 0 of a new texture.
 SPYI_FN spy_status spyi_texture_fill(spy_texture *texture, const void *data, size_t size_bytes,
                                      spyi_text *error);
-// Returns the bytes of texels without gaps between rows.
-SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
-                                  uint32_t layers);
+// Who gets work on textures, with its uses: the device's queue, or a command list. `error` has no prefix.
+typedef struct spyi_texture_sink {
+    spy_status (*record)(void *object, spyi_work *work, const spyi_use *uses, uint32_t count,
+                         spyi_text *error);
+    void *object;
+} spyi_texture_sink;
+// The functions of api/texture.h for any sink. The first texture is alive; these check the other objects.
+SPYI_FN spy_status spyi_texture_write(const spyi_texture_sink *sink, spy_texture *texture,
+                                      const spy_texture_region *region, const void *data, size_t size_bytes,
+                                      spyi_text *error);
+SPYI_FN spy_status spyi_texture_copy(const spyi_texture_sink *sink, spy_texture *to,
+                                     const spy_texture_region *to_region, spy_texture *from,
+                                     const spy_texture_region *from_region, spyi_text *error);
+SPYI_FN spy_status spyi_texture_copy_tensor(const spyi_texture_sink *sink, bool to_texture,
+                                            spy_texture *texture, const spy_texture_region *region,
+                                            spy_tensor *tensor, size_t offset_bytes, size_t row_pitch_bytes,
+                                            spyi_text *error);
+SPYI_FN spy_status spyi_texture_clear(const spyi_texture_sink *sink, spy_texture *texture,
+                                      const spy_clear_color *color, spyi_text *error);
+SPYI_FN spy_status spyi_texture_clear_depth(const spyi_texture_sink *sink, spy_texture *texture, float depth,
+                                            uint32_t stencil, spyi_text *error);
+SPYI_FN spy_status spyi_texture_blit(const spyi_texture_sink *sink, spy_texture *to, spy_texture *from,
+                                     spy_filter filter, spyi_text *error);
+SPYI_FN spy_status spyi_texture_generate_mips(const spyi_texture_sink *sink, spy_texture *texture,
+                                              spyi_text *error);
+SPYI_FN spy_status spyi_texture_resolve(const spyi_texture_sink *sink, spy_texture *to, spy_texture *from,
+                                        spyi_text *error);
 
 #endif // SPYI_DATA_TEXTURE_H

@@ -2,6 +2,7 @@
 #include "call/prepare.h"
 #include "data/bounds.h"
 #include "data/gpu_print.h"
+#include "data/texture.h"
 #include "list/list.h"
 #include "plan/cache.h"
 

@@ -2,9 +2,8 @@
 #include "vk/internal.h"
 
 static const spyi_image_functions spyi_vk_images = {
-    spyi_vk_image_support,      spyi_vk_create_image,       spyi_vk_destroy_image,
-    spyi_vk_create_image_view,  spyi_vk_destroy_image_view, spyi_vk_create_sampler,
-    spyi_vk_destroy_sampler,
+    spyi_vk_image_support,      spyi_vk_create_image,   spyi_vk_destroy_image,   spyi_vk_create_image_view,
+    spyi_vk_destroy_image_view, spyi_vk_create_sampler, spyi_vk_destroy_sampler,
 };
 
 // The members are in the order of struct spyi_backend, the functions for work in that of spyi_work_number.

@@ -116,7 +116,8 @@ SPYI_FN VkFormatFeatureFlags spyi_vk_format_features(const spyi_vk_gpu *gpu, uin
         (vk == VK_FORMAT_A4R4G4B4_UNORM_PACK16 && gpu->adapter.api_version < VK_API_VERSION_1_3) ||
         (format >= SPY_FORMAT_BC1_UNORM && format <= SPY_FORMAT_BC7_UNORM_SRGB &&
          !gpu->adapter.features[SPYI_VK_FEATURE_textureCompressionBC]) ||
-        (format >= SPY_FORMAT_ASTC4X4_UNORM && !gpu->adapter.features[SPYI_VK_FEATURE_textureCompressionASTC_LDR]))
+        (format >= SPY_FORMAT_ASTC4X4_UNORM &&
+         !gpu->adapter.features[SPYI_VK_FEATURE_textureCompressionASTC_LDR]))
         return 0;
     gpu->instance.GetPhysicalDeviceFormatProperties(gpu->adapter.handle, vk, &properties);
     return properties.optimalTilingFeatures;
@@ -314,7 +315,8 @@ SPYI_FN spy_status spyi_vk_create_image_view(spyi_gpu *base, const spyi_image *i
     info.image = (VkImage)image->handle;
     info.viewType = spyi_vk_view_type(desc);
     info.format = spyi_vk_format(desc->format);
-    info.subresourceRange.aspectMask = spyi_vk_aspects(desc->format) & ~(VkImageAspectFlags)VK_IMAGE_ASPECT_STENCIL_BIT;
+    info.subresourceRange.aspectMask =
+        spyi_vk_aspects(desc->format) & ~(VkImageAspectFlags)VK_IMAGE_ASPECT_STENCIL_BIT;
     info.subresourceRange.baseMipLevel = desc->first_level;
     info.subresourceRange.levelCount = desc->level_count;
     info.subresourceRange.baseArrayLayer = desc->first_layer;
@@ -396,7 +398,8 @@ SPYI_FN spy_status spyi_vk_create_sampler(spyi_gpu *base, const spy_sampler_desc
     info.maxAnisotropy = (float)desc->max_anisotropy > most ? most : (float)desc->max_anisotropy;
     info.compareEnable = desc->compare != SPY_COMPARE_NONE;
     // Both enums have the same order from NEVER on.
-    info.compareOp = info.compareEnable ? (VkCompareOp)(desc->compare - SPY_COMPARE_NEVER) : VK_COMPARE_OP_NEVER;
+    info.compareOp =
+        info.compareEnable ? (VkCompareOp)(desc->compare - SPY_COMPARE_NEVER) : VK_COMPARE_OP_NEVER;
     info.minLod = desc->min_level;
     info.maxLod = desc->max_level != 0 ? desc->max_level : VK_LOD_CLAMP_NONE;
     info.borderColor = spyi_vk_border(desc->border);

@@ -43,13 +43,14 @@ static VkExtent3D spyi_vk_box_size(const spyi_image_box *box) {
 SPYI_FN spy_status spyi_vk_image_bytes(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const spyi_image_bytes_work *w = (const spyi_image_bytes_work *)(const void *)work;
+    const spy_format_info *format = spyi_format(w->desc.format);
     VkBufferImageCopy region;
     spy_status status = spyi_vk_begin_image_work(gpu, work, error);
     if (status != SPY_OK) return status;
     SPYI_VK_ZERO(region);
     region.bufferOffset = w->offset;
-    region.bufferRowLength = (uint32_t)(w->row_pitch / w->block_bytes) * w->block_width;
-    region.bufferImageHeight = (uint32_t)(w->slice_pitch / w->row_pitch) * w->block_height;
+    region.bufferRowLength = (uint32_t)(w->row_pitch / format->block_bytes) * format->block_width;
+    region.bufferImageHeight = (uint32_t)(w->slice_pitch / w->row_pitch) * format->block_height;
     region.imageSubresource = spyi_vk_box_layers(&w->box, w->desc.format);
     region.imageOffset = spyi_vk_box_begin(&w->box);
     region.imageExtent = spyi_vk_box_size(&w->box);
@@ -75,11 +76,10 @@ SPYI_FN spy_status spyi_vk_image_copy(spyi_gpu *base, const spyi_work *work, spy
     region.dstSubresource = spyi_vk_box_layers(&w->to_box, w->to_desc.format);
     region.dstOffset = spyi_vk_box_begin(&w->to_box);
     region.extent = spyi_vk_box_size(&w->from_box);
-    gpu->vk.vkCmdCopyImage(gpu->commands, (VkImage)w->from,
-                           within ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
-                           (VkImage)w->to,
-                           within ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1,
-                           &region);
+    gpu->vk.vkCmdCopyImage(
+        gpu->commands, (VkImage)w->from,
+        within ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, (VkImage)w->to,
+        within ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
     return spyi_vk_recorded(gpu, false, error);
 }
 

@@ -155,8 +155,8 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
     const spyi_kernel_base has = spyi_interface_counts(iface);
     uint32_t i, kinds[SPYI_PARAMETER_COMBINED + 1] = { 0 };
     if (!iface->block_by_address && iface->block_size > limits->profile.max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
-                      iface->block_size, limits->profile.max_block_bytes);
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", iface->block_size,
+                      limits->profile.max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
@@ -184,8 +184,8 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
         spyi_text_add(error,
                       "the kernel has %u typed buffers and textures that it reads and %u that it writes, the "
                       "device '%s' takes %u and %u",
-                      sampled, stored, gpu->adapter.info.name,
-                      have->maxPerStageDescriptorSampledImages, have->maxPerStageDescriptorStorageImages);
+                      sampled, stored, gpu->adapter.info.name, have->maxPerStageDescriptorSampledImages,
+                      have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
     return spyi_vk_check_code(&gpu->adapter, desc, error);

@@ -28,31 +28,33 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
 }
 
 // Adds the stages and accesses of a use of an image; the writes alone if `first`, as reads need no flush.
-static void spyi_vk_add_access(uint32_t how, bool first, VkPipelineStageFlags *stages, VkAccessFlags *access) {
+static void spyi_vk_add_access(uint32_t how, bool first, VkPipelineStageFlags *stages,
+                               VkAccessFlags *access) {
     const bool reads = (how & SPYI_USE_READS) && !first, writes = (how & SPYI_USE_WRITES) || first;
     if (how & SPYI_USE_ATTACHMENT) {
-        *stages |= VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT | VK_PIPELINE_STAGE_EARLY_FRAGMENT_TESTS_BIT |
-                   VK_PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT;
+        *stages |= VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT |
+                   VK_PIPELINE_STAGE_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT;
         *access |= VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
         if (!first)
             *access |= VK_ACCESS_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
     } else if (how & SPYI_USE_COPIED) {
-        *access |= (reads ? VK_ACCESS_TRANSFER_READ_BIT : 0u) | (writes ? VK_ACCESS_TRANSFER_WRITE_BIT : 0u);
+        if (reads) *access |= VK_ACCESS_TRANSFER_READ_BIT;
+        if (writes) *access |= VK_ACCESS_TRANSFER_WRITE_BIT;
     } else if (how & SPYI_USE_STORED) { // later reads and writes need no further transition
-        *access |= VK_ACCESS_SHADER_WRITE_BIT | (first ? 0u : VK_ACCESS_SHADER_READ_BIT);
+        *access |= VK_ACCESS_SHADER_WRITE_BIT;
+        if (!first) *access |= VK_ACCESS_SHADER_READ_BIT;
     } else if (how & SPYI_USE_SAMPLED) {
-        *access |= first ? 0u : VK_ACCESS_SHADER_READ_BIT;
+        if (!first) *access |= VK_ACCESS_SHADER_READ_BIT;
     }
 }
 
 #define SPYI_VK_TRANSITIONS 16u // in one vkCmdPipelineBarrier
 
-SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
-                                         bool counts) {
+static void spyi_vk_transit(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
+                            bool back) {
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     VkImageMemoryBarrier barriers[SPYI_VK_TRANSITIONS];
     uint32_t done, count, i;
-    if (before->barrier) spyi_vk_barrier(gpu, commands, counts);
     for (done = 0; done < before->transition_count; done += count) {
         VkPipelineStageFlags from = stages, to = stages;
         count = before->transition_count - done;
@@ -60,12 +62,13 @@ SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer comma
         memset(barriers, 0, count * sizeof *barriers);
         for (i = 0; i < count; i++) {
             const spyi_transition *t = &before->transitions[done + i];
+            const uint32_t begin = back ? t->to : t->from, end = back && t->from ? t->from : t->to;
             VkImageMemoryBarrier *b = &barriers[i];
             b->sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
-            spyi_vk_add_access(t->from, true, &from, &b->srcAccessMask);
-            spyi_vk_add_access(t->to, false, &to, &b->dstAccessMask);
-            b->oldLayout = spyi_vk_image_layout(t->from, t->format);
-            b->newLayout = spyi_vk_image_layout(t->to, t->format);
+            spyi_vk_add_access(begin, true, &from, &b->srcAccessMask);
+            spyi_vk_add_access(end, false, &to, &b->dstAccessMask);
+            b->oldLayout = spyi_vk_image_layout(begin, t->format);
+            b->newLayout = spyi_vk_image_layout(end, t->format);
             b->srcQueueFamilyIndex = b->dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
             b->image = (VkImage)t->texture;
             b->subresourceRange.aspectMask = spyi_vk_aspects(t->format);
@@ -76,6 +79,20 @@ SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer comma
         }
         gpu->vk.vkCmdPipelineBarrier(commands, from, to, 0, 0, NULL, 0, NULL, count, barriers);
     }
+}
+
+SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                         const spyi_before *before, bool counts) {
+    if (before->barrier) spyi_vk_barrier(gpu, commands, counts);
+    spyi_vk_transit(gpu, commands, before, false);
+}
+
+// Work that fails must leave the layouts as they were. A part without content keeps its new layout: the next
+// transition begins with nothing, too.
+static SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
+                                              spy_status status) {
+    if (before->transition_count) spyi_vk_transit(gpu, gpu->commands, before, true);
+    return status;
 }
 
 // Begins the open batch in its slot, or, during a recording, takes the engine's command buffer.
@@ -272,15 +289,15 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
-        if (status != SPY_OK) return status;
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
     }
     if (kernel->run_count > 0) {
         status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
-        if (status != SPY_OK) return status;
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
     }
     if (kernel->base.uniform_count > 0) {
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
-        if (status != SPY_OK) return status;
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
     }
     if (SPYI_LIKELY(dispatch->indirect == 0)) {
         gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);

@@ -1,5 +1,5 @@
-// The table of texture formats: what their texels are made of, and what Slang code gets of them.
-#include "data/texture.h"
+// The table of texture formats: what their texels are made of.
+#include "backend/image.h"
 
 // The members of spy_format_info from `dtype` to `is_signed`, for each way in which channels are read:
 // dtype, is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed.
@@ -99,8 +99,8 @@ static const spy_format_info spyi_formats[] = {
     { "astc8x8_unorm_srgb", 16, 8, 8, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_BLOCKS },};
 // clang-format on
 
-typedef char spyi_formats_complete[sizeof spyi_formats / sizeof spyi_formats[0] == SPY_FORMAT_COUNT - 1 ? 1
-                                                                                                       : -1];
+typedef char
+    spyi_formats_complete[sizeof spyi_formats / sizeof spyi_formats[0] == SPY_FORMAT_COUNT - 1 ? 1 : -1];
 
 #undef SPYI_FORMAT_UNORM
 #undef SPYI_FORMAT_SRGB
@@ -127,10 +127,10 @@ spy_format_info spy_get_format_info(spy_format format) {
     return found ? *found : none;
 }
 
-// Shaders read the depth alone of a format with stencil.
-SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format) {
-    const spy_format_info *info = spyi_format(format);
-    if (!info) return NULL;
-    if (info->channels == 1 || info->has_depth) return spyi_type_scalar(types, info->dtype);
-    return spyi_type_vector(types, info->dtype, info->channels);
+SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
+                                  uint32_t layers) {
+    const spy_format_info *f = spyi_format(format);
+    uint64_t row = ((uint64_t)width + f->block_width - 1) / f->block_width * f->block_bytes;
+    uint64_t rows = ((uint64_t)height + f->block_height - 1) / f->block_height;
+    return row * rows * depth * layers;
 }
