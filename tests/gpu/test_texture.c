@@ -2,6 +2,8 @@
 // samplers, against plain C. Run with SPY_TEST_VALIDATION=1, too: then each message of the validation layer fails a test.
 #include "quiet_device.h"
 
+spy_device *gpu_device;
+
 static spy_texture_desc described(spy_format format, uint32_t width, uint32_t height) {
     spy_texture_desc d;
     memset(&d, 0, sizeof d);
