@@ -33057,6 +33057,7 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     if (family && family->typed && !leaf->element && parts.arguments[0] && spyi_type_is_memory(value->type) &&
         fitting->finder->object)
         leaf->element = fitting->finder->find(fitting->finder->object, parts.arguments[0]);
+    if (leaf->element && leaf->element->kind == SPYI_TYPE_OTHER) leaf->element = NULL; // a pointer has no layout
     if (family && family->typed && !family->texels && !family->one && !leaf->element && parts.arguments[0])
         spyi_buffer_of_pointers(fitting, &parts, leaf);
     bool good =
