@@ -252,8 +252,13 @@
 // A parameter of an interface type takes an argument whose type implements the interface: a tensor of such
 // structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
 //
-// Textures, samplers, and results of an interface type cannot be passed yet. Structs may be nested 16 deep. A
-// call has at most 64 leaves: a leaf is an argument, or a field of a struct that is given by fields.
+// A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
+// and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
+// texels' type is run over, as an array (height, width), (depth, height, width) or (layer, height, width); as
+// an output it is written.
+//
+// Results of an interface type cannot be passed yet. Structs may be nested 16 deep. A call has at most 64
+// leaves: a leaf is an argument, or a field of a struct that is given by fields.
 //
 // >>guide 7: mapping and broadcast
 //
@@ -1294,6 +1299,8 @@ typedef struct spy_device_stats {
                               // has not reported
     uint64_t recording_bytes; // memory that is kept until these reports: parameters, uploads, freed tensors
                               // and temporaries
+    uint64_t texture_bytes;   // the part of driver_bytes that textures have, with released ones whose work has
+                              // not finished
 } spy_device_stats;
 
 // Returns what the device has counted so far; all zero for NULL. Threads: any.
@@ -2761,6 +2768,333 @@ typedef struct spy_list_info {
 // Returns the contents and state of a list. NULL or a released list: all zero, and an error for
 // spy_take_error(NULL).
 SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/texture.h -------------------------------------------------------------------------------------------
+
+// Textures: images in device memory, with samplers, copies, and arguments.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_texture spy_texture; // a texture, or a view of some of its levels and layers
+typedef struct spy_sampler spy_sampler;
+
+// The format of a texel: channels, bits of each, and how they are read. unorm and snorm are read as floats from 0
+// and from -1 to 1; _srgb also converts to linear colours. The numbers are those of SlangPy's Format.
+typedef enum spy_format {
+    SPY_FORMAT_NONE = 0,
+    SPY_FORMAT_R8_UINT,
+    SPY_FORMAT_R8_SINT,
+    SPY_FORMAT_R8_UNORM,
+    SPY_FORMAT_R8_SNORM,
+    SPY_FORMAT_RG8_UINT,
+    SPY_FORMAT_RG8_SINT,
+    SPY_FORMAT_RG8_UNORM,
+    SPY_FORMAT_RG8_SNORM,
+    SPY_FORMAT_RGBA8_UINT,
+    SPY_FORMAT_RGBA8_SINT,
+    SPY_FORMAT_RGBA8_UNORM,
+    SPY_FORMAT_RGBA8_UNORM_SRGB,
+    SPY_FORMAT_RGBA8_SNORM,
+    SPY_FORMAT_BGRA8_UNORM,
+    SPY_FORMAT_BGRA8_UNORM_SRGB,
+    SPY_FORMAT_BGRX8_UNORM,
+    SPY_FORMAT_BGRX8_UNORM_SRGB,
+    SPY_FORMAT_R16_UINT,
+    SPY_FORMAT_R16_SINT,
+    SPY_FORMAT_R16_UNORM,
+    SPY_FORMAT_R16_SNORM,
+    SPY_FORMAT_R16_FLOAT,
+    SPY_FORMAT_RG16_UINT,
+    SPY_FORMAT_RG16_SINT,
+    SPY_FORMAT_RG16_UNORM,
+    SPY_FORMAT_RG16_SNORM,
+    SPY_FORMAT_RG16_FLOAT,
+    SPY_FORMAT_RGBA16_UINT,
+    SPY_FORMAT_RGBA16_SINT,
+    SPY_FORMAT_RGBA16_UNORM,
+    SPY_FORMAT_RGBA16_SNORM,
+    SPY_FORMAT_RGBA16_FLOAT,
+    SPY_FORMAT_R32_UINT,
+    SPY_FORMAT_R32_SINT,
+    SPY_FORMAT_R32_FLOAT,
+    SPY_FORMAT_RG32_UINT,
+    SPY_FORMAT_RG32_SINT,
+    SPY_FORMAT_RG32_FLOAT,
+    SPY_FORMAT_RGB32_UINT,
+    SPY_FORMAT_RGB32_SINT,
+    SPY_FORMAT_RGB32_FLOAT,
+    SPY_FORMAT_RGBA32_UINT,
+    SPY_FORMAT_RGBA32_SINT,
+    SPY_FORMAT_RGBA32_FLOAT,
+    SPY_FORMAT_R64_UINT,
+    SPY_FORMAT_R64_SINT,
+    SPY_FORMAT_BGRA4_UNORM,
+    SPY_FORMAT_B5G6R5_UNORM,
+    SPY_FORMAT_BGR5A1_UNORM,
+    SPY_FORMAT_RGB9E5_UFLOAT,
+    SPY_FORMAT_RGB10A2_UINT,
+    SPY_FORMAT_RGB10A2_UNORM,
+    SPY_FORMAT_R11G11B10_FLOAT,
+    SPY_FORMAT_D32_FLOAT,
+    SPY_FORMAT_D16_UNORM,
+    SPY_FORMAT_D32_FLOAT_S8_UINT,
+    SPY_FORMAT_BC1_UNORM,
+    SPY_FORMAT_BC1_UNORM_SRGB,
+    SPY_FORMAT_BC2_UNORM,
+    SPY_FORMAT_BC2_UNORM_SRGB,
+    SPY_FORMAT_BC3_UNORM,
+    SPY_FORMAT_BC3_UNORM_SRGB,
+    SPY_FORMAT_BC4_UNORM,
+    SPY_FORMAT_BC4_SNORM,
+    SPY_FORMAT_BC5_UNORM,
+    SPY_FORMAT_BC5_SNORM,
+    SPY_FORMAT_BC6H_UFLOAT,
+    SPY_FORMAT_BC6H_SFLOAT,
+    SPY_FORMAT_BC7_UNORM,
+    SPY_FORMAT_BC7_UNORM_SRGB,
+    SPY_FORMAT_ASTC4X4_UNORM,
+    SPY_FORMAT_ASTC4X4_UNORM_SRGB,
+    SPY_FORMAT_ASTC6X6_UNORM,
+    SPY_FORMAT_ASTC6X6_UNORM_SRGB,
+    SPY_FORMAT_ASTC8X8_UNORM,
+    SPY_FORMAT_ASTC8X8_UNORM_SRGB,
+    SPY_FORMAT_COUNT
+} spy_format;
+
+typedef enum spy_texture_type {
+    SPY_TEXTURE_TYPE_DEFAULT, // 2-D
+    SPY_TEXTURE_TYPE_1D,
+    SPY_TEXTURE_TYPE_2D,
+    SPY_TEXTURE_TYPE_3D,
+    SPY_TEXTURE_TYPE_CUBE, // six square layers: +x, -x, +y, -y, +z, -z
+    SPY_TEXTURE_TYPE_COUNT
+} spy_texture_type;
+
+// What a texture is used for; also what a format can be used for on a device.
+typedef enum spy_texture_usage {
+    SPY_TEXTURE_USAGE_DEFAULT = 0,       // SAMPLED, and STORED if the device can for this format
+    SPY_TEXTURE_USAGE_SAMPLED = 1,       // Texture2D<T> parameters: loads, samples
+    SPY_TEXTURE_USAGE_STORED = 2,        // RWTexture2D<T> parameters: loads and stores
+    SPY_TEXTURE_USAGE_COPIED = 4,        // copies, reads and writes by the host, clears, blits; always set
+    SPY_TEXTURE_USAGE_COLOR_TARGET = 8,  // draws write to it
+    SPY_TEXTURE_USAGE_DEPTH_TARGET = 16, // depth and stencil tests
+    // Only of formats, in spy_format_support():
+    SPY_TEXTURE_USAGE_FILTERED = 32, // linear filters
+    SPY_TEXTURE_USAGE_BLENDED = 64,  // blending of colour targets
+    SPY_TEXTURE_USAGE_MULTISAMPLED = 128
+} spy_texture_usage;
+
+#define SPY_ALL_LEVELS UINT32_MAX // levels down to one texel
+
+// Options of a new texture. All zero but the format: a 2-D texture of one texel.
+typedef struct spy_texture_desc {
+    spy_texture_type type;
+    spy_format format;             // required
+    uint32_t width, height, depth; // texels of level 0; 0: 1. height: not of 1-D; depth: of 3-D only
+    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0: no array. An array of
+    // one layer differs from a texture that is no array.
+    uint32_t array_size;
+    uint32_t levels;  // mip levels, each half the size of the one before; 0: 1; SPY_ALL_LEVELS
+    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0: 1
+    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0: SAMPLED, and STORED if the device can for this format
+    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL: undefined
+    size_t data_size_bytes; // bytes of data; 0: as many as that takes
+    const char *label;      // name in debug tools and messages
+    uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_texture_desc;
+
+// Part of a texture. All zero: the whole texture, as it is.
+typedef struct spy_texture_view_desc {
+    spy_format format;     // NONE: the texture's. Else a format of as many bits, also with or without _srgb
+    uint32_t level, layer; // the first ones
+    uint32_t level_count;  // 0: all from `level` on
+    uint32_t
+        layer_count; // 0: all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of a
+                     // cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+    uint64_t _end_canary; // must be 0
+} spy_texture_view_desc;
+
+// Texels of one level. All zero: all of level 0.
+typedef struct spy_texture_region {
+    uint32_t level;
+    uint32_t layer, layer_count;   // layer_count 0: all from `layer` on
+    uint32_t x, y, z;              // the first texel; multiples of the format's block
+    uint32_t width, height, depth; // texels; 0: up to the end
+} spy_texture_region;
+
+typedef struct spy_texture_info {
+    spy_texture_type type; // never DEFAULT
+    spy_format format;
+    uint32_t width, height, depth; // texels of the view's first level
+    uint32_t array_size;           // as in spy_texture_desc
+    uint32_t layer_count;          // layers, 6 for each cube
+    uint32_t levels, samples, usage;
+    uint32_t first_level, first_layer; // of a view: in the texture it was made from
+    spy_dtype dtype;                   // what Slang code gets from a texel: the scalar type ...
+    uint32_t columns;                  // ... and how many of them, 1 to 4
+    spy_shape shape;                   // sizes when it is run over: [layer,] [depth,] height, width
+    size_t size_bytes;                 // of the first level, all layers, rows without gaps
+    const char *label;                 // "": none
+} spy_texture_info;
+
+// Creates a texture. NULL on failure. Released by the caller, or with the device. Threads: any.
+SPY_API spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc);
+// Returns a texture over a part of another one, which it keeps alive. NULL on failure. Released by the caller.
+// Threads: any.
+SPY_API spy_texture *spy_texture_view(spy_texture *texture, const spy_texture_view_desc *desc);
+// Adds one reference to the texture, which then needs one more release. Threads: any.
+SPY_API void spy_retain_texture(spy_texture *texture);
+// Drops one reference; the last one frees the texture once the GPU no longer uses it. NULL is ignored. Threads:
+// any, at any time.
+SPY_API void spy_release_texture(spy_texture *texture);
+// Describes the texture; all zero for NULL. `label` lives as long as the texture. Threads: any.
+SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
+
+// Copies texels to and from host memory: layer after layer, slice after slice, rows without gaps, each texel as its
+// format has it. `region` NULL: all of level 0. size_bytes must be the region's size. write: `data` may change after
+// the return. read: waits for exactly the work that writes the texture. Threads: any.
+SPY_API spy_status spy_texture_write(spy_texture *texture, const spy_texture_region *region, const void *data,
+                                     size_t size_bytes);
+SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
+                                    size_t size_bytes);
+// Copies texels between textures of formats of as many bits. The regions have the same sizes; a size of 0 in one
+// takes that of the other. NULL: all of level 0. Threads: any.
+SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
+                                    const spy_texture_region *from_region);
+// Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
+// row_pitch_bytes apart (0: without gaps), and slices and layers as many rows apart as the region has. The tensor's
+// elements lie next to each other; what type they have does not matter. Threads: any.
+SPY_API spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region,
+                                                spy_tensor *tensor, size_t offset_bytes,
+                                                size_t row_pitch_bytes);
+SPY_API spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_texture_region *region,
+                                              spy_tensor *tensor, size_t offset_bytes,
+                                              size_t row_pitch_bytes);
+
+// A colour for each way in which formats are read; the texture's format decides which is taken.
+typedef union spy_clear_color {
+    float floats[4]; // float, unorm and snorm formats
+    uint32_t uints[4];
+    int32_t ints[4];
+} spy_clear_color;
+// Set all texels of all levels and layers. clear_depth: of depth formats; stencil is ignored where there is none.
+// Threads: any.
+SPY_API spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color);
+SPY_API spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil);
+
+typedef enum spy_filter { SPY_FILTER_DEFAULT /* linear */, SPY_FILTER_NEAREST, SPY_FILTER_LINEAR } spy_filter;
+// Scales the first level of `from` to that of `to`, layer by layer, and converts formats. Threads: any.
+SPY_API spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filter filter);
+// Makes each level from the one before it, by averages. Threads: any.
+SPY_API spy_status spy_texture_generate_mips(spy_texture *texture);
+// Averages the samples of a multisampled texture. Threads: any.
+SPY_API spy_status spy_texture_resolve(spy_texture *to, spy_texture *from);
+
+// >>recording: as spy_list_copy() and its like, with the arguments of the functions above. `data` is copied now.
+SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
+                                          const spy_texture_region *region, const void *data,
+                                          size_t size_bytes);
+SPY_API spy_status spy_list_texture_copy(spy_command_list *list, spy_texture *to,
+                                         const spy_texture_region *to_region, spy_texture *from,
+                                         const spy_texture_region *from_region);
+SPY_API spy_status spy_list_texture_copy_from_tensor(spy_command_list *list, spy_texture *to,
+                                                     const spy_texture_region *region, spy_tensor *tensor,
+                                                     size_t offset_bytes, size_t row_pitch_bytes);
+SPY_API spy_status spy_list_texture_copy_to_tensor(spy_command_list *list, spy_texture *from,
+                                                   const spy_texture_region *region, spy_tensor *tensor,
+                                                   size_t offset_bytes, size_t row_pitch_bytes);
+SPY_API spy_status spy_list_texture_clear(spy_command_list *list, spy_texture *texture,
+                                          spy_clear_color color);
+SPY_API spy_status spy_list_texture_clear_depth(spy_command_list *list, spy_texture *texture, float depth,
+                                                uint32_t stencil);
+SPY_API spy_status spy_list_texture_blit(spy_command_list *list, spy_texture *to, spy_texture *from,
+                                         spy_filter filter);
+SPY_API spy_status spy_list_texture_generate_mips(spy_command_list *list, spy_texture *texture);
+SPY_API spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture *to, spy_texture *from);
+
+// >>samplers
+
+typedef enum spy_address_mode {
+    SPY_ADDRESS_MODE_DEFAULT, // wrap
+    SPY_ADDRESS_MODE_WRAP,
+    SPY_ADDRESS_MODE_MIRROR,
+    SPY_ADDRESS_MODE_CLAMP,
+    SPY_ADDRESS_MODE_BORDER,
+    SPY_ADDRESS_MODE_MIRROR_ONCE
+} spy_address_mode;
+
+typedef enum spy_compare {
+    SPY_COMPARE_NONE,
+    SPY_COMPARE_NEVER,
+    SPY_COMPARE_LESS,
+    SPY_COMPARE_EQUAL,
+    SPY_COMPARE_LESS_EQUAL,
+    SPY_COMPARE_GREATER,
+    SPY_COMPARE_NOT_EQUAL,
+    SPY_COMPARE_GREATER_EQUAL,
+    SPY_COMPARE_ALWAYS
+} spy_compare;
+
+typedef enum spy_reduction {
+    SPY_REDUCTION_DEFAULT, // the weighted average
+    SPY_REDUCTION_AVERAGE,
+    SPY_REDUCTION_MIN,
+    SPY_REDUCTION_MAX
+} spy_reduction;
+
+// How textures are sampled. All zero: linear filters, and coordinates wrap.
+typedef struct spy_sampler_desc {
+    spy_filter min_filter, mag_filter, mip_filter;
+    spy_address_mode address_u, address_v, address_w;
+    spy_compare compare; // SamplerComparisonState; NONE: SamplerState
+    spy_reduction reduction;
+    uint32_t max_anisotropy; // 0 and 1: none
+    float mip_bias;
+    float min_level, max_level; // max_level 0: no limit
+    float border[4];            // the colour of BORDER; devices without custom colours take the nearest of
+                                // transparent black, black and white
+    const char *label;
+    uint64_t _end_canary; // must be 0
+} spy_sampler_desc;
+
+// Creates a sampler; desc NULL: all zero. Equal samplers share one object of the driver. NULL on failure. Threads:
+// any.
+SPY_API spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc);
+SPY_API void spy_retain_sampler(spy_sampler *sampler);  // Threads: any.
+SPY_API void spy_release_sampler(spy_sampler *sampler); // NULL is ignored. Threads: any, at any time.
+
+// >>arguments
+
+// A texture for a parameter Texture2D<T>, RWTexture2D<T> or another of its type, which it feeds whole. For a
+// parameter of its texels' type it is run over, and an out parameter writes it: the call's shape is
+// spy_texture_info.shape. The texels' type is exactly that of the format: four channels of floats, unorm or snorm
+// feed float4, one channel feeds float. Views feed the size of their first level.
+SPY_API spy_arg spy_arg_texture(const char *name, spy_texture *texture);
+SPY_API spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler); // for SamplerState parameters
+// A texture with its sampler, for a parameter Sampler2D<T> or another combined one. Else as spy_arg_texture().
+SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_sampler *sampler);
+
+// >>formats
+
+typedef struct spy_format_info {
+    const char *name;                   // "rgba8_unorm"
+    uint32_t block_bytes;               // of one block
+    uint32_t block_width, block_height; // texels of a block; 1 but of compressed formats
+    uint32_t channels;                  // 1 to 4
+    uint32_t bits[4];                   // of red, green, blue, alpha; of depth and stencil: the first two
+    spy_dtype dtype; // what Slang code gets of a channel: float32, int32, uint32, float16 ...
+    bool is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed, has_depth, has_stencil, is_compressed;
+} spy_format_info;
+// Describes a format; all zero for SPY_FORMAT_NONE and numbers that are none. Threads: any.
+SPY_API spy_format_info spy_get_format_info(spy_format format);
+// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0: none. Threads: any.
+SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
 
 #ifdef __cplusplus
 }
@@ -5504,10 +5838,12 @@ typedef enum spyi_kind {
     SPYI_KIND_PREPARED,
     SPYI_KIND_CURSOR,
     SPYI_KIND_LIST,
+    SPYI_KIND_TEXTURE,
+    SPYI_KIND_SAMPLER,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
-enum { SPYI_KIND_COUNT = SPYI_KIND_LIST - SPYI_KIND_DEVICE + 1 };
+enum { SPYI_KIND_COUNT = SPYI_KIND_SAMPLER - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
@@ -7344,6 +7680,8 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_PREPARED: return "prepared call";
     case SPYI_KIND_CURSOR: return "cursor";
     case SPYI_KIND_LIST: return "command list";
+    case SPYI_KIND_TEXTURE: return "texture";
+    case SPYI_KIND_SAMPLER: return "sampler";
     default: return "unknown object";
     }
 }
@@ -7592,7 +7930,11 @@ typedef enum spyi_parameter_kind {
     SPYI_PARAMETER_UNIFORM,  // a uniform buffer
     SPYI_PARAMETER_BUFFER,   // a structured buffer
     SPYI_PARAMETER_TEXELS,   // Buffer<T>
-    SPYI_PARAMETER_RW_TEXELS // RWBuffer<T>
+    SPYI_PARAMETER_RW_TEXELS,  // RWBuffer<T>
+    SPYI_PARAMETER_TEXTURE,    // Texture2D<T>
+    SPYI_PARAMETER_RW_TEXTURE, // RWTexture2D<T>
+    SPYI_PARAMETER_SAMPLER,    // SamplerState
+    SPYI_PARAMETER_COMBINED    // Sampler2D<T>, a texture with its sampler
 } spyi_parameter_kind;
 
 enum { SPYI_STAGE_COMPUTE = 1 };
@@ -7680,6 +8022,7 @@ typedef struct spyi_profile {
     // spy_float_mode and spy_debug_info of a program (SPIR-V has them in its code); 0 in a device's profile.
     uint8_t float_mode, debug_info;
     bool prefers_bindings;    // structured buffers are faster than pointers at any size (lavapipe)
+    bool names_formats;       // kernels name the formats of textures that they store to (lavapipe)
     uint32_t features;        // SPY_FEATURE_*
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
@@ -7709,8 +8052,13 @@ typedef struct spyi_chunk {
 
 // What a binding refers to.
 typedef enum spyi_binding_kind {
-    // A range of a chunk. Views of textures, samplers and acceleration structures will be others.
-    SPYI_BINDING_BUFFER
+    SPYI_BINDING_BUFFER, // a range of a chunk
+    // A view of an image (image.h) that is sampled and loaded. offset: SPYI_USE_SAMPLED or SPYI_USE_STORED, for
+    // which the image's layout is.
+    SPYI_BINDING_TEXTURE,
+    SPYI_BINDING_RW_TEXTURE, // a view of an image that is loaded and stored
+    SPYI_BINDING_SAMPLER,    // a sampler
+    SPYI_BINDING_COMBINED    // as SPYI_BINDING_TEXTURE, with a sampler: range is its handle
 } spyi_binding_kind;
 
 // The argument of one parameter, or of one element of an array. `offset` is a multiple of
@@ -7856,6 +8204,8 @@ struct spyi_backend {
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
+    // Textures and samplers (image.h); NULL: the backend has none.
+    const struct spyi_image_functions *images;
 };
 
 // >>wait.c
@@ -7906,6 +8256,10 @@ typedef enum spyi_work_number {
     SPYI_WORK_LABEL,
     SPYI_WORK_TIME_MARK,
     SPYI_WORK_TIME_STORE,
+    SPYI_WORK_IMAGE_BYTES, // these four: image.h
+    SPYI_WORK_IMAGE_COPY,
+    SPYI_WORK_IMAGE_BLIT,
+    SPYI_WORK_IMAGE_CLEAR,
     SPYI_WORK_COUNT
 } spyi_work_number;
 
@@ -7921,6 +8275,8 @@ typedef struct spyi_work_visitor {
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
     void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
     void *user;
+    // Handle of an image, of a view of one, or of a sampler; NULL: the visitor knows none.
+    void (*image)(void *user, uint64_t *handle);
 } spyi_work_visitor;
 
 // What all work of one kind has in common, in every backend.
@@ -7949,11 +8305,19 @@ enum {
     SPYI_USE_COPIED = 64
 };
 
+// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout. A copy has one
+// layout for its source, another for its target, and a third one where a part is both.
+static inline uint32_t spyi_use_layout(uint32_t how) {
+    return how & (SPYI_USE_SAMPLED | SPYI_USE_STORED) ? how & ~(uint32_t)(SPYI_USE_READS | SPYI_USE_WRITES)
+                                                      : how;
+}
+
 // Layers of one level of a texture change from their last use to the use that the work makes of them.
 typedef struct spyi_transition {
     uint64_t texture; // the texture's handle: VkImage
     uint32_t level, first_layer, layer_count;
     uint32_t from, to; // SPYI_USE_*; `from` 0: the old content is not needed
+    uint32_t format;   // spy_format: whether it has depth and stencil
 } spyi_transition;
 
 // What must come before work: nothing; a barrier, after which the work sees all earlier work finished; or
@@ -8110,6 +8474,125 @@ static inline spyi_time_store_work spyi_time_store_of(const spyi_chunk *to, uint
     return store;
 }
 
+// >>backend/image.h -----------------------------------------------------------------------------------------
+
+// Images: what a backend makes textures and samplers of, and the work on them. Vulkan has VkImage, VkImageView and
+// VkSampler; CUDA has arrays, texture objects (which include the sampler) and surface objects.
+
+// format.c
+SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL: it is none
+// Returns the bytes of texels without gaps between rows.
+SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
+                                  uint32_t layers);
+static inline uint32_t spyi_level_size(uint32_t size, uint32_t level) {
+    return level < 32 && size >> level ? size >> level : 1;
+}
+
+// Plain bytes, zeroed before the members are set, so that equal descs have equal bytes.
+typedef struct spyi_image_desc {
+    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t format; // spy_format
+    bool array;
+    uint32_t width, height, depth; // of level 0, at least 1
+    uint32_t layers;               // at least 1; 6 for each cube
+    uint32_t levels, samples;      // at least 1
+    uint32_t usage;                // SPY_TEXTURE_USAGE_*
+} spyi_image_desc;
+
+// An image of the driver.
+typedef struct spyi_image {
+    uint64_t handle; // VkImage; CUmipmappedArray or CUarray
+    void *memory;    // the backend's own object (VkDeviceMemory); NULL for images of the program
+    size_t size;     // bytes of device memory
+} spyi_image;
+
+// A part of an image, in the form in which a shader sees it.
+typedef struct spyi_image_view_desc {
+    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t format; // spy_format
+    bool array;
+    bool stored; // for loads and stores by coordinates (RWTexture2D): one level
+    uint32_t first_level, level_count, first_layer, layer_count;
+} spyi_image_view_desc;
+
+// Texels of one level and of some layers. Sizes in texels, at least 1; of compressed formats in whole blocks, or up to
+// the end.
+typedef struct spyi_image_box {
+    uint32_t level, first_layer, layer_count;
+    uint32_t x, y, z, width, height, depth;
+} spyi_image_box;
+
+// The functions for images; NULL in the backend's table: it has none.
+typedef struct spyi_image_functions {
+    // Returns the SPY_TEXTURE_USAGE_* that the device has for images of this format.
+    uint32_t (*support)(spyi_gpu *gpu, uint32_t format);
+    spy_status (*create)(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label, spyi_image *image,
+                         spyi_text *error);
+    // No work uses the image or its views any more.
+    void (*destroy)(spyi_gpu *gpu, spyi_image *image);
+    // A view's handle is what spyi_binding.handle takes: VkImageView; on CUDA it goes into the kernel's block:
+    // CUsurfObject if `stored`, else CUtexObject, which reads through `sampler` (0: without filters, for loads).
+    spy_status (*create_view)(spyi_gpu *gpu, const spyi_image *image, const spyi_image_desc *image_desc,
+                              const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
+                              spyi_text *error);
+    void (*destroy_view)(spyi_gpu *gpu, uint64_t view, bool stored);
+    spy_status (*create_sampler)(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                 spyi_text *error);
+    void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
+} spyi_image_functions;
+
+// >>work on images
+
+// Returns whether the work reads and writes the same level and layer of one image: such parts are in the layout of a
+// use with SPYI_USE_COPIED, SPYI_USE_READS and SPYI_USE_WRITES, and both boxes are in that layout.
+struct spyi_image_copy_work;
+SPYI_FN bool spyi_image_copies_within(const struct spyi_image_copy_work *copy);
+
+// Copies between an image and bytes of a chunk: rows lie row_pitch bytes apart, slices and layers slice_pitch.
+typedef struct spyi_image_bytes_work {
+    spyi_work work;
+    bool to_image;
+    uint64_t image; // spyi_image.handle
+    spyi_image_desc desc;
+    spyi_image_box box;
+    const spyi_chunk *chunk;
+    // Bytes. slice_pitch is a multiple of row_pitch, and row_pitch and offset are multiples of the size of a block;
+    // offset is also a multiple of 4.
+    uint64_t offset, row_pitch, slice_pitch;
+} spyi_image_bytes_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void);
+
+// Copies texels between two images, or parts of one that do not overlap. The boxes have equal sizes.
+typedef struct spyi_image_copy_work {
+    spyi_work work;
+    uint64_t to, from; // spyi_image.handle
+    spyi_image_desc to_desc, from_desc;
+    spyi_image_box to_box, from_box;
+} spyi_image_copy_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_copy(void);
+
+// Scales the texels of one box to another, and converts them; `resolve`: averages the samples of a multisampled image.
+typedef struct spyi_image_blit_work {
+    spyi_work work;
+    uint64_t to, from; // spyi_image.handle
+    spyi_image_desc to_desc, from_desc;
+    spyi_image_box to_box, from_box;
+    bool linear, resolve;
+} spyi_image_blit_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_blit(void);
+
+// Sets all texels of some levels and layers.
+typedef struct spyi_image_clear_work {
+    spyi_work work;
+    uint64_t image; // spyi_image.handle
+    spyi_image_desc desc;
+    uint32_t first_level, level_count, first_layer, layer_count;
+    spy_clear_color color; // of color formats
+    float depth;           // of depth formats
+    uint32_t stencil;
+} spyi_image_clear_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_clear(void);
+
 // >>backend/target.h ----------------------------------------------------------------------------------------
 
 // Targets: what kernels are compiled to. The differences between targets are members of spyi_rules, one row
@@ -8140,6 +8623,7 @@ typedef struct spyi_rules {
     // an address, inside the block or buffer that holds it.
     bool by_address;
     bool typed_buffers;  // the target has Buffer<T>
+    bool textures;       // the library passes textures and samplers
     bool unsized_arrays; // the target has T[]
     bool tensor_views;   // the target has TensorView<T> and [CudaKernel] functions
     bool entry_arrays;   // an entry point takes arrays of buffers as its own parameters
@@ -8316,8 +8800,12 @@ static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
     v->inside(v->user, &d->uniforms);
     spyi_binding *bindings = (spyi_binding *)(uintptr_t)d->bindings;
     spyi_uniform *uniforms = (spyi_uniform *)(uintptr_t)d->uniforms;
-    for (uint32_t i = 0; i < kernel->binding_count; i++)
-        v->handle(v->user, &bindings[i].handle, &bindings[i].offset);
+    for (uint32_t i = 0; i < kernel->binding_count; i++) {
+        spyi_binding *b = &bindings[i];
+        if (b->kind == SPYI_BINDING_BUFFER) v->handle(v->user, &b->handle, &b->offset);
+        else if (v->image) v->image(v->user, &b->handle);
+        if (b->kind == SPYI_BINDING_COMBINED && v->image) v->image(v->user, &b->range);
+    }
     for (uint32_t i = 0; i < kernel->uniform_count; i++) v->inside(v->user, &uniforms[i].data);
     if (d->indirect) v->handle(v->user, &d->indirect, &d->indirect_offset);
 }
@@ -8417,6 +8905,233 @@ SPYI_FN spy_status spyi_work_unsupported(const struct spyi_backend *backend, con
     return SPY_ERROR_UNSUPPORTED;
 }
 
+// >>backend/format.c ----------------------------------------------------------------------------------------
+
+// The table of texture formats: what their texels are made of.
+
+// The members of spy_format_info from `dtype` to `is_signed`, for each way in which channels are read:
+// dtype, is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed.
+#define SPYI_FORMAT_UNORM SPY_DTYPE_FLOAT32, true, false, false, false, false, false
+#define SPYI_FORMAT_SRGB SPY_DTYPE_FLOAT32, true, false, true, false, false, false
+#define SPYI_FORMAT_SNORM SPY_DTYPE_FLOAT32, false, true, false, false, false, true
+#define SPYI_FORMAT_FLOAT SPY_DTYPE_FLOAT32, false, false, false, true, false, true
+#define SPYI_FORMAT_UFLOAT SPY_DTYPE_FLOAT32, false, false, false, true, false, false
+#define SPYI_FORMAT_UINT SPY_DTYPE_UINT32, false, false, false, false, true, false
+#define SPYI_FORMAT_SINT SPY_DTYPE_INT32, false, false, false, false, true, true
+#define SPYI_FORMAT_UINT64 SPY_DTYPE_UINT64, false, false, false, false, true, false
+#define SPYI_FORMAT_SINT64 SPY_DTYPE_INT64, false, false, false, false, true, true
+// The members has_depth, has_stencil and is_compressed.
+#define SPYI_FORMAT_COLOR false, false, false
+#define SPYI_FORMAT_DEPTH true, false, false
+#define SPYI_FORMAT_DEPTH_STENCIL true, true, false
+#define SPYI_FORMAT_BLOCKS false, false, true
+
+// By spy_format, from 1 on: name, bytes, width and height of a block, channels, their bits.
+// clang-format off
+static const spy_format_info spyi_formats[] = {
+    { "r8_uint", 1, 1, 1, 1, { 8, 0, 0, 0 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "r8_sint", 1, 1, 1, 1, { 8, 0, 0, 0 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "r8_unorm", 1, 1, 1, 1, { 8, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "r8_snorm", 1, 1, 1, 1, { 8, 0, 0, 0 }, SPYI_FORMAT_SNORM, SPYI_FORMAT_COLOR },
+    { "rg8_uint", 2, 1, 1, 2, { 8, 8, 0, 0 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "rg8_sint", 2, 1, 1, 2, { 8, 8, 0, 0 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "rg8_unorm", 2, 1, 1, 2, { 8, 8, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "rg8_snorm", 2, 1, 1, 2, { 8, 8, 0, 0 }, SPYI_FORMAT_SNORM, SPYI_FORMAT_COLOR },
+    { "rgba8_uint", 4, 1, 1, 4, { 8, 8, 8, 8 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "rgba8_sint", 4, 1, 1, 4, { 8, 8, 8, 8 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "rgba8_unorm", 4, 1, 1, 4, { 8, 8, 8, 8 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "rgba8_unorm_srgb", 4, 1, 1, 4, { 8, 8, 8, 8 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_COLOR },
+    { "rgba8_snorm", 4, 1, 1, 4, { 8, 8, 8, 8 }, SPYI_FORMAT_SNORM, SPYI_FORMAT_COLOR },
+    { "bgra8_unorm", 4, 1, 1, 4, { 8, 8, 8, 8 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "bgra8_unorm_srgb", 4, 1, 1, 4, { 8, 8, 8, 8 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_COLOR },
+    { "bgrx8_unorm", 4, 1, 1, 4, { 8, 8, 8, 8 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "bgrx8_unorm_srgb", 4, 1, 1, 4, { 8, 8, 8, 8 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_COLOR },
+    { "r16_uint", 2, 1, 1, 1, { 16, 0, 0, 0 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "r16_sint", 2, 1, 1, 1, { 16, 0, 0, 0 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "r16_unorm", 2, 1, 1, 1, { 16, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "r16_snorm", 2, 1, 1, 1, { 16, 0, 0, 0 }, SPYI_FORMAT_SNORM, SPYI_FORMAT_COLOR },
+    { "r16_float", 2, 1, 1, 1, { 16, 0, 0, 0 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_COLOR },
+    { "rg16_uint", 4, 1, 1, 2, { 16, 16, 0, 0 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "rg16_sint", 4, 1, 1, 2, { 16, 16, 0, 0 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "rg16_unorm", 4, 1, 1, 2, { 16, 16, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "rg16_snorm", 4, 1, 1, 2, { 16, 16, 0, 0 }, SPYI_FORMAT_SNORM, SPYI_FORMAT_COLOR },
+    { "rg16_float", 4, 1, 1, 2, { 16, 16, 0, 0 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_COLOR },
+    { "rgba16_uint", 8, 1, 1, 4, { 16, 16, 16, 16 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "rgba16_sint", 8, 1, 1, 4, { 16, 16, 16, 16 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "rgba16_unorm", 8, 1, 1, 4, { 16, 16, 16, 16 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "rgba16_snorm", 8, 1, 1, 4, { 16, 16, 16, 16 }, SPYI_FORMAT_SNORM, SPYI_FORMAT_COLOR },
+    { "rgba16_float", 8, 1, 1, 4, { 16, 16, 16, 16 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_COLOR },
+    { "r32_uint", 4, 1, 1, 1, { 32, 0, 0, 0 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "r32_sint", 4, 1, 1, 1, { 32, 0, 0, 0 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "r32_float", 4, 1, 1, 1, { 32, 0, 0, 0 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_COLOR },
+    { "rg32_uint", 8, 1, 1, 2, { 32, 32, 0, 0 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "rg32_sint", 8, 1, 1, 2, { 32, 32, 0, 0 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "rg32_float", 8, 1, 1, 2, { 32, 32, 0, 0 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_COLOR },
+    { "rgb32_uint", 12, 1, 1, 3, { 32, 32, 32, 0 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "rgb32_sint", 12, 1, 1, 3, { 32, 32, 32, 0 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "rgb32_float", 12, 1, 1, 3, { 32, 32, 32, 0 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_COLOR },
+    { "rgba32_uint", 16, 1, 1, 4, { 32, 32, 32, 32 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "rgba32_sint", 16, 1, 1, 4, { 32, 32, 32, 32 }, SPYI_FORMAT_SINT, SPYI_FORMAT_COLOR },
+    { "rgba32_float", 16, 1, 1, 4, { 32, 32, 32, 32 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_COLOR },
+    { "r64_uint", 8, 1, 1, 1, { 64, 0, 0, 0 }, SPYI_FORMAT_UINT64, SPYI_FORMAT_COLOR },
+    { "r64_sint", 8, 1, 1, 1, { 64, 0, 0, 0 }, SPYI_FORMAT_SINT64, SPYI_FORMAT_COLOR },
+    { "bgra4_unorm", 2, 1, 1, 4, { 4, 4, 4, 4 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "b5g6r5_unorm", 2, 1, 1, 3, { 5, 6, 5, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "bgr5a1_unorm", 2, 1, 1, 4, { 5, 5, 5, 1 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "rgb9e5_ufloat", 4, 1, 1, 3, { 9, 9, 9, 5 }, SPYI_FORMAT_UFLOAT, SPYI_FORMAT_COLOR },
+    { "rgb10a2_uint", 4, 1, 1, 4, { 10, 10, 10, 2 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },
+    { "rgb10a2_unorm", 4, 1, 1, 4, { 10, 10, 10, 2 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_COLOR },
+    { "r11g11b10_float", 4, 1, 1, 3, { 11, 11, 10, 0 }, SPYI_FORMAT_UFLOAT, SPYI_FORMAT_COLOR },
+    { "d32_float", 4, 1, 1, 1, { 32, 0, 0, 0 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_DEPTH },
+    { "d16_unorm", 2, 1, 1, 1, { 16, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_DEPTH },
+    { "d32_float_s8_uint", 8, 1, 1, 2, { 32, 8, 0, 0 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_DEPTH_STENCIL },
+    { "bc1_unorm", 8, 4, 4, 4, { 64, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_BLOCKS },
+    { "bc1_unorm_srgb", 8, 4, 4, 4, { 64, 0, 0, 0 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_BLOCKS },
+    { "bc2_unorm", 16, 4, 4, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_BLOCKS },
+    { "bc2_unorm_srgb", 16, 4, 4, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_BLOCKS },
+    { "bc3_unorm", 16, 4, 4, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_BLOCKS },
+    { "bc3_unorm_srgb", 16, 4, 4, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_BLOCKS },
+    { "bc4_unorm", 8, 4, 4, 1, { 64, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_BLOCKS },
+    { "bc4_snorm", 8, 4, 4, 1, { 64, 0, 0, 0 }, SPYI_FORMAT_SNORM, SPYI_FORMAT_BLOCKS },
+    { "bc5_unorm", 16, 4, 4, 2, { 128, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_BLOCKS },
+    { "bc5_snorm", 16, 4, 4, 2, { 128, 0, 0, 0 }, SPYI_FORMAT_SNORM, SPYI_FORMAT_BLOCKS },
+    { "bc6h_ufloat", 16, 4, 4, 3, { 128, 0, 0, 0 }, SPYI_FORMAT_UFLOAT, SPYI_FORMAT_BLOCKS },
+    { "bc6h_sfloat", 16, 4, 4, 3, { 128, 0, 0, 0 }, SPYI_FORMAT_FLOAT, SPYI_FORMAT_BLOCKS },
+    { "bc7_unorm", 16, 4, 4, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_BLOCKS },
+    { "bc7_unorm_srgb", 16, 4, 4, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_BLOCKS },
+    { "astc4x4_unorm", 16, 4, 4, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_BLOCKS },
+    { "astc4x4_unorm_srgb", 16, 4, 4, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_BLOCKS },
+    { "astc6x6_unorm", 16, 6, 6, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_BLOCKS },
+    { "astc6x6_unorm_srgb", 16, 6, 6, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_BLOCKS },
+    { "astc8x8_unorm", 16, 8, 8, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_UNORM, SPYI_FORMAT_BLOCKS },
+    { "astc8x8_unorm_srgb", 16, 8, 8, 4, { 128, 0, 0, 0 }, SPYI_FORMAT_SRGB, SPYI_FORMAT_BLOCKS },};
+// clang-format on
+
+typedef char
+    spyi_formats_complete[sizeof spyi_formats / sizeof spyi_formats[0] == SPY_FORMAT_COUNT - 1 ? 1 : -1];
+
+#undef SPYI_FORMAT_UNORM
+#undef SPYI_FORMAT_SRGB
+#undef SPYI_FORMAT_SNORM
+#undef SPYI_FORMAT_FLOAT
+#undef SPYI_FORMAT_UFLOAT
+#undef SPYI_FORMAT_UINT
+#undef SPYI_FORMAT_SINT
+#undef SPYI_FORMAT_UINT64
+#undef SPYI_FORMAT_SINT64
+#undef SPYI_FORMAT_COLOR
+#undef SPYI_FORMAT_DEPTH
+#undef SPYI_FORMAT_DEPTH_STENCIL
+#undef SPYI_FORMAT_BLOCKS
+
+SPYI_FN const spy_format_info *spyi_format(uint32_t format) {
+    return format > SPY_FORMAT_NONE && format < SPY_FORMAT_COUNT ? &spyi_formats[format - 1] : NULL;
+}
+
+spy_format_info spy_get_format_info(spy_format format) {
+    const spy_format_info *found = spyi_format((uint32_t)format);
+    spy_format_info none;
+    memset(&none, 0, sizeof none);
+    return found ? *found : none;
+}
+
+SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
+                                  uint32_t layers) {
+    const spy_format_info *f = spyi_format(format);
+    uint64_t row = ((uint64_t)width + f->block_width - 1) / f->block_width * f->block_bytes;
+    uint64_t rows = ((uint64_t)height + f->block_height - 1) / f->block_height;
+    return row * rows * depth * layers;
+}
+
+// >>backend/image.c -----------------------------------------------------------------------------------------
+
+// The kinds of work on images, and how their pieces are kept.
+
+static void spyi_visit_image(const spyi_work_visitor *v, uint64_t *image) {
+    if (v->image) v->image(v->user, image);
+}
+
+// >>bytes
+
+static size_t spyi_keep_image_bytes(const spyi_work *work, void *bytes) {
+    if (bytes) memcpy(bytes, work, sizeof(spyi_image_bytes_work));
+    return sizeof(spyi_image_bytes_work);
+}
+
+static void spyi_visit_image_bytes(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_image_bytes_work *w = (spyi_image_bytes_work *)(void *)work;
+    spyi_visit_image(v, &w->image);
+    v->memory(v->user, &w->chunk, &w->offset);
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_IMAGE_BYTES, "copy of texels and bytes",
+                                         spyi_keep_image_bytes, spyi_visit_image_bytes };
+    return &kind;
+}
+
+// >>copies
+
+SPYI_FN bool spyi_image_copies_within(const spyi_image_copy_work *copy) {
+    const spyi_image_box *a = &copy->to_box, *b = &copy->from_box;
+    return copy->to == copy->from && a->level == b->level &&
+           a->first_layer < b->first_layer + b->layer_count &&
+           b->first_layer < a->first_layer + a->layer_count;
+}
+
+static size_t spyi_keep_image_copy(const spyi_work *work, void *bytes) {
+    if (bytes) memcpy(bytes, work, sizeof(spyi_image_copy_work));
+    return sizeof(spyi_image_copy_work);
+}
+
+static void spyi_visit_image_copy(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_image_copy_work *w = (spyi_image_copy_work *)(void *)work;
+    spyi_visit_image(v, &w->to);
+    spyi_visit_image(v, &w->from);
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_image_copy(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_IMAGE_COPY, "copy of texels", spyi_keep_image_copy,
+                                         spyi_visit_image_copy };
+    return &kind;
+}
+
+// >>blits
+
+static size_t spyi_keep_image_blit(const spyi_work *work, void *bytes) {
+    if (bytes) memcpy(bytes, work, sizeof(spyi_image_blit_work));
+    return sizeof(spyi_image_blit_work);
+}
+
+static void spyi_visit_image_blit(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_image_blit_work *w = (spyi_image_blit_work *)(void *)work;
+    spyi_visit_image(v, &w->to);
+    spyi_visit_image(v, &w->from);
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_image_blit(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_IMAGE_BLIT, "blit", spyi_keep_image_blit,
+                                         spyi_visit_image_blit };
+    return &kind;
+}
+
+// >>clears
+
+static size_t spyi_keep_image_clear(const spyi_work *work, void *bytes) {
+    if (bytes) memcpy(bytes, work, sizeof(spyi_image_clear_work));
+    return sizeof(spyi_image_clear_work);
+}
+
+static void spyi_visit_image_clear(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_visit_image(v, &((spyi_image_clear_work *)(void *)work)->image);
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_image_clear(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_IMAGE_CLEAR, "clear of texels", spyi_keep_image_clear,
+                                         spyi_visit_image_clear };
+    return &kind;
+}
+
 // >>backend/target.c ----------------------------------------------------------------------------------------
 
 // The table of targets, and what backends of one target share.
@@ -8426,12 +9141,12 @@ static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
     // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver sometimes
     // gets the upper half of 64-bit vectors of 3 and 4 wrong. A global block is read field by field; an
     // entry-point parameter would first be copied as a whole.
-    //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed unsized views arrays
-    { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  false, false, true },
+    //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed textures unsized views arrays
+    { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  true,    false,  false, true },
     // CUDA's arguments lie in constant memory, and a bool is a byte. Its half4 is aligned to 4 bytes only, so
     // that it takes two accesses. Four doubles a thread are two accesses, each of which uses every second half
     // of the cache lines. Slang makes no code for typed buffers.
-    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,  true,  false },
+    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, false,   true,   true,  false },
 };
 // clang-format on
 
@@ -8555,6 +9270,9 @@ SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *use
 
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
+// Returns the host address of the texels of a level and layer, without gaps. `handle`: of an image, or of a view as a
+// binding has it, whose levels and layers then count. NULL: there is none.
+SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
 
@@ -8580,8 +9298,9 @@ SPYI_FN void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, s
 SPYI_FN const char *spyi_null_report(spyi_gpu *gpu); // one broken rule a line; "" when there are none
 
 typedef struct spyi_null_counts {
-    uint64_t chunks, chunk_bytes; // not freed yet, without imported ones
-    uint64_t kernels;             // not destroyed yet
+    uint64_t chunks, chunk_bytes;     // not freed yet, without imported ones
+    uint64_t kernels;                 // not destroyed yet
+    uint64_t images, views, samplers; // not destroyed yet; images are part of chunk_bytes
 } spyi_null_counts;
 SPYI_FN spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu);
 
@@ -8607,9 +9326,14 @@ typedef struct spyi_null_kernel {
     spyi_atomic pending;        // recorded dispatches that have not finished
 } spyi_null_kernel;
 
+typedef struct spyi_null_image spyi_null_image; // images.c
+typedef struct spyi_null_image_view spyi_null_image_view;
+
 typedef struct spyi_null_gpu {
     spyi_gpu_base base;
     spyi_null_chunk *chunks;
+    spyi_null_image *images;
+    spyi_null_image_view *views;
     uint64_t last_handle;
     spyi_null_counts counts; // `kernels` is guarded by `lock`
     uint64_t memory_bytes;
@@ -8642,6 +9366,36 @@ typedef struct spyi_null_gpu {
 static inline spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
     return (spyi_null_gpu *)(void *)gpu;
 }
+
+// >>images.c
+SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format);
+SPYI_FN spy_status spyi_null_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
+                                          spyi_image *image, spyi_text *error);
+SPYI_FN void spyi_null_destroy_image(spyi_gpu *gpu, spyi_image *image);
+SPYI_FN spy_status spyi_null_create_view(spyi_gpu *gpu, const spyi_image *image,
+                                         const spyi_image_desc *image_desc, const spyi_image_view_desc *desc,
+                                         uint64_t sampler, uint64_t *view, spyi_text *error);
+SPYI_FN void spyi_null_destroy_view(spyi_gpu *gpu, uint64_t view, bool stored);
+SPYI_FN spy_status spyi_null_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                            spyi_text *error);
+SPYI_FN void spyi_null_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
+SPYI_FN void spyi_null_free_images(spyi_null_gpu *n); // at the end of the device
+// Carries transitions out, which must begin with the layout that each part has; and takes them back.
+SPYI_FN spy_status spyi_null_transit(spyi_null_gpu *n, const spyi_before *before, spyi_text *error);
+SPYI_FN void spyi_null_transit_back(spyi_null_gpu *n, const spyi_before *before);
+SPYI_FN spy_status spyi_null_check_image_binding(spyi_null_gpu *n, const char *label, uint32_t number,
+                                                 const spyi_binding *b, const spyi_parameter *p,
+                                                 spyi_text *error);
+SPYI_FN spy_status spyi_null_check_image_bytes(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_null_describe_image_bytes(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
+                                            void *extra);
+SPYI_FN void spyi_null_run_image_bytes(spyi_null_gpu *n, spyi_null_op *op);
+SPYI_FN spy_status spyi_null_check_image_copy(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_null_run_image_copy(spyi_null_gpu *n, spyi_null_op *op);
+SPYI_FN spy_status spyi_null_check_image_blit(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_null_run_image_blit(spyi_null_gpu *n, spyi_null_op *op);
+SPYI_FN spy_status spyi_null_check_image_clear(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op);
 
 // >>works.c
 
@@ -8917,7 +9671,7 @@ static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interf
     for (uint32_t i = 0; i < iface->parameter_count; i++) {
         const spyi_parameter *p = &iface->parameters[i];
         uint8_t use = p->kind == SPYI_PARAMETER_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
-        bool texels = spyi_takes_bindings(p) && p->kind != SPYI_PARAMETER_BUFFER;
+        bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
         if (p->kind == SPYI_PARAMETER_VALUES) continue;
         if (p->number != next || p->count == 0 ||
             (texels && !(limits->texels[p->scalar][p->columns - 1] & use)))
@@ -9003,6 +9757,584 @@ SPYI_FN void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
     free(k);
 }
 
+// >>backend/null/images.c -----------------------------------------------------------------------------------
+
+// The null backend's images: texels in host memory, the layout of each part, and the work on them. Copies of bytes and
+// texels and clears of plain formats are done; scaling is done for formats of 8-bit unorm and of 32-bit floats.
+//
+// The rules: what a part is used for must be what the last transition was to, and an image is destroyed when no work
+// uses it any more.
+
+struct spyi_null_image {
+    uint64_t handle;
+    spyi_image_desc desc;
+    unsigned char *data; // level by level, in each layer by layer
+    size_t size;
+    uint32_t *how; // by level * layers + layer: SPYI_USE_*, 0: undefined
+    struct spyi_null_image *next;
+};
+
+struct spyi_null_image_view {
+    uint64_t handle;
+    spyi_null_image *image;
+    spyi_image_view_desc desc;
+    struct spyi_null_image_view *next;
+};
+
+static spyi_null_image *spyi_null_find_image(const spyi_null_gpu *n, uint64_t handle) {
+    spyi_null_image *image = n->images;
+    while (image && image->handle != handle) image = image->next;
+    return image;
+}
+
+static const spyi_null_image_view *spyi_null_find_view(const spyi_null_gpu *n, uint64_t handle) {
+    const spyi_null_image_view *view = n->views;
+    while (view && view->handle != handle) view = view->next;
+    return view;
+}
+
+static uint64_t spyi_null_level_bytes(const spyi_image_desc *d, uint32_t level) {
+    return spyi_texels_size(d->format, spyi_level_size(d->width, level), spyi_level_size(d->height, level),
+                            spyi_level_size(d->depth, level), d->layers);
+}
+
+// >>the table
+
+SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format) {
+    const spy_format_info *f = spyi_format(format);
+    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED;
+    (void)gpu;
+    if (!f || (f->is_compressed && f->block_width == 6)) return 0; // a format that no texture has
+    if (f->has_depth) return usage | SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
+    if (f->is_compressed) return usage | SPY_TEXTURE_USAGE_FILTERED;
+    usage |= SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
+    if (!f->is_srgb && f->channels != 3) usage |= SPY_TEXTURE_USAGE_STORED;
+    return f->is_integer ? usage : usage | SPY_TEXTURE_USAGE_FILTERED | SPY_TEXTURE_USAGE_BLENDED;
+}
+
+SPYI_FN spy_status spyi_null_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
+                                          spyi_image *image, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_ALLOCATE, error);
+    (void)label;
+    memset(image, 0, sizeof *image);
+    if (n->lost) return spyi_null_lost(error);
+    if (status != SPY_OK) return status;
+    if (desc->width > 16384 || desc->height > 16384 || desc->depth > 2048 || desc->layers > 2048) {
+        spyi_text_add(error,
+                      "%u x %u x %u texels and %u layers exceed the device's 16384 x 16384 x 2048 and 2048",
+                      desc->width, desc->height, desc->depth, desc->layers);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < desc->levels; i++) size += spyi_null_level_bytes(desc, i);
+    size *= desc->samples;
+    if (size > n->memory_bytes - n->counts.chunk_bytes) {
+        spyi_text_add(error, "%llu bytes do not fit into the device's %llu", (unsigned long long)size,
+                      (unsigned long long)n->memory_bytes);
+        return SPY_ERROR_OUT_OF_DEVICE_MEMORY;
+    }
+    spyi_null_image *made = (spyi_null_image *)spyi_calloc(1, sizeof *made);
+    if (made) made->data = (unsigned char *)spyi_malloc((size_t)size);
+    if (made) made->how = (uint32_t *)spyi_calloc((size_t)desc->levels * desc->layers, sizeof *made->how);
+    if (!made || !made->data || !made->how) {
+        if (made) free(made->data), free(made->how);
+        free(made);
+        spyi_text_add(error, "no host memory for an image");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    memset(made->data, 0xcd, (size_t)size); // so that a read of texels that were not written shows
+    made->handle = ++n->last_handle;
+    made->desc = *desc;
+    made->size = (size_t)size;
+    made->next = n->images;
+    n->images = made;
+    n->counts.images++;
+    n->counts.chunk_bytes += size;
+    n->base.stats.driver_allocations++;
+    n->base.stats.driver_bytes += size;
+    image->handle = made->handle;
+    image->memory = made;
+    image->size = made->size;
+    return SPY_OK;
+}
+
+// Returns whether the op, which has not been carried out, uses the image.
+static bool spyi_null_op_has_image(const spyi_null_gpu *n, const spyi_null_op *op, uint64_t handle) {
+    switch (op->work->kind->number) {
+    case SPYI_WORK_IMAGE_BYTES:
+        return ((const spyi_image_bytes_work *)(const void *)op->work)->image == handle;
+    case SPYI_WORK_IMAGE_COPY: {
+        const spyi_image_copy_work *w = (const spyi_image_copy_work *)(const void *)op->work;
+        return w->to == handle || w->from == handle;
+    }
+    case SPYI_WORK_IMAGE_BLIT: {
+        const spyi_image_blit_work *w = (const spyi_image_blit_work *)(const void *)op->work;
+        return w->to == handle || w->from == handle;
+    }
+    case SPYI_WORK_IMAGE_CLEAR:
+        return ((const spyi_image_clear_work *)(const void *)op->work)->image == handle;
+    default: break;
+    }
+    for (uint32_t i = 0; i < op->binding_count; i++) {
+        const spyi_binding *b = &op->bindings[i];
+        bool image = b->kind != SPYI_BINDING_BUFFER && b->kind != SPYI_BINDING_SAMPLER;
+        const spyi_null_image_view *view = image ? spyi_null_find_view(n, b->handle) : NULL;
+        if (view && view->image->handle == handle) return true;
+    }
+    return false;
+}
+
+static void spyi_null_free_image(spyi_null_image *image) {
+    free(image->data);
+    free(image->how);
+    free(image);
+}
+
+SPYI_FN void spyi_null_destroy_image(spyi_gpu *gpu, spyi_image *image) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_image **link = &n->images, *found;
+    while (*link && (*link)->handle != image->handle) link = &(*link)->next;
+    found = *link;
+    if (!found) {
+        spyi_null_broken(n, NULL, "destroy: no image has the handle %llu", (unsigned long long)image->handle);
+        return;
+    }
+    for (size_t i = n->done_count; i < n->op_count; i++) {
+        if (!spyi_null_op_has_image(n, n->ops[i], found->handle)) continue;
+        spyi_null_broken(n, NULL, "destroy: submit %llu still uses the image",
+                         (unsigned long long)n->ops[i]->submit);
+        return; // the image is kept, so that the work can still use it
+    }
+    for (const spyi_null_image_view *view = n->views; view; view = view->next)
+        if (view->image == found) spyi_null_broken(n, NULL, "destroy: the image still has a view");
+    *link = found->next;
+    n->counts.images--;
+    n->counts.chunk_bytes -= found->size;
+    n->base.stats.driver_bytes -= found->size;
+    spyi_null_free_image(found);
+    memset(image, 0, sizeof *image);
+}
+
+SPYI_FN spy_status spyi_null_create_view(spyi_gpu *gpu, const spyi_image *image,
+                                         const spyi_image_desc *image_desc, const spyi_image_view_desc *desc,
+                                         uint64_t sampler, uint64_t *view, spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_image *found = spyi_null_find_image(n, image->handle);
+    (void)image_desc, (void)sampler;
+    if (!found || desc->first_level + desc->level_count > found->desc.levels ||
+        desc->first_layer + desc->layer_count > found->desc.layers ||
+        (desc->stored && desc->level_count != 1))
+        return spyi_null_broken(n, error, "create_view: the image or its part is wrong");
+    spyi_null_image_view *made = (spyi_null_image_view *)spyi_calloc(1, sizeof *made);
+    if (!made) {
+        spyi_text_add(error, "no host memory for a view");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    made->handle = ++n->last_handle;
+    made->image = found;
+    made->desc = *desc;
+    made->next = n->views;
+    n->views = made;
+    n->counts.views++;
+    *view = made->handle;
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_null_destroy_view(spyi_gpu *gpu, uint64_t view, bool stored) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    spyi_null_image_view **link = &n->views;
+    (void)stored;
+    while (*link && (*link)->handle != view) link = &(*link)->next;
+    spyi_null_image_view *found = *link;
+    if (!found) {
+        spyi_null_broken(n, NULL, "destroy_view: no view has the handle %llu", (unsigned long long)view);
+        return;
+    }
+    *link = found->next;
+    n->counts.views--;
+    free(found);
+}
+
+SPYI_FN spy_status spyi_null_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                            spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    (void)error, (void)desc;
+    *sampler = ++n->last_handle;
+    n->counts.samplers++;
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_null_destroy_sampler(spyi_gpu *gpu, uint64_t sampler) {
+    (void)sampler;
+    spyi_null_cast(gpu)->counts.samplers--;
+}
+
+SPYI_FN void spyi_null_free_images(spyi_null_gpu *n) {
+    if (n->counts.images > 0)
+        spyi_null_broken(n, NULL, "destroy: %llu images were not destroyed",
+                         (unsigned long long)n->counts.images);
+    if (n->counts.samplers > 0)
+        spyi_null_broken(n, NULL, "destroy: %llu samplers were not destroyed",
+                         (unsigned long long)n->counts.samplers);
+    while (n->views) {
+        spyi_null_image_view *view = n->views;
+        n->views = view->next;
+        free(view);
+    }
+    while (n->images) {
+        spyi_null_image *image = n->images;
+        n->images = image->next;
+        spyi_null_free_image(image);
+    }
+}
+
+SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    const spyi_null_image_view *view = spyi_null_find_view(n, handle);
+    spyi_null_image *image = view ? view->image : spyi_null_find_image(n, handle);
+    if (!image) return NULL;
+    if (view) level += view->desc.first_level, layer += view->desc.first_layer;
+    unsigned char *at = image->data;
+    for (uint32_t i = 0; i < level; i++) at += spyi_null_level_bytes(&image->desc, i);
+    return at + spyi_null_level_bytes(&image->desc, level) / image->desc.layers * layer;
+}
+
+// >>layouts
+
+// Images of tests, which the backend does not know, are ignored.
+SPYI_FN spy_status spyi_null_transit(spyi_null_gpu *n, const spyi_before *before, spyi_text *error) {
+    for (uint32_t i = 0; i < before->transition_count; i++) {
+        const spyi_transition *t = &before->transitions[i];
+        spyi_null_image *image = spyi_null_find_image(n, t->texture);
+        for (uint32_t k = 0; image && k < t->layer_count; k++) {
+            uint32_t *how = &image->how[(size_t)t->level * image->desc.layers + t->first_layer + k];
+            if (t->from != 0 && spyi_use_layout(t->from) != spyi_use_layout(*how))
+                return spyi_null_broken(n, error,
+                                        "transition of level %u layer %u: its layout is another one",
+                                        t->level, t->first_layer + k);
+            *how = t->to;
+        }
+    }
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_null_transit_back(spyi_null_gpu *n, const spyi_before *before) {
+    for (uint32_t i = before->transition_count; i-- > 0;) {
+        const spyi_transition *t = &before->transitions[i];
+        spyi_null_image *image = spyi_null_find_image(n, t->texture);
+        for (uint32_t k = 0; image && k < t->layer_count; k++)
+            image->how[(size_t)t->level * image->desc.layers + t->first_layer + k] = t->from;
+    }
+}
+
+static spy_status spyi_null_check_part(spyi_null_gpu *n, const char *what, uint64_t handle, uint32_t level,
+                                       uint32_t level_count, uint32_t layer, uint32_t layer_count,
+                                       uint32_t how, spyi_text *error) {
+    const spyi_null_image *image = spyi_null_find_image(n, handle);
+    if (!image)
+        return spyi_null_broken(n, error, "%s: no image has the handle %llu", what,
+                                (unsigned long long)handle);
+    if (level + level_count > image->desc.levels || layer + layer_count > image->desc.layers)
+        return spyi_null_broken(n, error, "%s: levels %u to %u or layers %u to %u are not there", what, level,
+                                level + level_count - 1, layer, layer + layer_count - 1);
+    for (uint32_t i = level; i < level + level_count; i++)
+        for (uint32_t k = layer; k < layer + layer_count; k++)
+            if (spyi_use_layout(image->how[(size_t)i * image->desc.layers + k]) != spyi_use_layout(how))
+                return spyi_null_broken(n, error, "%s: level %u layer %u is not in the layout for it", what,
+                                        i, k);
+    return SPY_OK;
+}
+
+static spy_status spyi_null_check_box(spyi_null_gpu *n, const char *what, uint64_t handle,
+                                      const spyi_image_box *box, uint32_t how, spyi_text *error) {
+    spy_status status = spyi_null_check_part(n, what, handle, box->level, 1, box->first_layer,
+                                             box->layer_count, SPYI_USE_COPIED | how, error);
+    if (status != SPY_OK) return status;
+    const spyi_image_desc *d = &spyi_null_find_image(n, handle)->desc;
+    if (box->width && box->height && box->depth && box->layer_count &&
+        box->x + box->width <= spyi_level_size(d->width, box->level) &&
+        box->y + box->height <= spyi_level_size(d->height, box->level) &&
+        box->z + box->depth <= spyi_level_size(d->depth, box->level))
+        return SPY_OK;
+    return spyi_null_broken(n, error, "%s: the box is not within the level", what);
+}
+
+SPYI_FN spy_status spyi_null_check_image_binding(spyi_null_gpu *n, const char *label, uint32_t number,
+                                                 const spyi_binding *b, const spyi_parameter *p,
+                                                 spyi_text *error) {
+    static const uint8_t wanted[] = { SPYI_BINDING_TEXTURE, SPYI_BINDING_RW_TEXTURE, SPYI_BINDING_SAMPLER,
+                                      SPYI_BINDING_COMBINED };
+    if (p->kind < SPYI_PARAMETER_TEXTURE || b->kind != wanted[p->kind - SPYI_PARAMETER_TEXTURE])
+        return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is of kind %u, its parameter of %u",
+                                label, number, (unsigned)b->kind, p->kind);
+    if (b->kind == SPYI_BINDING_SAMPLER) return SPY_OK;
+    const spyi_null_image_view *view = spyi_null_find_view(n, b->handle);
+    if (!view) return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is no view", label, number);
+    bool stored = b->kind == SPYI_BINDING_RW_TEXTURE;
+    if (stored != view->desc.stored)
+        return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is a view to %s", label, number,
+                                stored ? "sample" : "store");
+    const spyi_image_view_desc *d = &view->desc;
+    return spyi_null_check_part(
+        n, label, view->image->handle, d->first_level, d->level_count, d->first_layer, d->layer_count,
+        stored || b->offset == SPYI_USE_STORED ? SPYI_USE_STORED : SPYI_USE_SAMPLED, error);
+}
+
+// >>texels
+
+// Returns the first byte of a row of blocks of a level.
+static unsigned char *spyi_null_row(const spyi_null_image *image, uint32_t level, uint32_t layer, uint32_t z,
+                                    uint32_t y) {
+    const spyi_image_desc *d = &image->desc;
+    const spy_format_info *f = spyi_format(d->format);
+    uint32_t width = spyi_level_size(d->width, level), height = spyi_level_size(d->height, level);
+    uint64_t row = spyi_texels_size(d->format, width, 1, 1, 1),
+             slice = spyi_texels_size(d->format, width, height, 1, 1);
+    unsigned char *at = image->data;
+    for (uint32_t i = 0; i < level; i++) at += spyi_null_level_bytes(d, i);
+    return at + slice * ((uint64_t)layer * spyi_level_size(d->depth, level) + z) +
+           row * (y / f->block_height);
+}
+
+static uint32_t spyi_null_rows(const spy_format_info *f, uint32_t height) {
+    return (height + f->block_height - 1) / f->block_height;
+}
+
+// >>bytes
+
+static uint64_t spyi_null_bytes_size(const spyi_image_bytes_work *w) {
+    const spyi_image_box *box = &w->box;
+    uint64_t rows = spyi_null_rows(spyi_format(w->desc.format), box->height);
+    return w->slice_pitch * ((uint64_t)box->depth * box->layer_count - 1) + w->row_pitch * (rows - 1) +
+           spyi_texels_size(w->desc.format, box->width, 1, 1, 1);
+}
+
+SPYI_FN spy_status spyi_null_check_image_bytes(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_image_bytes_work *w = (const spyi_image_bytes_work *)(const void *)work;
+    const spy_format_info *f = spyi_format(w->desc.format);
+    spy_status status = spyi_null_check_box(n, work->kind->name, w->image, &w->box,
+                                            w->to_image ? SPYI_USE_WRITES : SPYI_USE_READS, error);
+    if (status != SPY_OK) return status;
+    if (w->row_pitch % f->block_bytes || w->offset % f->block_bytes || w->offset % 4 ||
+        w->slice_pitch % w->row_pitch)
+        return spyi_null_broken(n, error, "%s: offset %llu or pitch %llu is misaligned", work->kind->name,
+                                (unsigned long long)w->offset, (unsigned long long)w->row_pitch);
+    return spyi_null_range(n, work->kind->name, w->chunk->handle, w->offset, spyi_null_bytes_size(w), error)
+               ? SPY_OK
+               : SPY_ERROR_INTERNAL;
+}
+
+SPYI_FN void spyi_null_describe_image_bytes(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
+                                            void *extra) {
+    const spyi_image_bytes_work *w = (const spyi_image_bytes_work *)(const void *)work;
+    unsigned char *memory =
+        spyi_null_range(n, work->kind->name, w->chunk->handle, w->offset, spyi_null_bytes_size(w), NULL);
+    (void)extra;
+    op->size = spyi_null_bytes_size(w);
+    if (w->to_image) op->from = w->chunk->handle, op->from_offset = w->offset, op->from_memory = memory;
+    else op->to = w->chunk->handle, op->to_offset = w->offset, op->to_memory = memory;
+}
+
+SPYI_FN void spyi_null_run_image_bytes(spyi_null_gpu *n, spyi_null_op *op) {
+    const spyi_image_bytes_work *w = (const spyi_image_bytes_work *)(const void *)op->work;
+    const spyi_null_image *image = spyi_null_find_image(n, w->image);
+    const spy_format_info *f = spyi_format(w->desc.format);
+    const spyi_image_box *box = &w->box;
+    size_t bytes = (size_t)spyi_texels_size(w->desc.format, box->width, 1, 1, 1), slice = 0;
+    for (uint32_t layer = 0; layer < box->layer_count; layer++) {
+        for (uint32_t z = 0; z < box->depth; z++, slice++) {
+            for (uint32_t row = 0; row < spyi_null_rows(f, box->height); row++) {
+                unsigned char *texels = spyi_null_row(image, box->level, box->first_layer + layer, box->z + z,
+                                                      box->y + row * f->block_height) +
+                                        (size_t)box->x / f->block_width * f->block_bytes;
+                size_t at = slice * (size_t)w->slice_pitch + row * (size_t)w->row_pitch;
+                if (w->to_image) memcpy(texels, op->from_memory + at, bytes);
+                else memcpy(op->to_memory + at, texels, bytes);
+            }
+        }
+    }
+}
+
+// >>copies
+
+SPYI_FN spy_status spyi_null_check_image_copy(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_image_copy_work *w = (const spyi_image_copy_work *)(const void *)work;
+    const uint32_t within = spyi_image_copies_within(w) ? SPYI_USE_READS | SPYI_USE_WRITES : 0u;
+    const char *name = work->kind->name;
+    spy_status status = spyi_null_check_box(n, name, w->to, &w->to_box, SPYI_USE_WRITES | within, error);
+    if (status == SPY_OK)
+        status = spyi_null_check_box(n, name, w->from, &w->from_box, SPYI_USE_READS | within, error);
+    return status;
+}
+
+SPYI_FN void spyi_null_run_image_copy(spyi_null_gpu *n, spyi_null_op *op) {
+    const spyi_image_copy_work *w = (const spyi_image_copy_work *)(const void *)op->work;
+    const spyi_null_image *to = spyi_null_find_image(n, w->to), *from = spyi_null_find_image(n, w->from);
+    const spy_format_info *f = spyi_format(w->to_desc.format);
+    const spyi_image_box *a = &w->to_box, *b = &w->from_box;
+    size_t bytes = (size_t)spyi_texels_size(w->to_desc.format, a->width, 1, 1, 1);
+    for (uint32_t layer = 0; layer < a->layer_count; layer++)
+        for (uint32_t z = 0; z < a->depth; z++)
+            for (uint32_t row = 0; row < spyi_null_rows(f, a->height); row++)
+                memmove(spyi_null_row(to, a->level, a->first_layer + layer, a->z + z,
+                                      a->y + row * f->block_height) +
+                            (size_t)a->x / f->block_width * f->block_bytes,
+                        spyi_null_row(from, b->level, b->first_layer + layer, b->z + z,
+                                      b->y + row * f->block_height) +
+                            (size_t)b->x / f->block_width * f->block_bytes,
+                        bytes);
+}
+
+// >>blits
+
+// Returns the bytes of a channel that blits and clears know how to read and write; 0: they do not.
+static uint32_t spyi_null_channel_bytes(uint32_t format) {
+    const spy_format_info *f = spyi_format(format);
+    bool bgr = f->name[0] == 'b';
+    if (f->is_compressed || f->has_stencil || bgr || f->is_srgb) return 0;
+    if (f->bits[0] == 8 && f->is_unorm && f->block_bytes == f->channels) return 1;
+    return f->bits[0] == 32 && f->is_float && f->block_bytes == 4 * f->channels ? 4 : 0;
+}
+
+SPYI_FN spy_status spyi_null_check_image_blit(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_image_blit_work *w = (const spyi_image_blit_work *)(const void *)work;
+    const char *name = work->kind->name;
+    spy_status status = spyi_null_check_box(n, name, w->to, &w->to_box, SPYI_USE_WRITES, error);
+    if (status == SPY_OK) status = spyi_null_check_box(n, name, w->from, &w->from_box, SPYI_USE_READS, error);
+    if (status != SPY_OK) return status;
+    uint32_t to = spyi_null_channel_bytes(w->to_desc.format);
+    if (!w->resolve && to != 0 && to == spyi_null_channel_bytes(w->from_desc.format) &&
+        spyi_format(w->to_desc.format)->channels == spyi_format(w->from_desc.format)->channels)
+        return SPY_OK;
+    spyi_text_add(error, "%s from %s to %s: the null backend does not support it",
+                  w->resolve ? "resolve" : "blit", spyi_format(w->from_desc.format)->name,
+                  spyi_format(w->to_desc.format)->name);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+// The one or two texels of a dimension that a texel of a blit is made of, and the second one's weight.
+typedef struct spyi_null_tap {
+    uint32_t at[2];
+    float weight;
+} spyi_null_tap;
+
+static spyi_null_tap spyi_null_tap_of(uint32_t i, uint32_t to, uint32_t from, bool linear) {
+    spyi_null_tap tap;
+    float x = ((float)i + 0.5f) * (float)from / (float)to;
+    if (!linear) {
+        tap.at[0] = tap.at[1] = (uint32_t)x < from ? (uint32_t)x : from - 1;
+        tap.weight = 0;
+        return tap;
+    }
+    x = x > 0.5f ? x - 0.5f : 0;
+    tap.at[0] = (uint32_t)x < from ? (uint32_t)x : from - 1;
+    tap.at[1] = tap.at[0] + 1 < from ? tap.at[0] + 1 : tap.at[0];
+    tap.weight = x - (float)tap.at[0];
+    return tap;
+}
+
+static float spyi_null_channel(const unsigned char *texel, uint32_t bytes, uint32_t channel) {
+    float value;
+    if (bytes == 1) return (float)texel[channel];
+    memcpy(&value, texel + channel * 4, sizeof value);
+    return value;
+}
+
+static void spyi_null_blit_texel(const spyi_null_image *from, const spyi_image_box *box, uint32_t layer,
+                                 const spyi_null_tap taps[3], uint32_t bytes, uint32_t channels,
+                                 unsigned char *out) {
+    for (uint32_t c = 0; c < channels; c++) {
+        float sum = 0;
+        for (uint32_t corner = 0; corner < 8; corner++) {
+            uint32_t i[3];
+            float weight = 1;
+            for (uint32_t d = 0; d < 3; d++) {
+                bool second = corner >> d & 1;
+                i[d] = taps[d].at[second];
+                weight *= second ? taps[d].weight : 1 - taps[d].weight;
+            }
+            if (weight == 0) continue;
+            const unsigned char *row =
+                spyi_null_row(from, box->level, box->first_layer + layer, box->z + i[2], box->y + i[1]);
+            sum += weight * spyi_null_channel(row + (size_t)(box->x + i[0]) * bytes * channels, bytes, c);
+        }
+        if (bytes == 1) out[c] = (unsigned char)(sum + 0.5f);
+        else memcpy(out + c * 4, &sum, sizeof sum);
+    }
+}
+
+SPYI_FN void spyi_null_run_image_blit(spyi_null_gpu *n, spyi_null_op *op) {
+    const spyi_image_blit_work *w = (const spyi_image_blit_work *)(const void *)op->work;
+    const spyi_null_image *to = spyi_null_find_image(n, w->to), *from = spyi_null_find_image(n, w->from);
+    const spyi_image_box *a = &w->to_box, *b = &w->from_box;
+    uint32_t bytes = spyi_null_channel_bytes(w->to_desc.format),
+             channels = spyi_format(w->to_desc.format)->channels;
+    spyi_null_tap taps[3];
+    for (uint32_t layer = 0; layer < a->layer_count; layer++) {
+        for (uint32_t z = 0; z < a->depth; z++) {
+            taps[2] = spyi_null_tap_of(z, a->depth, b->depth, w->linear);
+            for (uint32_t y = 0; y < a->height; y++) {
+                unsigned char *row = spyi_null_row(to, a->level, a->first_layer + layer, a->z + z, a->y + y);
+                taps[1] = spyi_null_tap_of(y, a->height, b->height, w->linear);
+                for (uint32_t x = 0; x < a->width; x++) {
+                    taps[0] = spyi_null_tap_of(x, a->width, b->width, w->linear);
+                    spyi_null_blit_texel(from, b, layer, taps, bytes, channels,
+                                         row + (size_t)(a->x + x) * bytes * channels);
+                }
+            }
+        }
+    }
+}
+
+// >>clears
+
+// Writes the bytes of one texel of that colour; returns whether the format is one that this knows.
+static bool spyi_null_clear_texel(const spyi_image_clear_work *w, unsigned char *out) {
+    const spy_format_info *f = spyi_format(w->desc.format);
+    if (f->has_depth && !f->has_stencil && f->bits[0] == 32) memcpy(out, &w->depth, 4);
+    else if (f->is_integer && f->bits[0] <= 32 && f->block_bytes * 8 == f->bits[0] * f->channels)
+        for (uint32_t c = 0; c < f->channels; c++) // the lowest bytes; a little-endian host
+            memcpy(out + c * f->bits[0] / 8, &w->color.uints[c], f->bits[0] / 8);
+    else if (spyi_null_channel_bytes(w->desc.format) == 4) memcpy(out, w->color.floats, f->block_bytes);
+    else if (spyi_null_channel_bytes(w->desc.format) == 1)
+        for (uint32_t c = 0; c < f->channels; c++) {
+            float value = w->color.floats[c];
+            out[c] = (unsigned char)((value > 1 ? 1 : value > 0 ? value : 0) * 255 + 0.5f);
+        }
+    else return false;
+    return true;
+}
+
+SPYI_FN spy_status spyi_null_check_image_clear(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_image_clear_work *w = (const spyi_image_clear_work *)(const void *)work;
+    unsigned char texel[16];
+    spy_status status =
+        spyi_null_check_part(n, work->kind->name, w->image, w->first_level, w->level_count, w->first_layer,
+                             w->layer_count, SPYI_USE_COPIED | SPYI_USE_WRITES, error);
+    if (status != SPY_OK || spyi_null_clear_texel(w, texel)) return status;
+    spyi_text_add(error, "clear of %s: the null backend does not support it",
+                  spyi_format(w->desc.format)->name);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op) {
+    const spyi_image_clear_work *w = (const spyi_image_clear_work *)(const void *)op->work;
+    const spyi_null_image *image = spyi_null_find_image(n, w->image);
+    const spyi_image_desc *d = &image->desc;
+    const uint32_t bytes = spyi_format(d->format)->block_bytes;
+    unsigned char texel[16];
+    (void)spyi_null_clear_texel(w, texel);
+    for (uint32_t level = w->first_level; level < w->first_level + w->level_count; level++) {
+        size_t count = (size_t)spyi_level_size(d->width, level) * spyi_level_size(d->height, level) *
+                       spyi_level_size(d->depth, level);
+        for (uint32_t layer = w->first_layer; layer < w->first_layer + w->layer_count; layer++) {
+            unsigned char *at = spyi_null_row(image, level, layer, 0, 0);
+            for (size_t i = 0; i < count; i++) memcpy(at + i * bytes, texel, bytes);
+        }
+    }
+}
+
 // >>backend/null/works.c ------------------------------------------------------------------------------------
 
 // The kinds of work that the null backend executes: each kind's rules of backend.h, and what it does to
@@ -9062,8 +10394,13 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *wo
         const spyi_parameter *s = spyi_interface_find(&k->iface, i);
         bool texels = s->kind != SPYI_PARAMETER_BUFFER;
         uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
-        if (b->kind != SPYI_BINDING_BUFFER)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is no buffer", k->label, i);
+        if (b->kind != SPYI_BINDING_BUFFER) {
+            spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
+            if (status != SPY_OK) return status;
+            continue;
+        }
+        if (s->kind >= SPYI_PARAMETER_TEXTURE)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is a buffer", k->label, i);
         if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
             b->range % texel != 0 ||
             b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
@@ -9253,6 +10590,11 @@ SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
         { SPYI_NULL_OTHER, true, spyi_null_time_mark, NULL, NULL, NULL, NULL },
         { SPYI_NULL_UPLOAD, false, spyi_null_check_time_store, NULL, spyi_null_time_store_extra,
           spyi_null_describe_time_store, spyi_null_run_upload },
+        { SPYI_NULL_COPY, false, spyi_null_check_image_bytes, NULL, NULL, spyi_null_describe_image_bytes,
+          spyi_null_run_image_bytes },
+        { SPYI_NULL_OTHER, false, spyi_null_check_image_copy, NULL, NULL, NULL, spyi_null_run_image_copy },
+        { SPYI_NULL_OTHER, false, spyi_null_check_image_blit, NULL, NULL, NULL, spyi_null_run_image_blit },
+        { SPYI_NULL_OTHER, false, spyi_null_check_image_clear, NULL, NULL, NULL, spyi_null_run_image_clear },
     };
     return &rules[work->kind->number];
 }
@@ -9372,10 +10714,15 @@ SPYI_FN spy_status spyi_null_record(spyi_gpu *gpu, const spyi_work *work, spyi_t
     spy_status status =
         n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
     if (status == SPY_ERROR_DEVICE_LOST && !n->lost) spyi_null_lose(n);
+    if (status == SPY_OK && work->before.transition_count)
+        status = spyi_null_transit(n, &work->before, error);
     if (status == SPY_OK && rule->check) status = rule->check(n, work, error);
-    if (status != SPY_OK || rule->at_once) return status;
-    op = spyi_null_new_op(n, work, error);
-    return op ? spyi_null_add_op(n, op, error) : SPY_ERROR_OUT_OF_MEMORY;
+    if (status == SPY_OK && rule->at_once) return status;
+    op = status == SPY_OK ? spyi_null_new_op(n, work, error) : NULL;
+    if (op) status = spyi_null_add_op(n, op, error);
+    else if (status == SPY_OK) status = SPY_ERROR_OUT_OF_MEMORY;
+    if (status != SPY_OK) spyi_null_transit_back(n, &work->before);
+    return status;
 }
 
 // >>batches
@@ -9617,6 +10964,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     if (n->counts.kernels > 0)
         spyi_null_broken(n, NULL, "destroy: %llu kernels were not destroyed",
                          (unsigned long long)n->counts.kernels);
+    spyi_null_free_images(n);
     while (n->chunks) {
         spyi_null_chunk *c = n->chunks;
         n->chunks = c->next;
@@ -9633,6 +10981,11 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
 
 // Work of every kind is logged by one function.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
+
+static const spyi_image_functions spyi_null_images = { spyi_null_image_support,  spyi_null_create_image,
+                                                       spyi_null_destroy_image,  spyi_null_create_view,
+                                                       spyi_null_destroy_view,   spyi_null_create_sampler,
+                                                       spyi_null_destroy_sampler };
 
 static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_enumerate,
@@ -9656,7 +11009,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      NULL,
-                                                     NULL };
+                                                     NULL,
+                                                     &spyi_null_images };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;
@@ -9930,6 +11284,29 @@ SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
 // Returns the built-in type of that name, else `given` if that is its name; NULL: neither.
 SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *given, const char *name);
 
+// >>data/texture_form.h -------------------------------------------------------------------------------------
+
+// Texture and sampler types of Slang, known by their names: "RWTexture2DArray<vector<float,4>>".
+
+typedef struct spyi_texture_form {
+    uint8_t kind; // spyi_parameter_kind: SPYI_PARAMETER_TEXTURE and the kinds after it
+    uint8_t type; // spy_texture_type, not DEFAULT; of a sampler: 0
+    bool array, multisampled;
+    bool comparison; // SamplerComparisonState
+    bool write_only; // WTexture2D<T>
+} spyi_texture_form;
+
+// Reads the name of a type. Returns false when it is neither a texture nor a sampler. `base`: the name
+// without namespace and arguments, or NULL to take it from `name`.
+SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_texture_form *out);
+// Returns the type of the texels; NULL: shaders cannot have such a texture, or the type is not concrete.
+SPYI_FN const spyi_type *spyi_texture_form_texel(spyi_types *types, const char *name);
+// Returns what Slang calls a format of stored textures: "rgba8", and SPIR-V's number of it. NULL: they have
+// no name for it.
+SPYI_FN const char *spyi_format_layout(uint32_t format, uint32_t *spirv);
+// Writes the type's name with these texels, as Slang code spells it: "Texture2DArray<float4>".
+SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_type *texel, spyi_text *out);
+
 // >>data/resource.h -----------------------------------------------------------------------------------------
 
 // Resources (memory blocks, textures) and the uses that work makes of them. Barriers, texture layouts,
@@ -9994,10 +11371,11 @@ typedef struct spyi_texture {
     spyi_resource resource; // first
     uint64_t handle;
     uint32_t levels, layers;
+    uint32_t format; // spy_format, for transitions
     spyi_texture_part *parts;
 } spyi_texture;
 
-// Allocates the parts of a texture whose handle, levels and layers are set. false: out of memory.
+// Allocates the parts of a texture whose handle, levels, layers and format are set. false: out of memory.
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
@@ -10069,6 +11447,128 @@ SPYI_FN void spyi_pool_trim(spy_device *device);
 SPYI_FN void spyi_pool_destroy(spy_device *device);
 // Returns the one storage of the imported chunk's handle; NULL: out of memory.
 SPYI_FN spyi_storage *spyi_pool_import(spy_device *device, const spyi_chunk *chunk);
+
+// >>data/texture.h ------------------------------------------------------------------------------------------
+
+// Textures and samplers: what a user holds of the backend's images.
+
+// A view that shaders get of an image. It lives as long as the image: textures over the same part share it, and
+// recorded work may still use it when its texture has been released.
+typedef struct spyi_shader_view {
+    spyi_image_view_desc desc;
+    uint64_t sampler; // of CUDA's texture objects; else 0
+    uint64_t handle;  // of the backend
+    struct spyi_shader_view *next;
+} spyi_shader_view;
+
+// An image with the state of its levels and layers. Textures, views and command lists hold it by references.
+typedef struct spyi_texture_image {
+    spyi_texture texture; // first; .texture.resource is what uses name
+    spyi_image image;
+    spyi_image_desc desc;
+    spyi_shader_view *views;
+    struct spyi_texture_image *next; // in device.waiting_images
+} spyi_texture_image;
+
+// A texture, or a view of one: both are parts of an image.
+struct spy_texture {
+    spyi_object object;
+    spyi_texture_image *image; // one reference
+    // What it is of the image. type, array, layer_count and level_count are also those of shader parameters.
+    spyi_image_view_desc part;
+    uint32_t width, height, depth; // texels of its first level
+    uint64_t serial;               // unique on the device
+    // Slang's name for such a parameter, "Texture2DArray<float4>", as a type of kind SPYI_TYPE_OTHER; bind and the key
+    // of a call know the texture by it. RWTexture2D and others have the same name here.
+    const spyi_type *type;
+    const spyi_type *texel; // "float4"
+    spy_shape shape;        // sizes when it is run over
+    // The views that shaders get, made when first needed; 0: not yet.
+    // They belong to the image.
+    uint64_t sampled_view, stored_view;
+    const char *label;            // a copy; NULL: none
+    spy_texture *previous, *next; // in device.textures
+};
+
+// A sampler of the backend, which all equal samplers share. It lives as long as the device: a program has few, and
+// recorded work may use one whose spy_sampler has been released.
+typedef struct spyi_sampler_object {
+    spy_sampler_desc desc; // .label is NULL
+    uint64_t handle;       // of the backend
+    struct spyi_sampler_object *next;
+} spyi_sampler_object;
+
+struct spy_sampler {
+    spyi_object object;
+    spy_sampler_desc desc;        // .label is a copy or NULL; no member is DEFAULT
+    uint64_t handle;              // of the backend; its spyi_sampler_object owns it
+    spy_sampler *previous, *next; // in device.samplers
+};
+
+// texture.c
+// Returns the type of a texel in Slang code; NULL: shaders cannot read the format.
+SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format);
+
+// The use that work makes of the texture: of all its levels and layers, or of `level` (counted in the texture) alone.
+// `how` is SPYI_USE_READS, _WRITES or both, and _SAMPLED, _STORED, _COPIED or _ATTACHMENT. Images that may be stored to
+// are always in the layout for that, so that one call can read and write them.
+SPYI_FN uint32_t spyi_texture_uses(const spy_texture *texture, uint32_t how, spyi_use *uses);
+SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t level, uint32_t how,
+                                         spyi_use *uses);
+// The most uses that one texture has in one piece of work: parts lie level by level, so a view of some layers has one
+// use for each level.
+#define SPYI_MOST_TEXTURE_USES 16
+// Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
+SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
+                                          spyi_text *error);
+// As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
+SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
+                                        uint32_t count, uint32_t how);
+SPYI_FN void spyi_textures_attach(spy_device *device);
+SPYI_FN void spyi_textures_free_all(spy_device *device); // at the device's release
+// Frees the images without references whose work has finished.
+SPYI_FN void spyi_images_free_finished(spy_device *device);
+// Returns a texture over `image`, which has one reference that the texture takes; NULL: the error has been added.
+SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
+                                       const spyi_image_view_desc *part, const char *label, spyi_text *error);
+// Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
+SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);
+
+// sampler.c
+SPYI_FN void spyi_samplers_attach(spy_device *device);
+SPYI_FN void spyi_samplers_free_all(spy_device *device); // at the device's release
+
+// texture_copy.c
+// Writes host data into all of level 0 of a new texture.
+SPYI_FN spy_status spyi_texture_fill(spy_texture *texture, const void *data, size_t size_bytes,
+                                     spyi_text *error);
+// Who gets work on textures, with its uses: the device's queue, or a command list. `error` has no prefix.
+typedef struct spyi_texture_sink {
+    spy_status (*record)(void *object, spyi_work *work, const spyi_use *uses, uint32_t count,
+                         spyi_text *error);
+    void *object;
+} spyi_texture_sink;
+// The functions of api/texture.h for any sink. The first texture is alive; these check the other objects.
+SPYI_FN spy_status spyi_texture_write(const spyi_texture_sink *sink, spy_texture *texture,
+                                      const spy_texture_region *region, const void *data, size_t size_bytes,
+                                      spyi_text *error);
+SPYI_FN spy_status spyi_texture_copy(const spyi_texture_sink *sink, spy_texture *to,
+                                     const spy_texture_region *to_region, spy_texture *from,
+                                     const spy_texture_region *from_region, spyi_text *error);
+SPYI_FN spy_status spyi_texture_copy_tensor(const spyi_texture_sink *sink, bool to_texture,
+                                            spy_texture *texture, const spy_texture_region *region,
+                                            spy_tensor *tensor, size_t offset_bytes, size_t row_pitch_bytes,
+                                            spyi_text *error);
+SPYI_FN spy_status spyi_texture_clear(const spyi_texture_sink *sink, spy_texture *texture,
+                                      const spy_clear_color *color, spyi_text *error);
+SPYI_FN spy_status spyi_texture_clear_depth(const spyi_texture_sink *sink, spy_texture *texture, float depth,
+                                            uint32_t stencil, spyi_text *error);
+SPYI_FN spy_status spyi_texture_blit(const spyi_texture_sink *sink, spy_texture *to, spy_texture *from,
+                                     spy_filter filter, spyi_text *error);
+SPYI_FN spy_status spyi_texture_generate_mips(const spyi_texture_sink *sink, spy_texture *texture,
+                                              spyi_text *error);
+SPYI_FN spy_status spyi_texture_resolve(const spyi_texture_sink *sink, spy_texture *to, spy_texture *from,
+                                        spyi_text *error);
 
 // >>data/tensor.h -------------------------------------------------------------------------------------------
 
@@ -10241,11 +11741,18 @@ struct spy_device {
     uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
     spyi_transition *transitions;      // those that come before the last work
     uint32_t transition_count, transition_capacity;
-    uint64_t last_submit;               // batch of the last work whose uses were noted
-    uint64_t untracked_epoch;           // epoch of the last work that may have written anywhere; 0: none
-    uint64_t untracked_submit;          // batch of that work: reading back waits for it
-    uint64_t counts_epoch;              // epoch that began with the last barrier for indirect group counts
-    spy_tensor *tensors;                // list of the living tensors
+    size_t texture_parts;      // parts of all textures; transitions have room for as many
+    uint64_t last_submit;      // batch of the last work whose uses were noted
+    uint64_t untracked_epoch;  // epoch of the last work that may have written anywhere; 0: none
+    uint64_t untracked_submit; // batch of that work: reading back waits for it
+    uint64_t counts_epoch;     // epoch that began with the last barrier for indirect group counts
+    spy_tensor *tensors;       // list of the living tensors
+    spy_texture *textures;     // list of the living textures (texture.h)
+    spy_sampler *samplers;     // list of the living samplers
+    struct spyi_sampler_object *sampler_objects;
+    struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
+    uint64_t image_bytes;                      // device memory of all images
+    uint64_t last_texture_serial;
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
@@ -11484,6 +12991,160 @@ SPYI_FN const spyi_type *spyi_named_type(spyi_types *types, const spyi_type *giv
     return name && strcmp(given->name, name) == 0 ? given : NULL;
 }
 
+// >>data/texture_form.c -------------------------------------------------------------------------------------
+
+// Reads and spells the names of Slang's texture and sampler types.
+
+// Slang's own name for all textures, which its reflection gives for those without an alias:
+// _Texture<T, shape, array, multisampled, samples, access, shadow, combined, format>.
+static bool spyi_texture_form_plain(const char *name, spyi_texture_form *out) {
+    static const struct {
+        const char *shape;
+        uint8_t type;
+    } shapes[] = { { "__Shape1D,", SPY_TEXTURE_TYPE_1D },
+                   { "__Shape2D,", SPY_TEXTURE_TYPE_2D },
+                   { "__Shape3D,", SPY_TEXTURE_TYPE_3D },
+                   { "__ShapeCube,", SPY_TEXTURE_TYPE_CUBE } };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        const char *at = strstr(name, shapes[i].shape);
+        int array, multisampled, samples, access, shadow, combined;
+        if (!at || sscanf(at + strlen(shapes[i].shape), "%d, %d, %d, %d, %d, %d", &array, &multisampled,
+                          &samples, &access, &shadow, &combined) != 6)
+            continue;
+        out->kind = (uint8_t)(combined ? SPYI_PARAMETER_COMBINED
+                              : access ? SPYI_PARAMETER_RW_TEXTURE
+                                       : SPYI_PARAMETER_TEXTURE);
+        out->type = shapes[i].type;
+        out->array = array != 0;
+        out->multisampled = multisampled != 0;
+        out->write_only = access == 2;
+        return access >= 0 && access <= 3;
+    }
+    return false;
+}
+
+static bool spyi_skip_word(const char **at, const char *word) {
+    size_t length = strlen(word);
+    if (strncmp(*at, word, length) != 0) return false;
+    *at += length;
+    return true;
+}
+
+SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_texture_form *out) {
+    static const char *const dimensions[] = { "1D", "2D", "3D", "Cube" };
+    char own[64];
+    memset(out, 0, sizeof *out);
+    if (!base) {
+        size_t length = strcspn(name, "<[");
+        const char *begin = name, *end = name + length;
+        if (name[length] == '[' || (length && name[strlen(name) - 1] == ']')) return false; // an array
+        for (const char *c = name; c < end; c++)
+            if (*c == '.' || *c == ':') begin = c + 1;
+        snprintf(own, sizeof own, "%.*s", (int)(end - begin), begin);
+        base = own;
+    }
+    out->kind = SPYI_PARAMETER_SAMPLER;
+    out->comparison = strcmp(base, "SamplerComparisonState") == 0;
+    if (out->comparison || strcmp(base, "SamplerState") == 0) return true;
+    if (strcmp(base, "_Texture") == 0) return spyi_texture_form_plain(name, out);
+    bool stores = spyi_skip_word(&base, "RasterizerOrdered") || spyi_skip_word(&base, "RW");
+    out->write_only = !stores && spyi_skip_word(&base, "W");
+    stores = stores || out->write_only;
+    bool combined = !stores && spyi_skip_word(&base, "Sampler");
+    if (!combined && !spyi_skip_word(&base, "Texture")) return false;
+    out->kind = (uint8_t)(combined ? SPYI_PARAMETER_COMBINED
+                          : stores ? SPYI_PARAMETER_RW_TEXTURE
+                                   : SPYI_PARAMETER_TEXTURE);
+    for (uint8_t i = 0; i < 4 && !out->type; i++)
+        if (spyi_skip_word(&base, dimensions[i])) out->type = (uint8_t)(SPY_TEXTURE_TYPE_1D + i);
+    while (*base && (spyi_skip_word(&base, "Array") ? (out->array = true)
+                     : spyi_skip_word(&base, "MS")  ? (out->multisampled = true)
+                                                    : spyi_skip_word(&base, "Shadow"))) {}
+    return out->type && !*base;
+}
+
+SPYI_FN const spyi_type *spyi_texture_form_texel(spyi_types *types, const char *name) {
+    spyi_type_parts parts;
+    spyi_split_type(name, &parts);
+    const char *texel = parts.arguments[0];
+    if (texel && !spyi_skip_word(&texel, "unorm ")) (void)spyi_skip_word(&texel, "snorm ");
+    const spyi_type *type = texel ? spyi_type_parse(types, texel) : NULL;
+    spyi_free_parts(&parts);
+    return type && (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) ? type : NULL;
+}
+
+SPYI_FN void spyi_texture_form_spell(const spyi_texture_form *type, const spyi_type *texel, spyi_text *out) {
+    static const char *const dimensions[] = { "2D", "1D", "2D", "3D", "Cube" };
+    if (type->kind == SPYI_PARAMETER_SAMPLER) {
+        spyi_text_add(out, type->comparison ? "SamplerComparisonState" : "SamplerState");
+        return;
+    }
+    spyi_text_add(out, "%s%s%s%s<%s>",
+                  type->kind == SPYI_PARAMETER_COMBINED     ? "Sampler"
+                  : type->write_only                        ? "WTexture"
+                  : type->kind == SPYI_PARAMETER_RW_TEXTURE ? "RWTexture"
+                                                            : "Texture",
+                  dimensions[type->type], type->multisampled ? "MS" : "", type->array ? "Array" : "",
+                  spyi_spell(texel));
+}
+
+// SPIR-V 1.6, "Image Format".
+static const struct {
+    uint8_t format, spirv;
+    const char *name;
+} spyi_layouts[] = {
+    { SPY_FORMAT_R8_UINT, 39, "r8ui" },
+    { SPY_FORMAT_R8_SINT, 29, "r8i" },
+    { SPY_FORMAT_R8_UNORM, 15, "r8" },
+    { SPY_FORMAT_R8_SNORM, 20, "r8_snorm" },
+    { SPY_FORMAT_RG8_UINT, 37, "rg8ui" },
+    { SPY_FORMAT_RG8_SINT, 27, "rg8i" },
+    { SPY_FORMAT_RG8_UNORM, 13, "rg8" },
+    { SPY_FORMAT_RG8_SNORM, 18, "rg8_snorm" },
+    { SPY_FORMAT_RGBA8_UINT, 32, "rgba8ui" },
+    { SPY_FORMAT_RGBA8_SINT, 23, "rgba8i" },
+    { SPY_FORMAT_RGBA8_UNORM, 4, "rgba8" },
+    { SPY_FORMAT_RGBA8_SNORM, 5, "rgba8_snorm" },
+    { SPY_FORMAT_R16_UINT, 38, "r16ui" },
+    { SPY_FORMAT_R16_SINT, 28, "r16i" },
+    { SPY_FORMAT_R16_UNORM, 14, "r16" },
+    { SPY_FORMAT_R16_SNORM, 19, "r16_snorm" },
+    { SPY_FORMAT_R16_FLOAT, 9, "r16f" },
+    { SPY_FORMAT_RG16_UINT, 36, "rg16ui" },
+    { SPY_FORMAT_RG16_SINT, 26, "rg16i" },
+    { SPY_FORMAT_RG16_UNORM, 12, "rg16" },
+    { SPY_FORMAT_RG16_SNORM, 17, "rg16_snorm" },
+    { SPY_FORMAT_RG16_FLOAT, 7, "rg16f" },
+    { SPY_FORMAT_RGBA16_UINT, 31, "rgba16ui" },
+    { SPY_FORMAT_RGBA16_SINT, 22, "rgba16i" },
+    { SPY_FORMAT_RGBA16_UNORM, 10, "rgba16" },
+    { SPY_FORMAT_RGBA16_SNORM, 16, "rgba16_snorm" },
+    { SPY_FORMAT_RGBA16_FLOAT, 2, "rgba16f" },
+    { SPY_FORMAT_R32_UINT, 33, "r32ui" },
+    { SPY_FORMAT_R32_SINT, 24, "r32i" },
+    { SPY_FORMAT_R32_FLOAT, 3, "r32f" },
+    { SPY_FORMAT_RG32_UINT, 35, "rg32ui" },
+    { SPY_FORMAT_RG32_SINT, 25, "rg32i" },
+    { SPY_FORMAT_RG32_FLOAT, 6, "rg32f" },
+    { SPY_FORMAT_RGBA32_UINT, 30, "rgba32ui" },
+    { SPY_FORMAT_RGBA32_SINT, 21, "rgba32i" },
+    { SPY_FORMAT_RGBA32_FLOAT, 1, "rgba32f" },
+    { SPY_FORMAT_R64_UINT, 40, "r64ui" },
+    { SPY_FORMAT_R64_SINT, 41, "r64i" },
+    { SPY_FORMAT_RGB10A2_UINT, 34, "rgb10_a2ui" },
+    { SPY_FORMAT_RGB10A2_UNORM, 11, "rgb10_a2" },
+    { SPY_FORMAT_R11G11B10_FLOAT, 8, "r11f_g11f_b10f" },
+};
+
+SPYI_FN const char *spyi_format_layout(uint32_t format, uint32_t *spirv) {
+    for (size_t i = 0; i < sizeof spyi_layouts / sizeof spyi_layouts[0]; i++) {
+        if (spyi_layouts[i].format != format) continue;
+        *spirv = spyi_layouts[i].spirv;
+        return spyi_layouts[i].name;
+    }
+    return NULL;
+}
+
 // >>data/near.c ---------------------------------------------------------------------------------------------
 
 // Collects the names nearest to one that was not found, for "did you mean" in messages.
@@ -11860,9 +13521,28 @@ struct spy_packed {
     spyi_atomic references; // of one that spyi_packed_make() returned; unused in its fields
 };
 
+// The objects of a texture or sampler argument, which packed ones hold: their number, and one of them.
+static size_t spyi_packed_objects(const spy_arg *arg) {
+    return arg->kind == SPY_ARG_KIND_CUSTOM ? arg->count : 0;
+}
+
+static spyi_object *spyi_packed_object(const spy_arg *arg, size_t i) {
+    return (spyi_object *)(i ? (void *)(intptr_t)arg->dims[0] : (void *)(uintptr_t)arg->value.data);
+}
+
+static bool spyi_packed_alive(const spy_arg *arg) {
+    for (size_t i = 0; i < spyi_packed_objects(arg); i++) {
+        const void *object = spyi_packed_object(arg, i);
+        if (!spyi_as(object, SPYI_KIND_TEXTURE) && !spyi_as(object, SPYI_KIND_SAMPLER)) return false;
+    }
+    return true;
+}
+
 static void spyi_packed_clear(spy_packed *p) {
     for (size_t i = 0; i < p->field_count; i++) spyi_packed_clear(&p->fields[i]);
     if (p->arg.kind == SPY_ARG_KIND_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
+    for (size_t i = 0; i < spyi_packed_objects(&p->arg); i++)
+        if (spyi_packed_object(&p->arg, i)) spyi_object_release(spyi_packed_object(&p->arg, i));
     free(p->fields);
     free(p->items);
     free(p->data);
@@ -11899,7 +13579,8 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     const bool input = arg->direction == SPY_DIRECTION_DEFAULT || arg->direction == SPY_DIRECTION_IN;
     if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
-    else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
+    else if (!spyi_packed_alive(arg)) *problem = "its texture or sampler is NULL or has been released";
+    else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data && !arg->count)
         *problem = "a grid cannot be packed: its desc is the caller's";
     else if (arg->kind == SPY_ARG_KIND_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
         *problem = arg->value.tensor ? "the tensor has been released" : "expected a tensor, got NULL";
@@ -11932,6 +13613,8 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     } else {
         p->arg.value = arg->value;
         if (arg->kind == SPY_ARG_KIND_TENSOR) spy_retain_tensor(arg->value.tensor);
+        for (size_t i = 0; i < spyi_packed_objects(arg); i++)
+            spyi_atomic_add(&spyi_packed_object(arg, i)->references, 1);
     }
     *problem = NULL;
     return true;
@@ -12271,25 +13954,30 @@ static SPYI_HAZARDS_HOT void spyi_extend_range(uint64_t *epoch, uint64_t *first,
 // >>textures
 
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture) {
-    size_t count = (size_t)texture->levels * texture->layers, wanted = device->transition_capacity + count;
+    size_t count = (size_t)texture->levels * texture->layers;
+    size_t had = device->transition_capacity, wanted = device->texture_parts + count;
     texture->parts = (spyi_texture_part *)spyi_allocate(&device->ctx, count * sizeof *texture->parts);
-    void *transitions = texture->parts
-                            ? spyi_reallocate(&device->ctx, device->transitions,
-                                              device->transition_capacity * sizeof *device->transitions,
-                                              wanted * sizeof *device->transitions)
-                            : NULL;
-    if (!transitions) {
-        spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
-        texture->parts = NULL;
-        return false;
+    if (!texture->parts) return false;
+    if (wanted > had) { // room for a transition of each part of all textures
+        wanted += wanted / 2;
+        void *transitions =
+            spyi_reallocate(&device->ctx, device->transitions, had * sizeof *device->transitions,
+                            wanted * sizeof *device->transitions);
+        if (!transitions) {
+            spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
+            texture->parts = NULL;
+            return false;
+        }
+        device->transitions = (spyi_transition *)transitions;
+        device->transition_capacity = (uint32_t)wanted;
     }
-    device->transitions = (spyi_transition *)transitions;
-    device->transition_capacity = (uint32_t)wanted; // room for a transition of each part of all textures
+    device->texture_parts += count;
     return true;
 }
 
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture) {
     size_t count = (size_t)texture->levels * texture->layers;
+    device->texture_parts -= count;
     spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
     texture->parts = NULL;
 }
@@ -12303,8 +13991,9 @@ static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use
     const spyi_texture *texture = spyi_use_texture(use);
     for (uint64_t i = use->begin; i < use->end; i++) {
         const spyi_texture_part *part = &texture->parts[i];
-        if (part->how == use->how && (part->write_epoch == device->epoch ||
-                                      ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))
+        if (spyi_use_layout(part->how) == spyi_use_layout(use->how) &&
+            (part->write_epoch == device->epoch ||
+             ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))
             return true;
     }
     return false;
@@ -12321,6 +14010,10 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
         last->layer_count++;
         return;
     }
+    if (device->transition_count == device->transition_capacity) {
+        SPYI_ASSERT(!"one piece of work uses a part of a texture in two layouts");
+        return;
+    }
     last = &device->transitions[device->transition_count++];
     last->texture = texture->handle;
     last->level = level;
@@ -12328,6 +14021,7 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
     last->layer_count = 1;
     last->from = from;
     last->to = to;
+    last->format = texture->format;
 }
 
 static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t submit) {
@@ -12336,7 +14030,7 @@ static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t 
     if (use->how & SPYI_USE_WRITES) texture->resource.write_submit = submit;
     for (uint64_t i = use->begin; i < use->end; i++) {
         spyi_texture_part *part = &texture->parts[i];
-        if (part->how != use->how) {
+        if (spyi_use_layout(part->how) != spyi_use_layout(use->how)) {
             spyi_add_transition(device, texture, i, part->how, use->how);
             part->read_epoch = part->write_epoch = 0; // the transition orders earlier uses before later ones
         }
@@ -13144,6 +14838,1598 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     info.is_contiguous = tensor->contiguous;
     return info;
 }
+
+// >>data/texture.c ------------------------------------------------------------------------------------------
+
+// Textures: creation, views, release, information, and the uses and views that work makes of them.
+
+// >>images
+
+static void spyi_image_free(spy_device *device, spyi_texture_image *image) {
+    const spyi_image_functions *images = device->backend->images;
+    while (image->views) {
+        spyi_shader_view *view = image->views;
+        image->views = view->next;
+        images->destroy_view(device->gpu, view->handle, view->desc.stored);
+        spyi_free(&device->ctx, view, sizeof *view);
+    }
+    device->image_bytes -= image->image.size;
+    images->destroy(device->gpu, &image->image);
+    spyi_texture_untrack(device, &image->texture);
+    spyi_free(&device->ctx, image, sizeof *image);
+}
+
+static bool spyi_image_is_finished(spy_device *device, const spyi_texture_image *image) {
+    const spyi_resource *r = &image->texture.resource;
+    uint64_t held_from = device->base->held_from;
+    if (held_from != 0 && r->held_submit >= held_from) return false;
+    return r->use_submit == 0 || device->backend->finished_submit(device->gpu) >= r->use_submit;
+}
+
+SPYI_FN void spyi_images_free_finished(spy_device *device) {
+    for (spyi_texture_image **at = &device->waiting_images; *at;) {
+        spyi_texture_image *image = *at;
+        if (!spyi_image_is_finished(device, image)) {
+            at = &image->next;
+            continue;
+        }
+        *at = image->next;
+        spyi_image_free(device, image);
+    }
+}
+
+static void spyi_image_unused(spy_device *device, spyi_resource *resource) {
+    spyi_texture_image *image = (spyi_texture_image *)(void *)resource; // its first member's first member
+    image->next = device->waiting_images;
+    device->waiting_images = image;
+    spyi_images_free_finished(device);
+}
+
+static const spyi_resource_kind spyi_image_resource = { "texture", spyi_image_unused };
+
+// Makes the image; when the device's memory runs out, waits for the work of released images, gives cached memory
+// back and tries once more.
+static spy_status spyi_image_create(spy_device *device, const spyi_image_desc *desc, const char *label,
+                                    spyi_image *image, spyi_text *error) {
+    const spyi_image_functions *images = device->backend->images;
+    spy_status status = images->create(device->gpu, desc, label, image, error);
+    if (status != SPY_ERROR_OUT_OF_DEVICE_MEMORY) return status;
+    spyi_text ignored = { NULL, 0, 0 };
+    if (device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored) == SPY_OK) {
+        spyi_images_free_finished(device);
+        spyi_pool_trim(device);
+        spyi_text_free(error); // the second try may succeed
+        status = images->create(device->gpu, desc, label, image, error);
+    }
+    spyi_text_free(&ignored);
+    return status;
+}
+
+static spyi_texture_image *spyi_image_new(spy_device *device, const spyi_image_desc *desc, const char *label,
+                                          spyi_text *error, spy_status *status) {
+    spyi_images_free_finished(device);
+    spyi_texture_image *image = (spyi_texture_image *)spyi_allocate(&device->ctx, sizeof *image);
+    if (!image) {
+        spyi_text_add(error, "out of host memory");
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    *status = spyi_image_create(device, desc, label, &image->image, error);
+    if (*status != SPY_OK) {
+        spyi_free(&device->ctx, image, sizeof *image);
+        return NULL;
+    }
+    image->texture.resource.kind = &spyi_image_resource;
+    image->texture.resource.references = 1;
+    image->texture.handle = image->image.handle;
+    image->texture.levels = desc->levels;
+    image->texture.layers = desc->layers;
+    image->texture.format = desc->format;
+    image->desc = *desc;
+    if (!spyi_texture_track(device, &image->texture)) {
+        device->backend->images->destroy(device->gpu, &image->image);
+        spyi_free(&device->ctx, image, sizeof *image);
+        spyi_text_add(error, "out of host memory");
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    device->image_bytes += image->image.size;
+    return image;
+}
+
+// >>textures
+
+// Shaders read the depth alone of a format with stencil.
+SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format) {
+    const spy_format_info *info = spyi_format(format);
+    if (!info) return NULL;
+    if (info->channels == 1 || info->has_depth) return spyi_type_scalar(types, info->dtype);
+    return spyi_type_vector(types, info->dtype, info->channels);
+}
+
+// Returns Slang's name for a parameter that takes such a texture.
+static const spyi_type *spyi_texture_type(spy_device *device, const spyi_image_desc *image,
+                                          const spyi_image_view_desc *part, const spyi_type *texel) {
+    static const char *const names[SPY_TEXTURE_TYPE_COUNT] = { "", "Texture1D", "Texture2D", "Texture3D",
+                                                               "TextureCube" };
+    spyi_text name = { NULL, 0, 0 };
+    spyi_text_add(&name, "%s%s%s<%s>", names[part->type], image->samples > 1 ? "MS" : "",
+                  part->array ? "Array" : "", texel->name);
+    const spyi_type *type = spyi_type_other(device->types, spyi_text_str(&name));
+    spyi_text_free(&name);
+    return type;
+}
+
+static void spyi_texture_measure(spy_texture *t) {
+    const spyi_image_desc *d = &t->image->desc;
+    spy_shape *shape = &t->shape;
+    t->width = spyi_level_size(d->width, t->part.first_level);
+    t->height = spyi_level_size(d->height, t->part.first_level);
+    t->depth = spyi_level_size(d->depth, t->part.first_level);
+    memset(shape, 0, sizeof *shape);
+    if (t->part.array || t->part.type == SPY_TEXTURE_TYPE_CUBE)
+        shape->dims[shape->rank++] = t->part.layer_count;
+    if (t->part.type == SPY_TEXTURE_TYPE_3D) shape->dims[shape->rank++] = t->depth;
+    if (t->part.type != SPY_TEXTURE_TYPE_1D) shape->dims[shape->rank++] = t->height;
+    shape->dims[shape->rank++] = t->width;
+}
+
+SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
+                                       const spyi_image_view_desc *part, const char *label,
+                                       spyi_text *error) {
+    spy_texture *t = (spy_texture *)spyi_allocate(&device->ctx, sizeof *t);
+    if (!t) {
+        spyi_text_add(error, "out of host memory");
+        return NULL;
+    }
+    t->object.kind = (uint32_t)SPYI_KIND_TEXTURE;
+    t->object.device = device;
+    spyi_atomic_store(&t->object.references, 1);
+    t->image = image;
+    t->part = *part;
+    t->serial = ++device->last_texture_serial;
+    t->texel = spyi_format_texel(device->types, part->format);
+    t->type = spyi_texture_type(device, &image->desc, part, t->texel);
+    t->label = label && *label ? spyi_strdup(label) : NULL;
+    spyi_texture_measure(t);
+    t->next = device->textures;
+    if (t->next) t->next->previous = t;
+    device->textures = t;
+    return t;
+}
+
+static void spyi_texture_unlink(spy_texture *t) {
+    if (t->previous) t->previous->next = t->next;
+    else t->object.device->textures = t->next;
+    if (t->next) t->next->previous = t->previous;
+}
+
+static void spyi_texture_drop(spy_texture *t) {
+    spy_device *device = t->object.device;
+    spyi_texture_unlink(t);
+    spyi_resource_release(device, &t->image->texture.resource);
+    free((void *)(uintptr_t)t->label);
+    spyi_retire_object(device, &t->object, sizeof *t);
+}
+
+static void spyi_texture_released(spyi_object *object) {
+    spyi_texture_drop((spy_texture *)(void *)object);
+}
+
+SPYI_FN void spyi_textures_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_texture_released, NULL };
+    device->ctx.tables[SPYI_KIND_TEXTURE - SPYI_KIND_DEVICE] = &table;
+}
+
+SPYI_FN void spyi_textures_free_all(spy_device *device) {
+    while (device->textures) spyi_texture_drop(device->textures);
+    while (device->waiting_images) { // the device has waited for all work
+        spyi_texture_image *image = device->waiting_images;
+        device->waiting_images = image->next;
+        spyi_image_free(device, image);
+    }
+}
+
+SPYI_FN void spyi_texture_text(const spy_texture *t, spyi_text *out) {
+    spyi_text_add(out, "the texture ");
+    if (t->label) spyi_text_add(out, "'%s' ", t->label);
+    spyi_text_add(out, "(%s, %u", spyi_format(t->part.format)->name, t->width);
+    if (t->part.type != SPY_TEXTURE_TYPE_1D) spyi_text_add(out, " x %u", t->height);
+    if (t->part.type == SPY_TEXTURE_TYPE_3D) spyi_text_add(out, " x %u", t->depth);
+    spyi_text_add(out, ")");
+}
+
+// >>checks of a new texture's desc
+
+static const char *const spyi_usage_names[] = { "SAMPLED",      "STORED",   "COPIED",  "COLOR_TARGET",
+                                                "DEPTH_TARGET", "FILTERED", "BLENDED", "MULTISAMPLED" };
+
+// Appends "SAMPLED, COPIED" or "nothing".
+static void spyi_usage_text(uint32_t usage, spyi_text *out) {
+    bool first = true;
+    for (uint32_t i = 0; i < sizeof spyi_usage_names / sizeof spyi_usage_names[0]; i++) {
+        if (!(usage >> i & 1)) continue;
+        spyi_text_add(out, "%s%s", first ? "" : ", ", spyi_usage_names[i]);
+        first = false;
+    }
+    if (first) spyi_text_add(out, "nothing");
+}
+
+// Returns how far another format is from the wanted one; UINT32_MAX: it is not alike.
+static uint32_t spyi_format_distance(const spy_format_info *a, const spy_format_info *b) {
+    if (a->has_depth != b->has_depth || a->is_integer != b->is_integer || b->is_compressed) return UINT32_MAX;
+    if (a->is_integer && a->is_signed != b->is_signed) return UINT32_MAX;
+    if (b->channels < a->channels || (b->bits[0] < a->bits[0] && !a->is_compressed)) return UINT32_MAX;
+    uint32_t wider = a->is_compressed ? (b->bits[0] > 8 ? b->bits[0] : 0) : b->bits[0] - a->bits[0];
+    return (b->channels - a->channels) * 16 + wider + (a->is_srgb != b->is_srgb ? 4u : 0u) +
+           (a->is_float != b->is_float ? 8u : 0u) + (a->is_snorm != b->is_snorm ? 8u : 0u);
+}
+
+// Returns the name of the nearest format with that usage; NULL: there is none.
+static const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t usage) {
+    const spyi_image_functions *images = device->backend->images;
+    const spy_format_info *wanted = spyi_format(format);
+    const char *name = NULL;
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = 1; i < SPY_FORMAT_COUNT; i++) {
+        uint32_t distance = i == format ? UINT32_MAX : spyi_format_distance(wanted, spyi_format(i));
+        if (distance >= least || (images->support(device->gpu, i) & usage) != usage) continue;
+        least = distance;
+        name = spyi_format(i)->name;
+    }
+    return name;
+}
+
+static spy_status spyi_check_texture_usage(spy_device *device, uint32_t format, uint32_t wanted,
+                                           uint32_t support, spyi_text *error) {
+    if (support && (wanted & ~support) == 0) return SPY_OK;
+    const char *name = spyi_format(format)->name, *nearest = spyi_nearest_format(device, format, wanted);
+    const char *gpu = device->base->limits.info.name;
+    if (support) {
+        spyi_text_add(error, "textures of format %s cannot be ", name);
+        spyi_usage_text(wanted & ~support, error);
+        spyi_text_add(error, " on '%s', which has for them: ", gpu);
+        spyi_usage_text(support, error);
+    } else {
+        spyi_text_add(error, "the device '%s' has no textures of format %s", gpu, name);
+    }
+    if (nearest) spyi_text_add(error, "; the nearest format that it has for this is %s", nearest);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+static uint32_t spyi_most_levels(uint32_t width, uint32_t height, uint32_t depth) {
+    uint32_t size = width > height ? width : height, levels = 1;
+    if (depth > size) size = depth;
+    for (; size > 1; size >>= 1) levels++;
+    return levels;
+}
+
+// Takes the desc's sizes over, with the defaults for 0, and checks them.
+static spy_status spyi_check_texture_sizes(const spy_texture_desc *d, spyi_image_desc *image,
+                                           spyi_text *error) {
+    uint32_t faces = image->type == SPY_TEXTURE_TYPE_CUBE ? 6 : 1;
+    image->width = d->width ? d->width : 1;
+    image->height = d->height ? d->height : 1;
+    image->depth = d->depth ? d->depth : 1;
+    image->array = d->array_size > 0;
+    image->samples = d->samples ? d->samples : 1;
+    uint32_t most = spyi_most_levels(image->width, image->height, image->depth);
+    image->levels = d->levels == SPY_ALL_LEVELS ? most : d->levels ? d->levels : 1;
+    if (d->array_size > (1u << 20)) {
+        spyi_text_add(error, "desc.array_size is %u", d->array_size);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    image->layers = (d->array_size ? d->array_size : 1) * faces;
+    if (image->type == SPY_TEXTURE_TYPE_1D && image->height > 1)
+        spyi_text_add(error, "desc.height is %u: a 1-D texture has only a width", d->height);
+    else if (image->type != SPY_TEXTURE_TYPE_3D && image->depth > 1)
+        spyi_text_add(error, "desc.depth is %u: only 3-D textures have a depth; layers are desc.array_size",
+                      d->depth);
+    else if (image->type == SPY_TEXTURE_TYPE_3D && d->array_size)
+        spyi_text_add(error, "desc.array_size is %u: there are no arrays of 3-D textures", d->array_size);
+    else if (faces == 6 && image->width != image->height)
+        spyi_text_add(error, "a cube's faces are square, desc has %u x %u", image->width, image->height);
+    else if (image->levels > most)
+        spyi_text_add(error, "desc.levels is %u; %u x %u x %u texels have at most %u levels (SPY_ALL_LEVELS)",
+                      d->levels, image->width, image->height, image->depth, most);
+    else if (image->samples & (image->samples - 1))
+        spyi_text_add(error, "desc.samples is %u, no power of two", d->samples);
+    else if (image->samples > 1 && (image->type != SPY_TEXTURE_TYPE_2D || image->levels > 1))
+        spyi_text_add(error, "a multisampled texture is 2-D and has one level");
+    else return SPY_OK;
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static spy_status spyi_check_texture_data(const spy_texture_desc *d, const spyi_image_desc *image,
+                                          spyi_text *error) {
+    const spy_format_info *format = spyi_format(image->format);
+    if (!d->data) return SPY_OK;
+    if (image->samples > 1) {
+        spyi_text_add(error, "desc.data: a multisampled texture takes no data; draw into it or clear it");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (format->has_stencil) {
+        spyi_text_add(error, "desc.data: texels of %s do not lie in host memory in one piece", format->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    uint64_t size = spyi_texels_size(image->format, image->width, image->height, image->depth, image->layers);
+    if (!d->data_size_bytes || d->data_size_bytes == size) return SPY_OK;
+    spyi_text_add(error, "desc.data_size_bytes is %zu, level 0 with all layers has %llu bytes",
+                  d->data_size_bytes, (unsigned long long)size);
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+static spy_status spyi_check_texture_desc(spy_device *device, const spy_texture_desc *d,
+                                          spyi_image_desc *image, spyi_text *error) {
+    const spyi_image_functions *images = device->backend->images;
+    const uint32_t usages = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_STORED | SPY_TEXTURE_USAGE_COPIED |
+                            SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_DEPTH_TARGET;
+    const char *problem = SPYI_DESC_PROBLEM(spy_texture_desc, d);
+    memset(image, 0, sizeof *image);
+    if (!d || problem) {
+        spyi_text_add(error, d ? "desc: %s" : "expected a desc, got NULL", problem);
+    } else if ((int)d->type < 0 || d->type >= SPY_TEXTURE_TYPE_COUNT) {
+        spyi_text_add(error, "desc.type is %d, not one of spy_texture_type", (int)d->type);
+    } else if (d->format == SPY_FORMAT_NONE) {
+        spyi_text_add(error, "desc.format is not set");
+    } else if (!spyi_format((uint32_t)d->format)) {
+        spyi_text_add(error, "desc.format is %d, not one of spy_format", (int)d->format);
+    } else if (d->usage & ~usages) {
+        spyi_text_add(error, "desc.usage has bits that are no usage of a texture: 0x%x", d->usage & ~usages);
+    } else {
+        image->type = (uint8_t)(d->type ? d->type : SPY_TEXTURE_TYPE_2D);
+        image->format = (uint8_t)d->format;
+        spy_status status = spyi_check_texture_sizes(d, image, error);
+        if (status == SPY_OK) status = spyi_check_texture_data(d, image, error);
+        if (status != SPY_OK) return status;
+        uint32_t support = images->support(device->gpu, image->format), wanted = d->usage;
+        if (image->samples > 1) wanted |= SPY_TEXTURE_USAGE_MULTISAMPLED;
+        if (!d->usage) wanted |= SPY_TEXTURE_USAGE_SAMPLED;
+        status = spyi_check_texture_usage(device, image->format, wanted, support, error);
+        if (status != SPY_OK) return status;
+        if (!d->usage && image->samples == 1) wanted |= support & SPY_TEXTURE_USAGE_STORED;
+        if ((wanted & SPY_TEXTURE_USAGE_STORED) && image->samples > 1) {
+            spyi_text_add(error, "a multisampled texture cannot be STORED");
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        image->usage = (wanted & usages) | SPY_TEXTURE_USAGE_COPIED;
+        return SPY_OK;
+    }
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// >>creation
+
+static spy_texture *spyi_texture_create(spy_device *device, const spy_texture_desc *desc, spyi_text *error,
+                                        spy_status *status) {
+    spyi_image_desc d;
+    spyi_image_view_desc all;
+    if (!device->backend->images) {
+        spyi_text_add(error, "the backend '%s' has no textures yet", device->backend->name);
+        *status = SPY_ERROR_UNSUPPORTED;
+        return NULL;
+    }
+    *status = spyi_check_texture_desc(device, desc, &d, error);
+    if (*status != SPY_OK) return NULL;
+    spyi_texture_image *image = spyi_image_new(device, &d, desc->label, error, status);
+    if (!image) return NULL;
+    memset(&all, 0, sizeof all);
+    all.type = d.type;
+    all.format = d.format;
+    all.array = d.array;
+    all.level_count = d.levels;
+    all.layer_count = d.layers;
+    spy_texture *texture = spyi_texture_over(device, image, &all, desc->label, error);
+    if (!texture) {
+        spyi_resource_release(device, &image->texture.resource);
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    if (!desc->data) return texture;
+    *status = spyi_texture_fill(
+        texture, desc->data, (size_t)spyi_texels_size(d.format, d.width, d.height, d.depth, d.layers), error);
+    if (*status == SPY_OK) return texture;
+    spyi_texture_drop(texture);
+    return NULL;
+}
+
+spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc) {
+    const char *function = "spy_create_texture";
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spy_texture *texture = spyi_texture_create(device, desc, &error, &status);
+    if (!texture) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return texture;
+}
+
+// >>views
+
+// Copies of a texel's bits are texels of both formats.
+static bool spyi_formats_fit(const spy_format_info *a, const spy_format_info *b) {
+    return a->block_bytes == b->block_bytes && a->block_width == b->block_width &&
+           a->is_compressed == b->is_compressed && !a->has_depth && !b->has_depth;
+}
+
+static spy_status spyi_view_format(const spy_texture *t, uint32_t format, spyi_image_view_desc *part,
+                                   spyi_text *error) {
+    spy_device *device = t->object.device;
+    const spy_format_info *have = spyi_format(t->part.format), *want = spyi_format(format);
+    if (format == SPY_FORMAT_NONE || format == t->part.format) return SPY_OK;
+    if (!want) {
+        spyi_text_add(error, "desc.format is %u, not one of spy_format", format);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!spyi_formats_fit(have, want)) {
+        spyi_text_add(error, "a texture of format %s cannot be viewed as %s: their texels have other sizes%s",
+                      have->name, want->name, have->has_depth || want->has_depth ? " or depth" : "");
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (!device->backend->images->support(device->gpu, format))
+        return spyi_check_texture_usage(device, format, SPY_TEXTURE_USAGE_SAMPLED, 0, error);
+    part->format = (uint8_t)format;
+    return SPY_OK;
+}
+
+// Cuts the levels and layers that desc asks for out of the texture's part.
+static spy_status spyi_view_part(const spy_texture_view_desc *d, spyi_image_view_desc *part,
+                                 spyi_text *error) {
+    const bool cube = part->type == SPY_TEXTURE_TYPE_CUBE;
+    if (d->level >= part->level_count || d->level_count > part->level_count - d->level) {
+        spyi_text_add(error, "%u levels from level %u on are not within the texture's %u",
+                      d->level_count ? d->level_count : 1, d->level, part->level_count);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (d->layer >= part->layer_count || d->layer_count > part->layer_count - d->layer) {
+        spyi_text_add(error, "%u layers from layer %u on are not within the texture's %u",
+                      d->layer_count ? d->layer_count : 1, d->layer, part->layer_count);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    part->first_level += d->level;
+    part->level_count = d->level_count ? d->level_count : part->level_count - d->level;
+    part->first_layer += d->layer;
+    part->layer_count = d->layer_count ? d->layer_count : part->layer_count - d->layer;
+    if (cube && part->layer_count % 6 && !d->layer_count) {
+        spyi_text_add(error, "from layer %u on a cube has %u layers, no multiple of 6; give desc.layer_count",
+                      d->layer, part->layer_count);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK; // the type stays
+    if (cube && part->layer_count % 6 == 0) {
+        part->array = part->layer_count > 6;
+        return SPY_OK;
+    }
+    if (cube) part->type = SPY_TEXTURE_TYPE_2D;
+    part->array = part->layer_count > 1;
+    return SPY_OK;
+}
+
+static spy_texture *spyi_texture_view_of(spy_texture *t, const spy_texture_view_desc *d, spyi_text *error,
+                                         spy_status *status) {
+    spy_texture_view_desc none;
+    const char *problem = SPYI_DESC_PROBLEM(spy_texture_view_desc, d);
+    spyi_image_view_desc part = t->part;
+    memset(&none, 0, sizeof none);
+    if (!d) d = &none;
+    if (problem) {
+        spyi_text_add(error, "desc: %s", problem);
+        *status = SPY_ERROR_INVALID_ARGUMENT;
+        return NULL;
+    }
+    *status = spyi_view_part(d, &part, error);
+    if (*status == SPY_OK) *status = spyi_view_format(t, (uint32_t)d->format, &part, error);
+    if (*status != SPY_OK) return NULL;
+    spyi_resource_retain(&t->image->texture.resource);
+    spy_texture *view = spyi_texture_over(t->object.device, t->image, &part, t->label, error);
+    if (view) return view;
+    spyi_resource_release(t->object.device, &t->image->texture.resource);
+    *status = SPY_ERROR_OUT_OF_MEMORY;
+    return NULL;
+}
+
+spy_texture *spy_texture_view(spy_texture *texture, const spy_texture_view_desc *desc) {
+    const char *function = "spy_texture_view";
+    if (spyi_enter(texture, SPYI_KIND_TEXTURE, function) != SPY_OK) return NULL;
+    spy_device *device = texture->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spy_texture *view = spyi_texture_view_of(texture, desc, &error, &status);
+    if (!view) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return view;
+}
+
+// >>references and information
+
+void spy_retain_texture(spy_texture *texture) {
+    spyi_object_retain(texture, SPYI_KIND_TEXTURE, "spy_retain_texture");
+}
+
+void spy_release_texture(spy_texture *texture) {
+    if (!texture) return;
+    if (spyi_as(texture, SPYI_KIND_TEXTURE)) spyi_object_release(&texture->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_texture: the texture has been released already");
+}
+
+spy_texture_info spy_get_texture_info(spy_texture *texture) {
+    spy_texture_info info;
+    memset(&info, 0, sizeof info);
+    if (spyi_enter(texture, SPYI_KIND_TEXTURE, "spy_get_texture_info") != SPY_OK) return info;
+    const spyi_image_desc *d = &texture->image->desc;
+    const spyi_image_view_desc *part = &texture->part;
+    info.type = (spy_texture_type)part->type;
+    info.format = (spy_format)part->format;
+    info.width = texture->width;
+    info.height = texture->height;
+    info.depth = texture->depth;
+    info.layer_count = part->layer_count;
+    info.array_size = !part->array                          ? 0
+                      : part->type == SPY_TEXTURE_TYPE_CUBE ? part->layer_count / 6
+                                                            : part->layer_count;
+    info.levels = part->level_count;
+    info.samples = d->samples;
+    info.usage = d->usage;
+    info.first_level = part->first_level;
+    info.first_layer = part->first_layer;
+    info.dtype = texture->texel->scalar;
+    info.columns = texture->texel->columns;
+    info.shape = texture->shape;
+    info.size_bytes =
+        (size_t)spyi_texels_size(part->format, info.width, info.height, info.depth, part->layer_count);
+    info.label = texture->label ? texture->label : "";
+    spyi_leave(texture);
+    return info;
+}
+
+uint32_t spy_format_support(spy_device *device, spy_format format) {
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_format_support") != SPY_OK) return 0;
+    const spyi_image_functions *images = device->backend->images;
+    uint32_t support =
+        images && spyi_format((uint32_t)format) ? images->support(device->gpu, (uint32_t)format) : 0;
+    spyi_leave(device);
+    return support;
+}
+
+// >>uses
+
+// Images that may be stored to are always in the layout for that when a shader has them.
+static uint32_t spyi_texture_how(const spyi_texture_image *image, uint32_t how) {
+    bool stored = (how & SPYI_USE_SAMPLED) && (image->desc.usage & SPY_TEXTURE_USAGE_STORED);
+    return stored ? (how & ~(uint32_t)SPYI_USE_SAMPLED) | SPYI_USE_STORED : how;
+}
+
+SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *t, uint32_t level, uint32_t layer, uint32_t count,
+                                        uint32_t how) {
+    spyi_texture_image *image = t->image;
+    uint64_t begin = (uint64_t)(t->part.first_level + level) * image->texture.layers + t->part.first_layer;
+    return spyi_use_of(&image->texture.resource, begin + layer, begin + layer + count,
+                       spyi_texture_how(image, how));
+}
+
+SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *t, uint32_t level, uint32_t how, spyi_use *uses) {
+    uses[0] = spyi_texture_layer_use(t, level, 0, t->part.layer_count, how);
+    return 1;
+}
+
+SPYI_FN uint32_t spyi_texture_uses(const spy_texture *t, uint32_t how, spyi_use *uses) {
+    const spyi_image_view_desc *part = &t->part;
+    if (part->layer_count == t->image->texture.layers) { // then the levels lie next to each other
+        uses[0] = spyi_texture_layer_use(t, 0, 0, part->layer_count * part->level_count, how);
+        return 1;
+    }
+    for (uint32_t i = 0; i < part->level_count; i++)
+        uses[i] = spyi_texture_layer_use(t, i, 0, part->layer_count, how);
+    return part->level_count;
+}
+
+// >>views for shaders
+
+// A stored view has one level. The faces of a cube are stored as layers.
+static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) {
+    spyi_image_view_desc desc = t->part; // copied with its padding, which is zero
+    desc.stored = stored;
+    if (!stored) return desc;
+    desc.level_count = 1;
+    if (desc.type == SPY_TEXTURE_TYPE_CUBE) {
+        desc.type = SPY_TEXTURE_TYPE_2D;
+        desc.array = true;
+    }
+    return desc;
+}
+
+SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *t, bool stored, spy_sampler *sampler,
+                                          spyi_text *error) {
+    uint64_t *kept = sampler ? NULL : stored ? &t->stored_view : &t->sampled_view;
+    if (SPYI_LIKELY(kept && *kept)) return *kept;
+    spy_device *device = t->object.device;
+    spyi_texture_image *image = t->image;
+    uint32_t usage = stored ? SPY_TEXTURE_USAGE_STORED : SPY_TEXTURE_USAGE_SAMPLED;
+    uint32_t support = device->backend->images->support(device->gpu, t->part.format);
+    if (!(image->desc.usage & support & usage)) {
+        spyi_texture_text(t, error);
+        if (image->desc.usage & usage)
+            spyi_text_add(error, " cannot be %s in this format", stored ? "STORED" : "SAMPLED");
+        else spyi_text_add(error, " was created without SPY_TEXTURE_USAGE_%s", stored ? "STORED" : "SAMPLED");
+        return 0;
+    }
+    spyi_image_view_desc desc = spyi_shader_part(t, stored);
+    uint64_t handle = sampler ? sampler->handle : 0;
+    spyi_shader_view *view = image->views;
+    while (view && (memcmp(&view->desc, &desc, sizeof desc) != 0 || view->sampler != handle))
+        view = view->next;
+    if (!view) {
+        view = (spyi_shader_view *)spyi_allocate(&device->ctx, sizeof *view);
+        if (!view) {
+            spyi_text_add(error, "out of host memory");
+            return 0;
+        }
+        memcpy(&view->desc, &desc, sizeof desc);
+        view->sampler = handle;
+        if (device->backend->images->create_view(device->gpu, &image->image, &image->desc, &desc, handle,
+                                                 &view->handle, error) != SPY_OK) {
+            spyi_free(&device->ctx, view, sizeof *view);
+            return 0;
+        }
+        view->next = image->views;
+        image->views = view;
+    }
+    if (kept) *kept = view->handle;
+    return view->handle;
+}
+
+// >>data/sampler.c ------------------------------------------------------------------------------------------
+
+// Samplers. Equal ones share an object of the backend, which lives as long as the device.
+
+// Takes the desc over, with every DEFAULT replaced by what it stands for.
+static spy_status spyi_check_sampler_desc(const spy_sampler_desc *d, spy_sampler_desc *out,
+                                          spyi_text *error) {
+    const char *problem = SPYI_DESC_PROBLEM(spy_sampler_desc, d);
+    memset(out, 0, sizeof *out);
+    if (problem) {
+        spyi_text_add(error, "desc: %s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spy_filter *filters[3] = { &out->min_filter, &out->mag_filter, &out->mip_filter };
+    spy_address_mode *modes[3] = { &out->address_u, &out->address_v, &out->address_w };
+    if (d) { // member by member: the padding stays zero, since descs are compared as bytes
+        out->min_filter = d->min_filter, out->mag_filter = d->mag_filter, out->mip_filter = d->mip_filter;
+        out->address_u = d->address_u, out->address_v = d->address_v, out->address_w = d->address_w;
+        out->compare = d->compare;
+        out->reduction = d->reduction;
+        out->max_anisotropy = d->max_anisotropy;
+        out->mip_bias = d->mip_bias;
+        out->min_level = d->min_level, out->max_level = d->max_level;
+        memcpy(out->border, d->border, sizeof out->border);
+    }
+    for (int i = 0; i < 3; i++) {
+        if ((int)*filters[i] < 0 || *filters[i] > SPY_FILTER_LINEAR) {
+            spyi_text_add(error, "desc: filter %d is not one of spy_filter", (int)*filters[i]);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        if ((int)*modes[i] < 0 || *modes[i] > SPY_ADDRESS_MODE_MIRROR_ONCE) {
+            spyi_text_add(error, "desc: address mode %d is not one of spy_address_mode", (int)*modes[i]);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        if (*filters[i] == SPY_FILTER_DEFAULT) *filters[i] = SPY_FILTER_LINEAR;
+        if (*modes[i] == SPY_ADDRESS_MODE_DEFAULT) *modes[i] = SPY_ADDRESS_MODE_WRAP;
+    }
+    if ((int)out->compare < 0 || out->compare > SPY_COMPARE_ALWAYS || (int)out->reduction < 0 ||
+        out->reduction > SPY_REDUCTION_MAX) {
+        spyi_text_add(error, "desc.compare or desc.reduction is not one of its enum");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!(out->min_level >= 0) || (out->max_level != 0 && !(out->max_level >= out->min_level))) {
+        spyi_text_add(error, "desc: levels %g to %g are no range", (double)out->min_level,
+                      (double)out->max_level);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (out->reduction == SPY_REDUCTION_DEFAULT) out->reduction = SPY_REDUCTION_AVERAGE;
+    if (out->max_anisotropy == 0) out->max_anisotropy = 1;
+    return SPY_OK;
+}
+
+static spyi_sampler_object *spyi_sampler_object_of(spy_device *device, const spy_sampler_desc *desc,
+                                                   spyi_text *error, spy_status *status) {
+    spyi_sampler_object *o = device->sampler_objects;
+    while (o && memcmp(&o->desc, desc, sizeof *desc) != 0) o = o->next;
+    if (o) return o;
+    o = (spyi_sampler_object *)spyi_allocate(&device->ctx, sizeof *o);
+    if (!o) {
+        spyi_text_add(error, "out of host memory");
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    memcpy(&o->desc, desc, sizeof *desc);
+    *status = device->backend->images->create_sampler(device->gpu, desc, &o->handle, error);
+    if (*status != SPY_OK) {
+        spyi_free(&device->ctx, o, sizeof *o);
+        return NULL;
+    }
+    o->next = device->sampler_objects;
+    device->sampler_objects = o;
+    return o;
+}
+
+static spy_sampler *spyi_sampler_new(spy_device *device, const spy_sampler_desc *desc, spyi_text *error,
+                                     spy_status *status) {
+    spy_sampler_desc checked;
+    if (!device->backend->images) {
+        spyi_text_add(error, "the backend '%s' has no samplers yet", device->backend->name);
+        *status = SPY_ERROR_UNSUPPORTED;
+        return NULL;
+    }
+    *status = spyi_check_sampler_desc(desc, &checked, error);
+    if (*status != SPY_OK) return NULL;
+    spyi_sampler_object *o = spyi_sampler_object_of(device, &checked, error, status);
+    if (!o) return NULL;
+    spy_sampler *s = (spy_sampler *)spyi_allocate(&device->ctx, sizeof *s);
+    if (!s) {
+        spyi_text_add(error, "out of host memory");
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    s->object.kind = (uint32_t)SPYI_KIND_SAMPLER;
+    s->object.device = device;
+    spyi_atomic_store(&s->object.references, 1);
+    s->desc = checked;
+    s->desc.label = desc && desc->label ? spyi_strdup(desc->label) : NULL;
+    s->handle = o->handle;
+    s->next = device->samplers;
+    if (s->next) s->next->previous = s;
+    device->samplers = s;
+    return s;
+}
+
+spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc) {
+    const char *function = "spy_create_sampler";
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spy_sampler *sampler = spyi_sampler_new(device, desc, &error, &status);
+    if (!sampler) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return sampler;
+}
+
+void spy_retain_sampler(spy_sampler *sampler) {
+    spyi_object_retain(sampler, SPYI_KIND_SAMPLER, "spy_retain_sampler");
+}
+
+void spy_release_sampler(spy_sampler *sampler) {
+    if (!sampler) return;
+    if (spyi_as(sampler, SPYI_KIND_SAMPLER)) spyi_object_release(&sampler->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_sampler: the sampler has been released already");
+}
+
+static void spyi_sampler_drop(spy_sampler *s) {
+    if (s->previous) s->previous->next = s->next;
+    else s->object.device->samplers = s->next;
+    if (s->next) s->next->previous = s->previous;
+    free((void *)(uintptr_t)s->desc.label);
+    spyi_retire_object(s->object.device, &s->object, sizeof *s);
+}
+
+static void spyi_sampler_released(spyi_object *object) {
+    spyi_sampler_drop((spy_sampler *)(void *)object);
+}
+
+SPYI_FN void spyi_samplers_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_sampler_released, NULL };
+    device->ctx.tables[SPYI_KIND_SAMPLER - SPYI_KIND_DEVICE] = &table;
+}
+
+SPYI_FN void spyi_samplers_free_all(spy_device *device) {
+    while (device->samplers) spyi_sampler_drop(device->samplers);
+    while (device->sampler_objects) {
+        spyi_sampler_object *o = device->sampler_objects;
+        device->sampler_objects = o->next;
+        device->backend->images->destroy_sampler(device->gpu, o->handle);
+        spyi_free(&device->ctx, o, sizeof *o);
+    }
+}
+
+// >>data/texture_copy.c -------------------------------------------------------------------------------------
+
+// Copies texels from and to host memory, tensors and other textures; clears, blits, mips and resolves.
+//
+// Each operation becomes work with its uses, which goes to the device's queue or to a command list (a sink). Host data
+// go through blocks of the pool: an upload and a copy on the device, or a copy on the device and a download.
+
+// >>sinks
+
+static spy_status spyi_texture_record_now(void *object, spyi_work *work, const spyi_use *uses, uint32_t count,
+                                          spyi_text *error) {
+    return spyi_record_with((spy_device *)object, work, uses, count, false, error);
+}
+
+static spyi_texture_sink spyi_texture_queue(spy_device *device) {
+    spyi_texture_sink sink;
+    sink.record = spyi_texture_record_now;
+    sink.object = device;
+    return sink;
+}
+
+// >>regions
+
+// The sizes of rows and slices of a box of texels without gaps.
+typedef struct spyi_texel_sizes {
+    uint64_t row, slice; // bytes
+    uint32_t rows;       // rows of blocks in a slice
+    uint32_t slices;     // slices of all layers
+} spyi_texel_sizes;
+
+static spyi_texel_sizes spyi_box_sizes(uint32_t format, const spyi_image_box *box) {
+    spyi_texel_sizes sizes;
+    const spy_format_info *f = spyi_format(format);
+    sizes.row = spyi_texels_size(format, box->width, 1, 1, 1);
+    sizes.rows = (box->height + f->block_height - 1) / f->block_height;
+    sizes.slice = sizes.row * sizes.rows;
+    sizes.slices = box->depth * box->layer_count;
+    return sizes;
+}
+
+// Checks one dimension of a region: its first texel and its size, of which 0 becomes what is left.
+static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint32_t most, uint32_t block,
+                             spyi_text *error) {
+    if (at >= most || *size > most - at) {
+        spyi_text_add(error, "the region's %s %u to %u are not within the level's %u", name, at,
+                      at + (*size ? *size : 1) - 1, most);
+        return false;
+    }
+    if (*size == 0) *size = most - at;
+    if (at % block == 0 && (*size % block == 0 || at + *size == most)) return true;
+    spyi_text_add(
+        error,
+        "the region's %s %u to %u are no whole blocks: they begin and end at multiples of %u, or at "
+        "the level's end",
+        name, at, at + *size - 1, block);
+    return false;
+}
+
+// Makes a box of the image from a region of the texture; NULL: all of level 0.
+static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region *region, spyi_image_box *box,
+                                  spyi_text *error) {
+    const spyi_image_view_desc *part = &t->part;
+    const spyi_image_desc *d = &t->image->desc;
+    const spy_format_info *f = spyi_format(part->format);
+    spy_texture_region all;
+    memset(&all, 0, sizeof all);
+    if (!region) region = &all;
+    if (region->level >= part->level_count) {
+        spyi_text_add(error, "the region's level %u is not one of the texture's %u", region->level,
+                      part->level_count);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (region->layer >= part->layer_count || region->layer_count > part->layer_count - region->layer) {
+        spyi_text_add(error, "the region's layers %u to %u are not within the texture's %u", region->layer,
+                      region->layer + (region->layer_count ? region->layer_count : 1) - 1, part->layer_count);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    box->level = part->first_level + region->level;
+    box->first_layer = part->first_layer + region->layer;
+    box->layer_count = region->layer_count ? region->layer_count : part->layer_count - region->layer;
+    box->x = region->x, box->y = region->y, box->z = region->z;
+    box->width = region->width, box->height = region->height, box->depth = region->depth;
+    if (spyi_region_fits("columns", box->x, &box->width, spyi_level_size(d->width, box->level),
+                         f->block_width, error) &&
+        spyi_region_fits("rows", box->y, &box->height, spyi_level_size(d->height, box->level),
+                         f->block_height, error) &&
+        spyi_region_fits("slices", box->z, &box->depth, spyi_level_size(d->depth, box->level), 1, error))
+        return SPY_OK;
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+// The box's levels and layers are those of the image. The use is of the whole subresources.
+static spyi_use spyi_box_use(const spy_texture *t, const spyi_image_box *box, uint32_t how) {
+    return spyi_texture_layer_use(t, box->level - t->part.first_level, box->first_layer - t->part.first_layer,
+                                  box->layer_count, SPYI_USE_COPIED | how);
+}
+
+// Texels of multisampled textures and of those with stencil do not lie in other memory in one piece.
+static spy_status spyi_check_plain(const spy_texture *t, spyi_text *error) {
+    const spy_format_info *f = spyi_format(t->part.format);
+    if (t->image->desc.samples > 1) {
+        spyi_texture_text(t, error);
+        spyi_text_add(error,
+                      " has %u samples: resolve it into a plain texture (spy_texture_resolve), which can "
+                      "be read and written",
+                      t->image->desc.samples);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!f->has_stencil) return SPY_OK;
+    spyi_text_add(error, "texels of %s have depth and stencil, which do not lie in memory in one piece",
+                  f->name);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+static spy_status spyi_check_other(const spy_texture *t, const spy_texture *other, const char *name,
+                                   spyi_text *error) {
+    if (spyi_is_on(t->object.device, other, SPYI_KIND_TEXTURE)) return SPY_OK;
+    spyi_text_add(error, "'%s': ", name);
+    return spyi_object_problem(other, SPYI_KIND_TEXTURE, error);
+}
+
+// >>blocks of memory beside the texels
+
+// Returns what offsets of texels in a chunk must be multiples of.
+static uint64_t spyi_texel_alignment(uint32_t format) {
+    uint32_t bytes = spyi_format(format)->block_bytes;
+    return bytes % 4 == 0 ? bytes : 4; // sizes are 1, 2, 4, 8, 12 and 16
+}
+
+// A block of the pool with room for texels at an aligned place.
+typedef struct spyi_texel_block {
+    spyi_storage *storage;
+    uint64_t at, size; // bytes from the storage's start
+} spyi_texel_block;
+
+static spy_status spyi_take_texel_block(spy_device *device, spyi_memory memory, uint32_t format,
+                                        uint64_t size, spyi_texel_block *block, spyi_text *error) {
+    spy_status status = SPY_OK;
+    uint64_t grid = spyi_texel_alignment(format);
+    block->storage = spyi_pool_take(device, memory, size + grid, "texels", error, &status);
+    if (!block->storage) return status;
+    block->storage->resource.references = 1;
+    block->at = (grid - block->storage->offset % grid) % grid;
+    block->size = size;
+    return SPY_OK;
+}
+
+static void spyi_drop_texel_block(spy_device *device, spyi_texel_block *block) {
+    if (block->storage) spyi_resource_release(device, &block->storage->resource);
+    block->storage = NULL;
+}
+
+static spyi_use spyi_texel_block_use(const spyi_texel_block *block, uint32_t how) {
+    return spyi_use_of(&block->storage->resource, block->at, block->at + block->size, how);
+}
+
+// Records a copy between texels and bytes of a storage from its byte `at` on.
+static spy_status spyi_record_texels(const spyi_texture_sink *sink, bool to_image, const spy_texture *t,
+                                     const spyi_image_box *box, spyi_storage *storage, uint64_t at,
+                                     uint64_t row_pitch, spyi_text *error) {
+    spyi_image_bytes_work work;
+    spyi_texel_sizes sizes = spyi_box_sizes(t->part.format, box);
+    spyi_use uses[2];
+    uint64_t slice_pitch = row_pitch * sizes.rows;
+    uint64_t size = slice_pitch * sizes.slices - row_pitch + sizes.row;
+    memset(&work, 0, sizeof work);
+    work.work = spyi_work_of(spyi_work_image_bytes());
+    work.to_image = to_image;
+    work.image = t->image->image.handle;
+    work.desc = t->image->desc;
+    work.box = *box;
+    work.chunk = &storage->chunk;
+    work.offset = storage->offset + at;
+    work.row_pitch = row_pitch;
+    work.slice_pitch = slice_pitch;
+    uses[0] = spyi_box_use(t, box, to_image ? SPYI_USE_WRITES : SPYI_USE_READS);
+    uses[1] = spyi_use_of(&storage->resource, at, at + size, to_image ? SPYI_USE_READS : SPYI_USE_WRITES);
+    return sink->record(sink->object, &work.work, uses, 2, error);
+}
+
+// >>host memory
+
+#define SPYI_TEXEL_PIECE ((uint64_t)64 << 20) // bytes of a large transfer that go through one block
+#define SPYI_TEXEL_READBACK                                                                                  \
+    ((uint64_t)1 << 20) // reads up to this size go to host memory without a staging copy
+
+// Cuts the next piece off the box: whole layers or slices, or rows of one. *box becomes the rest; its layer_count is 0
+// at the end. `whole` is the box at the beginning.
+static spyi_image_box spyi_next_piece(uint32_t format, const spyi_image_box *whole, spyi_image_box *box) {
+    spyi_texel_sizes sizes = spyi_box_sizes(format, whole);
+    spyi_image_box piece = *box;
+    uint64_t slices = SPYI_TEXEL_PIECE / sizes.slice, rows = SPYI_TEXEL_PIECE / sizes.row;
+    uint32_t step = spyi_format(format)->block_height;
+    if (rows == 0) rows = 1;
+    if (slices >= 1 && whole->depth == 1) {
+        if (piece.layer_count > slices) piece.layer_count = (uint32_t)slices;
+        box->first_layer += piece.layer_count;
+        box->layer_count -= piece.layer_count;
+        return piece;
+    }
+    piece.layer_count = 1;
+    if (slices >= 1) { // 3-D
+        if (piece.depth > slices) piece.depth = (uint32_t)slices;
+    } else {
+        piece.depth = 1;
+        if (piece.height > rows * step) piece.height = (uint32_t)rows * step;
+        box->y += piece.height;
+        box->height -= piece.height;
+        if (box->height > 0) return piece;
+        box->y = whole->y;
+        box->height = whole->height;
+    }
+    box->z += piece.depth;
+    box->depth -= piece.depth;
+    if (box->depth > 0) return piece;
+    box->z = whole->z;
+    box->depth = whole->depth;
+    box->first_layer++;
+    box->layer_count--;
+    return piece;
+}
+
+static spy_status spyi_check_host(const spy_texture *t, const spyi_image_box *box, const void *data,
+                                  size_t size_bytes, spyi_text *error) {
+    spyi_texel_sizes sizes = spyi_box_sizes(t->part.format, box);
+    uint64_t size = sizes.slice * sizes.slices;
+    spy_status status = spyi_check_plain(t, error);
+    if (status != SPY_OK) return status;
+    if (!data) {
+        spyi_text_add(error, "data is NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (size == size_bytes) return SPY_OK;
+    spyi_text_add(error, "%u x %u texels of %s", box->width, box->height, spyi_format(t->part.format)->name);
+    if (sizes.slices > 1) spyi_text_add(error, " in %u slices or layers", sizes.slices);
+    spyi_text_add(error, " have %llu bytes (%llu a row), size_bytes is %zu", (unsigned long long)size,
+                  (unsigned long long)sizes.row, size_bytes);
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+static spy_status spyi_write_piece(const spyi_texture_sink *sink, const spy_texture *t,
+                                   const spyi_image_box *piece, const char *data, uint64_t size,
+                                   spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_texel_block block;
+    spy_status status =
+        spyi_take_texel_block(device, SPYI_MEMORY_DEVICE, t->part.format, size, &block, error);
+    if (status != SPY_OK) return status;
+    spyi_use use = spyi_texel_block_use(&block, SPYI_USE_WRITES);
+    spyi_upload_work upload =
+        spyi_upload_of(&block.storage->chunk, block.storage->offset + block.at, data, size);
+    status = spyi_record_with(device, &upload.work, &use, 1, false, error);
+    spyi_note_batch(device, &use, 1); // a large upload fills several batches
+    if (status == SPY_OK)
+        status = spyi_record_texels(sink, true, t, piece, block.storage, block.at,
+                                    spyi_box_sizes(t->part.format, piece).row, error);
+    spyi_drop_texel_block(device, &block);
+    return status;
+}
+
+SPYI_FN spy_status spyi_texture_write(const spyi_texture_sink *sink, spy_texture *t,
+                                      const spy_texture_region *region, const void *data, size_t size_bytes,
+                                      spyi_text *error) {
+    spyi_image_box box, rest;
+    spy_status status = spyi_region_box(t, region, &box, error);
+    if (status == SPY_OK) status = spyi_check_host(t, &box, data, size_bytes, error);
+    const char *at = (const char *)data;
+    for (rest = box; status == SPY_OK && rest.layer_count > 0;) {
+        spyi_image_box piece = spyi_next_piece(t->part.format, &box, &rest);
+        spyi_texel_sizes sizes = spyi_box_sizes(t->part.format, &piece);
+        uint64_t size = sizes.slice * sizes.slices;
+        status = spyi_write_piece(sink, t, &piece, at, size, error);
+        at += size;
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_texture_fill(spy_texture *t, const void *data, size_t size_bytes, spyi_text *error) {
+    spyi_texture_sink queue = spyi_texture_queue(t->object.device);
+    return spyi_texture_write(&queue, t, NULL, data, size_bytes, error);
+}
+
+static spy_status spyi_read_piece(const spyi_texture_sink *sink, const spy_texture *t,
+                                  const spyi_image_box *piece, char *data, uint64_t size, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_texel_block block;
+    bool small = size <= SPYI_TEXEL_READBACK;
+    spy_status status = spyi_take_texel_block(device, small ? SPYI_MEMORY_READBACK : SPYI_MEMORY_DEVICE,
+                                              t->part.format, size, &block, error);
+    if (status != SPY_OK) return status;
+    status = spyi_record_texels(sink, false, t, piece, block.storage, block.at,
+                                spyi_box_sizes(t->part.format, piece).row, error);
+    const spyi_chunk *chunk = &block.storage->chunk;
+    uint64_t at = block.storage->offset + block.at, submit = device->last_submit;
+    if (status == SPY_OK && small) {
+        status = spyi_wait_for_results(device, submit, error);
+        if (status == SPY_OK) memcpy(data, (const char *)chunk->mapped + at, (size_t)size);
+    } else if (status == SPY_OK) {
+        spyi_block(&device->ctx, true);
+        status = device->backend->download(device->gpu, data, chunk, at, size, submit, error);
+        spyi_block(&device->ctx, false);
+    }
+    spyi_drop_texel_block(device, &block);
+    return status;
+}
+
+// Work in an engine's command buffer has not been executed as long as the engine has not said so.
+static spy_status spyi_check_readable(const spy_texture *t, spyi_text *error) {
+    const spyi_gpu_base *gpu = t->object.device->base;
+    const spyi_resource *r = &t->image->texture.resource;
+    if (gpu->recording) {
+        spyi_text_add(error,
+                      "work goes into a command buffer of the program now, whose results cannot be read "
+                      "before it is submitted");
+        return SPY_ERROR_NOT_READY;
+    }
+    if (gpu->held_from == 0 || r->write_submit < gpu->held_from) return SPY_OK;
+    spyi_texture_text(t, error);
+    spyi_text_add(error, " is written in a recording that has not been reported as executed");
+    return SPY_ERROR_NOT_READY;
+}
+
+static spy_status spyi_texture_read(spy_texture *t, const spy_texture_region *region, void *data,
+                                    size_t size_bytes, spyi_text *error) {
+    spyi_texture_sink queue = spyi_texture_queue(t->object.device);
+    spyi_image_box box, rest;
+    spy_status status = spyi_region_box(t, region, &box, error);
+    if (status == SPY_OK) status = spyi_check_host(t, &box, data, size_bytes, error);
+    if (status == SPY_OK) status = spyi_check_readable(t, error);
+    char *at = (char *)data;
+    for (rest = box; status == SPY_OK && rest.layer_count > 0;) {
+        spyi_image_box piece = spyi_next_piece(t->part.format, &box, &rest);
+        spyi_texel_sizes sizes = spyi_box_sizes(t->part.format, &piece);
+        uint64_t size = sizes.slice * sizes.slices;
+        status = spyi_read_piece(&queue, t, &piece, at, size, error);
+        at += size;
+    }
+    return status;
+}
+
+// >>tensors
+
+static spy_status spyi_check_tensor_bytes(const spy_texture *t, const spyi_image_box *box,
+                                          const spy_tensor *tensor, uint64_t offset, uint64_t *row_pitch,
+                                          uint64_t *size, spyi_text *error) {
+    const spy_format_info *f = spyi_format(t->part.format);
+    spyi_texel_sizes sizes = spyi_box_sizes(t->part.format, box);
+    spy_status status = spyi_check_plain(t, error);
+    if (status != SPY_OK) return status;
+    if (!spyi_is_on(t->object.device, tensor, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "'tensor': ");
+        return spyi_object_problem(tensor, SPYI_KIND_TENSOR, error);
+    }
+    if (!tensor->contiguous) {
+        spyi_text_add(error, "'tensor': its elements do not lie next to each other; it is a view ");
+        spyi_shape_text(&tensor->shape, error);
+        spyi_text_add(error, " with strides ");
+        spyi_shape_text(&tensor->strides, error);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (*row_pitch == 0) *row_pitch = sizes.row;
+    if (*row_pitch < sizes.row || *row_pitch % f->block_bytes) {
+        spyi_text_add(error, "row_pitch_bytes is %llu: a row has %llu bytes, and a pitch whole texels of %u",
+                      (unsigned long long)*row_pitch, (unsigned long long)sizes.row, f->block_bytes);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    uint64_t have = tensor->end_bytes - tensor->begin_bytes, rows = (uint64_t)sizes.rows * sizes.slices;
+    bool fits = *row_pitch <= have || rows == 1;
+    *size = fits ? (rows - 1) * *row_pitch + sizes.row : UINT64_MAX;
+    if (fits && offset <= have && *size <= have - offset) return SPY_OK;
+    spyi_text_add(error,
+                  "'tensor': %llu rows of %llu bytes, %llu apart, from byte %llu on do not fit into its %llu "
+                  "bytes",
+                  (unsigned long long)rows, (unsigned long long)sizes.row, (unsigned long long)*row_pitch,
+                  (unsigned long long)offset, (unsigned long long)have);
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+// Copies bytes between the tensor and a block.
+static spy_status spyi_copy_block(const spyi_texture_sink *sink, bool to_block, const spyi_texel_block *block,
+                                  const spy_tensor *tensor, uint64_t begin, spyi_text *error) {
+    spyi_storage *storage = tensor->storage, *b = block->storage;
+    spyi_use uses[2];
+    uses[0] = spyi_texel_block_use(block, to_block ? SPYI_USE_WRITES : SPYI_USE_READS);
+    uses[1] = spyi_use_of(&storage->resource, begin, begin + block->size,
+                          to_block ? SPYI_USE_READS : SPYI_USE_WRITES);
+    spyi_copy_work copy = to_block ? spyi_copy_of(&b->chunk, b->offset + block->at, &storage->chunk,
+                                                  storage->offset + begin, block->size)
+                                   : spyi_copy_of(&storage->chunk, storage->offset + begin, &b->chunk,
+                                                  b->offset + block->at, block->size);
+    return sink->record(sink->object, &copy.work, uses, 2, error);
+}
+
+// Copies through a block, since the tensor's bytes begin where texels cannot. The bytes between rows stay.
+static spy_status spyi_copy_misaligned(const spyi_texture_sink *sink, bool to_texture, const spy_texture *t,
+                                       const spyi_image_box *box, const spy_tensor *tensor, uint64_t begin,
+                                       uint64_t size, uint64_t row_pitch, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_texel_block block;
+    bool gaps = row_pitch != spyi_box_sizes(t->part.format, box).row;
+    spy_status status =
+        spyi_take_texel_block(device, SPYI_MEMORY_DEVICE, t->part.format, size, &block, error);
+    if (status != SPY_OK) return status;
+    if (to_texture || gaps) status = spyi_copy_block(sink, true, &block, tensor, begin, error);
+    if (status == SPY_OK)
+        status = spyi_record_texels(sink, to_texture, t, box, block.storage, block.at, row_pitch, error);
+    if (status == SPY_OK && !to_texture) status = spyi_copy_block(sink, false, &block, tensor, begin, error);
+    spyi_drop_texel_block(device, &block);
+    return status;
+}
+
+SPYI_FN spy_status spyi_texture_copy_tensor(const spyi_texture_sink *sink, bool to_texture, spy_texture *t,
+                                            const spy_texture_region *region, spy_tensor *tensor,
+                                            size_t offset_bytes, size_t row_pitch_bytes, spyi_text *error) {
+    spyi_image_box box;
+    uint64_t row_pitch = row_pitch_bytes, size = 0;
+    spy_status status = spyi_region_box(t, region, &box, error);
+    if (status == SPY_OK)
+        status = spyi_check_tensor_bytes(t, &box, tensor, offset_bytes, &row_pitch, &size, error);
+    if (status != SPY_OK) return status;
+    uint64_t begin = tensor->begin_bytes + offset_bytes;
+    if ((tensor->storage->offset + begin) % spyi_texel_alignment(t->part.format))
+        return spyi_copy_misaligned(sink, to_texture, t, &box, tensor, begin, size, row_pitch, error);
+    return spyi_record_texels(sink, to_texture, t, &box, tensor->storage, begin, row_pitch, error);
+}
+
+// >>other textures
+
+static bool spyi_spans_meet(uint32_t a, uint32_t a_size, uint32_t b, uint32_t b_size) {
+    return a < b + b_size && b < a + a_size;
+}
+
+// Returns whether two boxes of one image share a level and layer, and in `texels` whether they also share texels.
+static bool spyi_boxes_meet(const spyi_image_box *a, const spyi_image_box *b, bool *texels) {
+    *texels = spyi_spans_meet(a->x, a->width, b->x, b->width) &&
+              spyi_spans_meet(a->y, a->height, b->y, b->height) &&
+              spyi_spans_meet(a->z, a->depth, b->z, b->depth);
+    return a->level == b->level &&
+           spyi_spans_meet(a->first_layer, a->layer_count, b->first_layer, b->layer_count);
+}
+
+// Returns whether texels of one format can be copied as texels of the other.
+static spy_status spyi_check_copied(const spy_texture *to, const spy_texture *from, spyi_text *error) {
+    const spy_format_info *a = spyi_format(to->image->desc.format),
+                          *b = spyi_format(from->image->desc.format);
+    bool same = to->image->desc.format == from->image->desc.format;
+    if (!same && (a->block_bytes != b->block_bytes || a->block_width != b->block_width || a->has_depth ||
+                  b->has_depth)) {
+        spyi_text_add(error, "texels of %s cannot be copied to %s: %s", b->name, a->name,
+                      a->has_depth || b->has_depth ? "depth has its own format"
+                                                   : "they have other sizes; spy_texture_blit() converts");
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (to->image->desc.samples == from->image->desc.samples) return SPY_OK;
+    spyi_text_add(error, "'from' has %u samples, 'to' has %u; spy_texture_resolve() averages them",
+                  from->image->desc.samples, to->image->desc.samples);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static spy_status spyi_record_image_copy(const spyi_texture_sink *sink, spy_texture *to,
+                                         const spyi_image_box *to_box, spy_texture *from,
+                                         const spyi_image_box *from_box, spyi_text *error) {
+    spyi_image_copy_work work;
+    spyi_use uses[2];
+    memset(&work, 0, sizeof work);
+    work.work = spyi_work_of(spyi_work_image_copy());
+    work.to = to->image->image.handle;
+    work.from = from->image->image.handle;
+    work.to_desc = to->image->desc;
+    work.from_desc = from->image->desc;
+    work.to_box = *to_box;
+    work.from_box = *from_box;
+    uses[0] = spyi_box_use(to, to_box, SPYI_USE_WRITES);
+    uses[1] = spyi_box_use(from, from_box, SPYI_USE_READS);
+    if (!spyi_image_copies_within(&work)) return sink->record(sink->object, &work.work, uses, 2, error);
+    uses[0].how |= SPYI_USE_READS; // one layout for both ends; their layers meet, so they are one range
+    if (uses[1].begin < uses[0].begin) uses[0].begin = uses[1].begin;
+    if (uses[1].end > uses[0].end) uses[0].end = uses[1].end;
+    return sink->record(sink->object, &work.work, uses, 1, error);
+}
+
+// A size of 0 in one region is that of the other one.
+static void spyi_share_size(uint32_t *a, uint32_t *b) {
+    if (*a == 0) *a = *b;
+    if (*b == 0) *b = *a;
+}
+
+static spy_status spyi_copy_boxes(const spy_texture *to, const spy_texture_region *to_region,
+                                  const spy_texture *from, const spy_texture_region *from_region,
+                                  spyi_image_box *to_box, spyi_image_box *from_box, spyi_text *error) {
+    spy_texture_region a, b;
+    memset(&a, 0, sizeof a), memset(&b, 0, sizeof b);
+    if (to_region) a = *to_region;
+    if (from_region) b = *from_region;
+    spyi_share_size(&a.width, &b.width);
+    spyi_share_size(&a.height, &b.height);
+    spyi_share_size(&a.depth, &b.depth);
+    spyi_share_size(&a.layer_count, &b.layer_count);
+    spyi_text_add(error, "'to': ");
+    spy_status status = spyi_region_box(to, &a, to_box, error);
+    if (status != SPY_OK) return status;
+    spyi_text_free(error);
+    spyi_text_add(error, "'from': ");
+    status = spyi_region_box(from, &b, from_box, error);
+    if (status != SPY_OK) return status;
+    spyi_text_free(error);
+    if (to_box->width == from_box->width && to_box->height == from_box->height &&
+        to_box->depth == from_box->depth && to_box->layer_count == from_box->layer_count)
+        return SPY_OK;
+    spyi_text_add(
+        error,
+        "the regions have other sizes: 'to' has %u x %u x %u texels and %u layers, 'from' has %u x %u x %u "
+        "and %u",
+        to_box->width, to_box->height, to_box->depth, to_box->layer_count, from_box->width, from_box->height,
+        from_box->depth, from_box->layer_count);
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+static spy_status spyi_fail_feedback(spyi_text *error) {
+    spyi_text_add(error, "'to' and 'from' share texels: what is read would be written by the same work");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+SPYI_FN spy_status spyi_texture_copy(const spyi_texture_sink *sink, spy_texture *to,
+                                     const spy_texture_region *to_region, spy_texture *from,
+                                     const spy_texture_region *from_region, spyi_text *error) {
+    spyi_image_box to_box, from_box;
+    bool texels;
+    spy_status status = spyi_check_other(to, from, "from", error);
+    if (status == SPY_OK) status = spyi_check_copied(to, from, error);
+    if (status == SPY_OK)
+        status = spyi_copy_boxes(to, to_region, from, from_region, &to_box, &from_box, error);
+    if (status != SPY_OK) return status;
+    if (to->image == from->image && spyi_boxes_meet(&to_box, &from_box, &texels) && texels)
+        return spyi_fail_feedback(error);
+    return spyi_record_image_copy(sink, to, &to_box, from, &from_box, error);
+}
+
+// >>clears
+
+// Clears, blits and resolves work in the format of the image.
+static spy_status spyi_check_own_format(const spy_texture *t, const char *what, spyi_text *error) {
+    if (t->part.format == t->image->desc.format) return SPY_OK;
+    spyi_text_add(error, "a view of a %s texture as %s cannot be %s; use the texture itself",
+                  spyi_format(t->image->desc.format)->name, spyi_format(t->part.format)->name, what);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+static spy_status spyi_record_clear(const spyi_texture_sink *sink, spy_texture *t,
+                                    const spy_clear_color *color, float depth, uint32_t stencil,
+                                    spyi_text *error) {
+    spyi_image_clear_work work;
+    spyi_use uses[SPYI_MOST_TEXTURE_USES];
+    memset(&work, 0, sizeof work);
+    work.work = spyi_work_of(spyi_work_image_clear());
+    work.image = t->image->image.handle;
+    work.desc = t->image->desc;
+    work.first_level = t->part.first_level;
+    work.level_count = t->part.level_count;
+    work.first_layer = t->part.first_layer;
+    work.layer_count = t->part.layer_count;
+    if (color) work.color = *color;
+    work.depth = depth;
+    work.stencil = stencil;
+    uint32_t count = spyi_texture_uses(t, SPYI_USE_COPIED | SPYI_USE_WRITES, uses);
+    return sink->record(sink->object, &work.work, uses, count, error);
+}
+
+SPYI_FN spy_status spyi_texture_clear(const spyi_texture_sink *sink, spy_texture *t,
+                                      const spy_clear_color *color, spyi_text *error) {
+    const spy_format_info *f = spyi_format(t->part.format);
+    if (f->has_depth) {
+        spyi_text_add(error, "%s is a depth format: clear it by spy_texture_clear_depth()", f->name);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (f->is_compressed) {
+        spyi_text_add(error, "%s is compressed: write blocks of one colour (spy_texture_write)", f->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spy_status status = spyi_check_own_format(t, "cleared", error);
+    return status == SPY_OK ? spyi_record_clear(sink, t, color, 0, 0, error) : status;
+}
+
+SPYI_FN spy_status spyi_texture_clear_depth(const spyi_texture_sink *sink, spy_texture *t, float depth,
+                                            uint32_t stencil, spyi_text *error) {
+    const spy_format_info *f = spyi_format(t->part.format);
+    if (!f->has_depth) {
+        spyi_text_add(error, "%s is no depth format: clear it by spy_texture_clear()", f->name);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!(depth >= 0 && depth <= 1) || stencil > 255) {
+        spyi_text_add(error, "depth %g is not 0 to 1, or stencil %u not 0 to 255", (double)depth, stencil);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    return spyi_record_clear(sink, t, NULL, depth, stencil, error);
+}
+
+// >>blits
+
+// All of one level, in the texture's own numbers.
+static spyi_image_box spyi_level_box(const spy_texture *t, uint32_t level) {
+    const spyi_image_desc *d = &t->image->desc;
+    spyi_image_box box;
+    memset(&box, 0, sizeof box);
+    box.level = t->part.first_level + level;
+    box.first_layer = t->part.first_layer;
+    box.layer_count = t->part.layer_count;
+    box.width = spyi_level_size(d->width, box.level);
+    box.height = spyi_level_size(d->height, box.level);
+    box.depth = spyi_level_size(d->depth, box.level);
+    return box;
+}
+
+static spy_status spyi_record_blit(const spyi_texture_sink *sink, spy_texture *to,
+                                   const spyi_image_box *to_box, spy_texture *from,
+                                   const spyi_image_box *from_box, bool linear, bool resolve,
+                                   spyi_text *error) {
+    spyi_image_blit_work work;
+    spyi_use uses[2];
+    memset(&work, 0, sizeof work);
+    work.work = spyi_work_of(spyi_work_image_blit());
+    work.to = to->image->image.handle;
+    work.from = from->image->image.handle;
+    work.to_desc = to->image->desc;
+    work.from_desc = from->image->desc;
+    work.to_box = *to_box;
+    work.from_box = *from_box;
+    work.linear = linear;
+    work.resolve = resolve;
+    uses[0] = spyi_box_use(to, to_box, SPYI_USE_WRITES);
+    uses[1] = spyi_box_use(from, from_box, SPYI_USE_READS);
+    return sink->record(sink->object, &work.work, uses, 2, error);
+}
+
+static spy_status spyi_check_blit(const spy_texture *to, const spy_texture *from, spy_filter filter,
+                                  bool *linear, spyi_text *error) {
+    const spy_format_info *a = spyi_format(to->part.format), *b = spyi_format(from->part.format);
+    bool plain = !b->is_integer && !b->has_depth;
+    spy_status status = spyi_check_own_format(to, "scaled or averaged", error);
+    if (status == SPY_OK) status = spyi_check_own_format(from, "scaled or averaged", error);
+    if (status != SPY_OK) return status;
+    *linear = filter != SPY_FILTER_NEAREST && plain;
+    if ((int)filter < 0 || filter > SPY_FILTER_LINEAR)
+        spyi_text_add(error, "filter %d is not one of spy_filter", (int)filter);
+    else if (filter == SPY_FILTER_LINEAR && !plain)
+        spyi_text_add(error, "texels of %s cannot be averaged; SPY_FILTER_NEAREST works", b->name);
+    else if (to->image->desc.samples > 1 || from->image->desc.samples > 1)
+        spyi_text_add(error, "a multisampled texture cannot be scaled; spy_texture_resolve() averages its "
+                             "samples");
+    else if (a->is_compressed || b->is_compressed)
+        spyi_text_add(error, "compressed texels (%s) cannot be scaled or converted",
+                      a->is_compressed ? a->name : b->name);
+    else if (a->is_integer != b->is_integer || (a->is_integer && a->is_signed != b->is_signed) ||
+             ((a->has_depth || b->has_depth) && a != b))
+        spyi_text_add(error, "texels of %s cannot be converted to %s", b->name, a->name);
+    else if (to->part.layer_count != from->part.layer_count)
+        spyi_text_add(error, "'to' has %u layers, 'from' has %u", to->part.layer_count,
+                      from->part.layer_count);
+    else return SPY_OK;
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+SPYI_FN spy_status spyi_texture_blit(const spyi_texture_sink *sink, spy_texture *to, spy_texture *from,
+                                     spy_filter filter, spyi_text *error) {
+    bool linear = false, texels;
+    spy_status status = spyi_check_other(to, from, "from", error);
+    if (status != SPY_OK) return status;
+    spyi_image_box to_box = spyi_level_box(to, 0), from_box = spyi_level_box(from, 0);
+    bool meet = to->image == from->image && spyi_boxes_meet(&to_box, &from_box, &texels);
+    if (meet) return spyi_fail_feedback(error);
+    bool same = to_box.width == from_box.width && to_box.height == from_box.height &&
+                to_box.depth == from_box.depth && to_box.layer_count == from_box.layer_count &&
+                to->part.format == from->part.format && to->image->desc.format == from->image->desc.format &&
+                to->image->desc.samples == from->image->desc.samples;
+    if (same) return spyi_record_image_copy(sink, to, &to_box, from, &from_box, error);
+    status = spyi_check_blit(to, from, filter, &linear, error);
+    if (status != SPY_OK) return status;
+    return spyi_record_blit(sink, to, &to_box, from, &from_box, linear, false, error);
+}
+
+SPYI_FN spy_status spyi_texture_generate_mips(const spyi_texture_sink *sink, spy_texture *t,
+                                              spyi_text *error) {
+    const spy_format_info *f = spyi_format(t->part.format);
+    spy_device *device = t->object.device;
+    spy_status status = spyi_check_own_format(t, "averaged", error);
+    if (status != SPY_OK || t->part.level_count == 1) return status;
+    if (f->is_integer || f->has_depth || f->is_compressed) {
+        spyi_text_add(error, "texels of %s cannot be averaged: write each level (spy_texture_region.level)",
+                      f->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (!(device->backend->images->support(device->gpu, t->part.format) & SPY_TEXTURE_USAGE_FILTERED)) {
+        spyi_text_add(error, "the device '%s' has no linear filter for %s", device->base->limits.info.name,
+                      f->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (uint32_t level = 1; level < t->part.level_count && status == SPY_OK; level++) {
+        spyi_image_box to = spyi_level_box(t, level), from = spyi_level_box(t, level - 1);
+        status = spyi_record_blit(sink, t, &to, t, &from, true, false, error);
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_texture_resolve(const spyi_texture_sink *sink, spy_texture *to, spy_texture *from,
+                                        spyi_text *error) {
+    spy_status status = spyi_check_other(to, from, "from", error);
+    if (status == SPY_OK) status = spyi_check_own_format(to, "scaled or averaged", error);
+    if (status == SPY_OK) status = spyi_check_own_format(from, "scaled or averaged", error);
+    if (status != SPY_OK) return status;
+    spyi_image_box a = spyi_level_box(to, 0), b = spyi_level_box(from, 0);
+    const spy_format_info *f = spyi_format(from->part.format);
+    if (from->image->desc.samples == 1)
+        spyi_text_add(error, "'from' is not multisampled; spy_texture_copy() copies it");
+    else if (to->image->desc.samples > 1) spyi_text_add(error, "'to' is multisampled, too");
+    else if (to->part.format != from->part.format)
+        spyi_text_add(error, "'to' has the format %s, 'from' has %s", spyi_format(to->part.format)->name,
+                      f->name);
+    else if (f->has_depth) spyi_text_add(error, "samples of %s cannot be averaged", f->name);
+    else if (a.width != b.width || a.height != b.height || a.layer_count != b.layer_count)
+        spyi_text_add(error, "'to' has %u x %u texels and %u layers, 'from' has %u x %u and %u", a.width,
+                      a.height, a.layer_count, b.width, b.height, b.layer_count);
+    else return spyi_record_blit(sink, to, &a, from, &b, false, true, error);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// >>the public functions
+
+static spy_status spyi_texture_leave(spy_texture *t, const char *function, spy_status status,
+                                     spyi_text *error) {
+    spy_device *device = t->object.device;
+    if (status != SPY_OK) spyi_fail_text(device, status, function, error);
+    spyi_text_free(error);
+    spyi_leave(device);
+    return status;
+}
+
+// The body of a public function: enters the device of its first texture, and records on its queue.
+#define SPYI_ON_TEXTURE(name, t, expression)                                                                 \
+    spy_status entered = spyi_enter(t, SPYI_KIND_TEXTURE, name);                                             \
+    if (entered != SPY_OK) return entered;                                                                   \
+    spyi_text error = { NULL, 0, 0 };                                                                        \
+    spyi_texture_sink queue = spyi_texture_queue((t)->object.device);                                        \
+    (void)queue;                                                                                             \
+    return spyi_texture_leave(t, name, expression, &error)
+
+spy_status spy_texture_write(spy_texture *texture, const spy_texture_region *region, const void *data,
+                             size_t size_bytes) {
+    SPYI_ON_TEXTURE("spy_texture_write", texture,
+                    spyi_texture_write(&queue, texture, region, data, size_bytes, &error));
+}
+
+spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
+                            size_t size_bytes) {
+    SPYI_ON_TEXTURE("spy_texture_read", texture,
+                    spyi_texture_read(texture, region, data, size_bytes, &error));
+}
+
+spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
+                            const spy_texture_region *from_region) {
+    SPYI_ON_TEXTURE("spy_texture_copy", to,
+                    spyi_texture_copy(&queue, to, to_region, from, from_region, &error));
+}
+
+spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region, spy_tensor *tensor,
+                                        size_t offset_bytes, size_t row_pitch_bytes) {
+    SPYI_ON_TEXTURE(
+        "spy_texture_copy_from_tensor", to,
+        spyi_texture_copy_tensor(&queue, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+}
+
+spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_texture_region *region, spy_tensor *tensor,
+                                      size_t offset_bytes, size_t row_pitch_bytes) {
+    SPYI_ON_TEXTURE(
+        "spy_texture_copy_to_tensor", from,
+        spyi_texture_copy_tensor(&queue, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+}
+
+spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color) {
+    SPYI_ON_TEXTURE("spy_texture_clear", texture, spyi_texture_clear(&queue, texture, &color, &error));
+}
+
+spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil) {
+    SPYI_ON_TEXTURE("spy_texture_clear_depth", texture,
+                    spyi_texture_clear_depth(&queue, texture, depth, stencil, &error));
+}
+
+spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filter filter) {
+    SPYI_ON_TEXTURE("spy_texture_blit", to, spyi_texture_blit(&queue, to, from, filter, &error));
+}
+
+spy_status spy_texture_generate_mips(spy_texture *texture) {
+    SPYI_ON_TEXTURE("spy_texture_generate_mips", texture,
+                    spyi_texture_generate_mips(&queue, texture, &error));
+}
+
+spy_status spy_texture_resolve(spy_texture *to, spy_texture *from) {
+    SPYI_ON_TEXTURE("spy_texture_resolve", to, spyi_texture_resolve(&queue, to, from, &error));
+}
+
+#undef SPYI_ON_TEXTURE
 
 // >>data/copy.c ---------------------------------------------------------------------------------------------
 
@@ -16616,6 +19902,7 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // not a failure, so not reported
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
+    spyi_images_free_finished(device);
     spyi_print_deliver(device);
     status = spyi_bounds_report(device, function);
     if (status != SPY_OK) return status;
@@ -16669,6 +19956,7 @@ spy_status spy_trim(spy_device *device) {
 
 SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function) {
     spyi_pool_release_held(device);
+    spyi_images_free_finished(device);
     spyi_print_deliver(device);
     return spyi_bounds_report(device, function);
 }
@@ -16953,18 +20241,19 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 #define SPYI_HOLDER_PREFIX "spyi_h_"
 
 typedef enum spyi_input_kind {
-    SPYI_INPUT_GROUP, // a struct with buffers in it or an array of buffers; its members follow
+    SPYI_INPUT_GROUP, // a struct with resources in it or an array of resources; its members follow
     SPYI_INPUT_DATA,  // bytes in a uniform buffer: plain data, a pointer, or a tensor of this library
-    // A binding of its own: a structured, byte-address or typed buffer, or an array's element.
-    SPYI_INPUT_BUFFER,
-    SPYI_INPUT_FOREIGN // not supported yet: textures, samplers
+    // A binding of its own: a structured, byte-address or typed buffer, a texture, a sampler, or an array's
+    // element.
+    SPYI_INPUT_BINDING,
+    SPYI_INPUT_FOREIGN // not supported: acceleration structures; on CUDA typed buffers and textures
 } spyi_input_kind;
 
 typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t slot;    // Number among the buffers, or for DATA among the uniform buffers, from 0. -1: not used.
+    int32_t slot; // Number among the bindings, or for DATA among the uniform buffers, from 0. -1: not used.
     uint32_t offset; // DATA: byte offset in its uniform buffer
     bool parameter;  // it belongs to the generated kernel, not to the user's modules
     // The kernel uses it or a part of it. DATA: the kernel reads a member of the uniform buffer that overlaps
@@ -16978,7 +20267,7 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group stands before its members
     uint32_t count;
-    uint32_t binding_count; // Buffers. The entry point's come first in its order, used or not.
+    uint32_t binding_count; // Bindings. The entry point's come first in its order, used or not.
     // The kernel's parameters as a backend needs them; an array is one.
     spyi_parameter parameters[SPYI_MOST_PARAMETERS];
     uint32_t parameter_count;
@@ -17025,6 +20314,10 @@ SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_nam
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
+// For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
+// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
+SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
+                                          spyi_text *error);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
 
@@ -17802,6 +21095,7 @@ typedef struct spyi_sl_binding {
     // Of a buffer: length of the array whose first element it is; 1: no array; 0: a later element.
     uint32_t count;
     const spyi_type *texel; // element type of a typed buffer; else NULL
+    uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0
 } spyi_sl_binding;
 
 // Lists all shader parameters of a linked program except the kernel's own block. bindings[i] belongs to
@@ -17897,7 +21191,7 @@ SPYI_FN const spyi_code_target *spyi_code_spirv(void);
 SPYI_FN const spyi_code_target *spyi_code_cuda(void);
 
 // The number of words by which place() may lengthen the code.
-enum { SPYI_CODE_ROOM = 8 };
+enum { SPYI_CODE_ROOM = 16 };
 
 enum { SPYI_MOST_INDICES = 24 }; // most indices of a value that is saved in nested loops
 
@@ -17916,6 +21210,7 @@ enum {
     SPYI_OP_TYPE_RUNTIME_ARRAY = 29,
     SPYI_OP_TYPE_STRUCT = 30,
     SPYI_OP_TYPE_POINTER = 32,
+    SPYI_OP_TYPE_FUNCTION = 33,
     SPYI_OP_CONSTANT = 43,
     SPYI_OP_CONSTANT_COMPOSITE = 44,
     SPYI_OP_CONSTANT_NULL = 46,
@@ -20786,6 +24081,9 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     }
     spyi_text text = { NULL, 0, 0 };
     spyi_sl_full_name(unit, slang, &text);
+    // Reflection prints a name that Slang does not know: Texture2DMSArray as Texture2DArrayMS.
+    char *swapped = text.data ? strstr(text.data, "ArrayMS<") : NULL;
+    if (swapped && strncmp(text.data, "Texture2D", 9) == 0) memcpy(swapped, "MSArray", 7);
     const char *name = spyi_text_str(&text);
     unsigned kind = lib->spReflectionType_GetKind(slang);
     // Where generic parameters may occur, a type is concrete only if looking up its name gives the same type.
@@ -20817,10 +24115,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     case SPYI_SL_KIND_ARRAY: {
         spyi_sl_type *inner = lib->spReflectionType_GetElementType(slang);
         const spyi_type *element = spyi_sl_to_type(unit, live, inner, open);
+        spyi_texture_form texture;
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
-        else if ((spyi_sl_is_buffer(lib, inner) || spyi_type_holds_pair(element)) && count >= 1 &&
-                 count <= SPYI_MOST_PARAMETERS)
+        else if ((spyi_sl_is_buffer(lib, inner) || spyi_type_holds_pair(element) ||
+                  (spyi_texture_form_read(element->name, NULL, &texture))) &&
+                 count >= 1 && count <= SPYI_MOST_PARAMETERS)
             type = spyi_type_bound_array(types, name, element, (uint32_t)count);
         else if (spyi_sl_is_unsized(unit, slang) &&
                  (spyi_sl_is_buffer(lib, inner) ||
@@ -23739,16 +27039,18 @@ SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind
         binding->binding = at->holder;
         binding->count = 1;
         binding->texel = NULL;
+        binding->kind = 0;
         w->failed = w->failed || !input->path;
         return binding;
     }
     bool data = kind == SPYI_INPUT_DATA,
-         bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
+         bound = data || kind == SPYI_INPUT_BINDING || kind == SPYI_INPUT_FOREIGN;
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
     binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
     binding->uniform_size = data ? (uint32_t)at->data_size : 0;
     binding->count = 1;
     binding->texel = NULL;
+    binding->kind = 0;
     w->failed = w->failed || !input->path;
     return binding;
 }
@@ -23946,7 +27248,7 @@ static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char
     spyi_text_free(&text);
 }
 
-// Adds a texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+// Adds a texture, sampler, buffer, or an array of these, whose elements are inputs of their own.
 static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
                                  const spyi_type *type, const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -23966,13 +27268,18 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     const spyi_type *texel =
         texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
                : NULL;
-    spyi_input_kind kind = !buffer || (texels && !w->rules->typed_buffers) ? SPYI_INPUT_FOREIGN
-                           : w->rules->by_address                          ? SPYI_INPUT_DATA
-                                                                           : SPYI_INPUT_BUFFER;
+    spyi_texture_form texture;
+    bool image =
+        !buffer && spyi_texture_form_read(array ? type->fields[0].type->name : type->name, NULL, &texture);
+    bool known = image ? w->rules->textures : buffer && (!texels || w->rules->typed_buffers);
+    spyi_input_kind kind = !known                 ? SPYI_INPUT_FOREIGN
+                           : w->rules->by_address ? SPYI_INPUT_DATA
+                                                  : SPYI_INPUT_BINDING;
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at one = *at;
-        one.offset += 16 * i; // rules->by_address: a buffer is an address and a count
+        // rules->by_address: a buffer is an address and a count, a texture a handle.
+        one.offset += (image ? 8 : 16) * i;
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
         spyi_sl_binding *binding =
             spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
@@ -23980,6 +27287,7 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
         if (!binding) return;
         binding->count = i ? 0 : count;
         binding->texel = texel;
+        if (image) binding->kind = texture.kind;
     }
 }
 
@@ -24079,16 +27387,18 @@ SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
 // >>compiler/target_spirv_bindings.c ------------------------------------------------------------------------
 
 // Finds which shader parameters a kernel's SPIR-V uses, and gives their bindings new numbers. Backends expect
-// descriptor set 0 with numbers without gaps: first buffers, then uniform buffers. An array takes one number
-// for each element. Formats of typed buffers that Slang leaves open are filled in. Source: SPIR-V 1.6,
-// sections 3 and 2.16.
+// descriptor set 0 with numbers without gaps: first buffers, textures and samplers, then uniform buffers. An
+// array takes one number for each element. Formats of typed buffers that Slang leaves open are filled in.
+// Source: SPIR-V 1.6, sections 3 and 2.16.
 
 enum { // SPIR-V's numbers; those of operations are in target.h
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
     SPYI_CAPABILITY_SHADER = 1,
-    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30, // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_TEXTURES_DYNAMIC = 29, // SampledImageArrayDynamicIndexing
+    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30,  // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_RW_TEXTURES_DYNAMIC = 31,
     SPYI_CAPABILITY_EXTENDED_FORMATS = 49,
     SPYI_CAPABILITY_READ_WITHOUT_FORMAT = 55,
     SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT = 56,
@@ -24304,6 +27614,12 @@ static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
     image[SPYI_IMAGE_FORMAT] = format;
 }
 
+// Returns whether a format is none of those that every device stores to.
+static bool spyi_code_is_extended(uint32_t format) {
+    return format > 5 && format != 21 && format != 22 && format != 23 && format != 24 && format != 30 &&
+           format != 31 && format != 32 && format != 33;
+}
+
 // Corrects the code's capabilities after formats were filled in.
 static void spyi_code_format_capabilities(spyi_code_scan *s) {
     bool open = false, extended = false;
@@ -24311,7 +27627,7 @@ static void spyi_code_format_capabilities(spyi_code_scan *s) {
         const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
         if (!w || w[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
         open = open || w[SPYI_IMAGE_FORMAT] == 0;
-        extended = extended || w[SPYI_IMAGE_FORMAT] == 6; // Rg32f
+        extended = extended || spyi_code_is_extended(w[SPYI_IMAGE_FORMAT]);
     }
     for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
         if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
@@ -24353,19 +27669,26 @@ static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs
         if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
             continue; // R32i, R32ui
         const char *path = "?";
-        for (uint32_t k = 0; k < inputs->count; ++k)
-            if (bindings[k].texel && spyi_code_find(s, &bindings[k], SPYI_STORAGE_CONSTANT) == w[3])
-                path = inputs->items[k].path;
-        spyi_text_add(messages,
-                      "the atomic operation on the shader parameter '%s' needs an RWBuffer<int> or "
+        bool texture = false;
+        for (uint32_t k = 0; k < inputs->count; ++k) {
+            bool found = (bindings[k].texel || bindings[k].kind) &&
+                         spyi_code_find(s, &bindings[k], SPYI_STORAGE_CONSTANT) == w[3];
+            if (found) path = inputs->items[k].path;
+            texture = texture || (found && bindings[k].kind);
+        }
+        spyi_text_add(
+            messages,
+            texture ? "the atomic operation on the texture '%s' needs one of format r32_uint or r32_sint: "
+                      "write [format(\"r32ui\")] or [format(\"r32i\")] before it"
+                    : "the atomic operation on the shader parameter '%s' needs an RWBuffer<int> or "
                       "RWBuffer<uint>; take an RWStructuredBuffer",
-                      path);
+            path);
         return false;
     }
     return true;
 }
 
-// Appends a buffer or array of buffers to inputs->parameters, with its first binding's new number.
+// Appends a binding or an array of bindings to inputs->parameters, with its first binding's new number.
 static void spyi_code_add_parameter(spyi_code_scan *s, spyi_inputs *inputs, uint32_t number, uint32_t id,
                                     const spyi_sl_binding *b) {
     const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
@@ -24375,6 +27698,7 @@ static void spyi_code_add_parameter(spyi_code_scan *s, spyi_inputs *inputs, uint
     p->stages = SPYI_STAGE_COMPUTE;
     p->count = (uint16_t)b->count;
     p->number = number;
+    if (b->kind) p->kind = b->kind;
     if (!b->texel) return;
     p->kind = image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_PARAMETER_RW_TEXELS
                                                                        : SPYI_PARAMETER_TEXELS;
@@ -24404,13 +27728,17 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
 // Adds the capabilities for arrays of buffers that are indexed by something other than a constant; Slang does
 // not declare them.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
-    bool kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { false };
+    bool kinds[SPYI_PARAMETER_COMBINED + 1] = { false };
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
         if (!spyi_spirv_is_chain(i.op) || i.length < 5) continue;
         uint32_t number = spyi_code_at(s, i.w[3])->number;
         const spyi_parameter *p = spyi_code_parameter(inputs, number);
         if (p && !spyi_code_is_constant(s, i.w[4], 8)) kinds[p->kind] = true;
     }
+    bool textures =
+        kinds[SPYI_PARAMETER_TEXTURE] || kinds[SPYI_PARAMETER_SAMPLER] || kinds[SPYI_PARAMETER_COMBINED];
+    if (textures) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXTURES_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_RW_TEXTURE]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXTURES_DYNAMIC);
     if (kinds[SPYI_PARAMETER_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
     if (kinds[SPYI_PARAMETER_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
     if (kinds[SPYI_PARAMETER_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
@@ -24433,9 +27761,10 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
             bool own = p->parameter && !strpbrk(p->path, ".["); // not a member or element of a parameter
-            if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
-            uint32_t id = spyi_code_find(s, &bindings[i],
-                                         bindings[i].texel ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
+            if (p->kind != SPYI_INPUT_BINDING || own != (parameter == 1)) continue;
+            bool constant = bindings[i].texel || bindings[i].kind;
+            uint32_t id =
+                spyi_code_find(s, &bindings[i], constant ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
             p->used = id != 0;
             if (!id && !own) continue; // the emitter counts the kernel's own buffers, used or not
             p->slot = (int32_t)inputs->binding_count++;
@@ -24473,12 +27802,13 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
-        spyi_text_add(messages,
-                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                      "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, "
-                      "ParameterBlock and plain data can%s",
-                      input ? input->path : "?", input ? input->type->display : "?",
-                      input && spyi_type_is_unsized(input->type) ? SPYI_UNSIZED_REFUSED : "");
+        spyi_text_add(
+            messages,
+            "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+            "StructuredBuffer, ByteAddressBuffer, Buffer, textures, samplers, fixed arrays of them, "
+            "ConstantBuffer, ParameterBlock and plain data can%s",
+            input ? input->path : "?", input ? input->type->display : "?",
+            input && spyi_type_is_unsized(input->type) ? SPYI_UNSIZED_REFUSED : "");
         return false;
     }
     if (pushed <= 1) return true;
@@ -24517,6 +27847,108 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
     free(s.ids);
     free(s.uses);
     return good;
+}
+
+// >>formats of stored textures
+
+// Replaces the image type `gone` by its equal `kept` and removes it: SPIR-V forbids two equal types.
+static void spyi_code_merge_images(spyi_code_scan *s, uint32_t gone, uint32_t kept) {
+    size_t to = 5;
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        uint32_t *w = s->words + i.at;
+        bool typed = i.op == SPYI_OP_LOAD || i.op == SPYI_OP_COPY_OBJECT || i.op == SPYI_OP_PARAMETER;
+        if (typed && w[1] == gone) w[1] = kept;
+        if (i.op == SPYI_OP_TYPE_POINTER && w[3] == gone) w[3] = kept;
+        if ((i.op == SPYI_OP_TYPE_ARRAY || i.op == SPYI_OP_TYPE_RUNTIME_ARRAY) && w[2] == gone) w[2] = kept;
+        for (size_t k = 2; i.op == SPYI_OP_TYPE_FUNCTION && k < i.length; k++)
+            if (w[k] == gone) w[k] = kept;
+        bool about = i.op == SPYI_OP_NAME || i.op == SPYI_OP_DECORATE || i.op == SPYI_OP_TYPE_IMAGE;
+        if (about && w[1] == gone) continue;
+        // The iterator reads words that lie behind those that have been moved.
+        memmove(s->words + to, w, i.length * sizeof *w);
+        to += i.length;
+    }
+    s->count = to;
+}
+
+// Returns the id of an image type that equals the one at `image`, or 0.
+static uint32_t spyi_code_equal_image(const spyi_code_scan *s, const uint32_t *image) {
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (w && w != image && w[0] == image[0] && memcmp(w + 2, image + 2, (w[0] >> 16) * 4 - 8) == 0)
+            return id;
+    }
+    return 0;
+}
+
+// Returns the number of the format that all variables of this image type have; 0: they have several.
+static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image, const uint8_t *formats,
+                                        uint32_t count) {
+    uint32_t common = 0, number = 0;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const spyi_code_id *v = &s->ids[id];
+        if (v->storage != SPYI_STORAGE_CONSTANT || spyi_code_image(s, id) != image) continue;
+        uint32_t format = v->binding < count ? formats[v->binding] : 0;
+        if (!format || !spyi_format_layout(format, &number) || (common && number != common)) return 0;
+        common = number;
+    }
+    return common;
+}
+
+// Names the open format of one image type. Returns false when there is none left. *failed: its variables have
+// several formats.
+static bool spyi_code_name_format(spyi_code_scan *s, const uint8_t *formats, uint32_t count, bool *failed) {
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const spyi_code_id *v = &s->ids[id];
+        if (v->storage != SPYI_STORAGE_CONSTANT || v->binding >= count || !formats[v->binding]) continue;
+        uint32_t *image = spyi_code_image(s, id);
+        if (!image || image[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE || image[SPYI_IMAGE_FORMAT]) continue;
+        image[SPYI_IMAGE_FORMAT] = spyi_code_common_format(s, image, formats, count);
+        *failed = image[SPYI_IMAGE_FORMAT] == 0;
+        uint32_t own = image[1], equal = *failed ? 0 : spyi_code_equal_image(s, image);
+        // The one that is declared first stays.
+        if (equal && s->ids[equal].image < (uint32_t)(image - s->words))
+            spyi_code_merge_images(s, own, equal);
+        else if (equal) spyi_code_merge_images(s, equal, own);
+        return !*failed;
+    }
+    return false;
+}
+
+spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count, spyi_text *error) {
+    spyi_code_scan s;
+    bool failed = false, good = true, more = true;
+    uint32_t *words = (uint32_t *)spyi_malloc(code->size + SPYI_CODE_ROOM * sizeof *words);
+    if (!words) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    memcpy(words, code->data, code->size);
+    size_t size = code->size / sizeof *words;
+    while (good && more) { // each turn moves words, so the code is read anew
+        memset(&s, 0, sizeof s);
+        s.words = words;
+        s.count = size;
+        good = spyi_code_scan_words(&s);
+        more = good && spyi_code_name_format(&s, formats, count, &failed);
+        if (good && !more && !failed) spyi_code_format_capabilities(&s);
+        size = s.count;
+        free(s.ids);
+        free(s.uses);
+    }
+    if (!good || failed) {
+        spyi_text_add(error,
+                      failed ? "the kernel stores to textures of several formats that are fields or globals "
+                               "of one type; on this device such textures need one format, or make them "
+                               "parameters of the function"
+                             : "its code cannot be read");
+        free(words);
+        return failed ? SPY_ERROR_UNSUPPORTED : SPY_ERROR_INTERNAL;
+    }
+    free(code->data);
+    code->data = words;
+    code->size = size * sizeof *words;
+    return SPY_OK;
 }
 
 // >>compiler/target_spirv_saved.c ---------------------------------------------------------------------------
@@ -28125,13 +31557,19 @@ typedef struct spyi_value {
     bool whole;           // spy_map() without dimensions, or spy_map_value(): all of it is one value
     bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
     uint32_t child_count; // of a struct: number of its fields, which follow
-    uint32_t size;        // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes
+    // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
+    // is in the key.
+    uint32_t size;
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
     const spyi_type *type; // type of a number, or of the elements of a tensor or host array
     const int64_t *dims;   // sizes; -1, in custom values only: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
+    const spyi_type *texel;        // of a texture: the type of its texels; `type` is the texture's
+    // SPY_ARG_KIND_CUSTOM: the objects that it points to, or NULL; NULL in the copies that compile threads
+    // use.
+    spyi_object *held[2];
     // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all
     // arguments; 0: none.
     uint32_t grads[2];
@@ -28178,11 +31616,13 @@ typedef struct spyi_leaf {
     int64_t consumed_dims[SPY_MAX_RANK];
     const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
     uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
-    bool reads, writes;               // a tensor passed whole: the function may read, write it anywhere
-    bool untracked;                   // the function may reach memory that the library cannot track
-    bool texels;                      // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
-    bool binds;                       // it is bound to a parameter of the entry point
-    const char *kind_type;            // Slang type of a tensor passed whole, interned; or NULL
+    // A tensor passed whole: the function may read, write it anywhere. A texture: it is read, may be written.
+    bool reads, writes;
+    bool untracked;        // the function may reach memory that the library cannot track
+    bool texels;           // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
+    bool binds;            // it is bound to a parameter of the entry point
+    uint8_t format;        // spy_format of a texture that is written, if kernels name it; else 0
+    const char *kind_type; // Slang type of a tensor passed whole, interned; or NULL
     uint32_t site; // number of function and path for messages about bad indices; 0: they are not checked
     spyi_role role;
     uint32_t value_leaf; // of a gradient: index of the leaf of its value
@@ -28200,6 +31640,8 @@ SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Returns whether the leaf is a tensor that is passed whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
+// Returns whether the leaf is a resource that is no memory: a texture or sampler.
+SPYI_FN bool spyi_leaf_is_resource(const spyi_leaf *leaf);
 // Returns the first consumed dimension whose size in the value differs from consumed_dims, or leaf->consumed
 // when all agree.
 SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value);
@@ -28227,7 +31669,8 @@ enum {
     SPYI_TRAIT_OWN_GRADIENTS = 1 << 10, // the function itself reads its gradient and adds to it
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
-    SPYI_TRAIT_PARTS = 1 << 13          // the argument is given by its parts, which have leaves of their own
+    SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
+    SPYI_TRAIT_RESOURCE = 1 << 14       // it is a resource that is no memory: kind->run->resource is set
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -28264,6 +31707,7 @@ typedef struct spyi_fitting {
 // Slang expressions that a kind can use in the expression of its value.
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
+    const char *binding; // its binding, if it has one: "b_x"
     const char *element; // number of the call's element, an int
     const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
@@ -28284,9 +31728,15 @@ typedef struct spyi_kind_build {
     // belong to this kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when
     // the text does not matter. A NULL function: the kind depends on the argument alone.
     const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
-    // Writes the type that a tensor is passed as when the parameter's own type is generic or an interface:
-    // "RWTensor<float, 2>". NULL: the parameter's own type is used.
+    // Writes the type that a tensor or texture is passed as when the parameter's own type is generic or an
+    // interface: "RWTensor<float, 2>". NULL: the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
+    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL: this
+    // one.
+    const spyi_value_kind *(*choose)(const spyi_type *type);
+    // Writes a statement, without its semicolon, that stores the variable `value` of an output for one
+    // element. NULL: outputs lie in memory.
+    void (*store)(const spyi_leaf *leaf, const spyi_place_text *at, const char *value, spyi_text *out);
 } spyi_kind_build;
 
 // The memory of one leaf in one call.
@@ -28307,6 +31757,20 @@ typedef struct spyi_kind_memory {
     // Returns the host memory that receives an output, and its bytes in *size. NULL: as for `finish`.
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
+
+#define SPYI_MOST_VALUE_USES 32 // of one value: of a texture and, later, of its gradient
+
+// The functions of a kind whose arguments are resources that are no memory: textures, samplers.
+typedef struct spyi_kind_resource {
+    // spyi_kind of the objects that the argument points to: arg.value.data and, if it is not 0, arg.dims[0].
+    // 0: none. They are checked before `describe`, which finds them in value->held.
+    uint32_t objects[2];
+    // Fills the binding of the value. `pack` with a NULL field has accepted the value.
+    bool (*binding)(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out, spyi_text *error);
+    // Writes the uses that a kernel makes of the value when it reads or writes it; returns their number, at
+    // most SPYI_MOST_VALUE_USES.
+    uint32_t (*uses)(const spyi_value *value, bool reads, bool writes, spyi_use *uses);
+} spyi_kind_resource;
 
 #define SPYI_MOST_ADDRESSES 3 // in one field: the addresses of a tensor and of its two gradients
 
@@ -28332,7 +31796,8 @@ typedef struct spyi_kind_run {
     // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
     // holds their number. NULL: the kind has no such elements.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
-    const spyi_kind_memory *memory; // NULL: calls make no memory for it
+    const spyi_kind_memory *memory;     // NULL: calls make no memory for it
+    const spyi_kind_resource *resource; // SPYI_TRAIT_RESOURCE; else NULL
 } spyi_kind_run;
 
 struct spyi_value_kind {
@@ -28414,8 +31879,11 @@ SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void); // Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);  // TensorView<T> and DiffTensorView<T>
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void); // StructuredBuffer<T>, Buffer<T> ...
-SPYI_FN bool spyi_is_buffer_address(const char *base);    // whether such a buffer is one element's address
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T>, Buffer<T> ...
+SPYI_FN bool spyi_is_buffer_address(const char *base);     // whether such a buffer is one element's address
+SPYI_FN const spyi_value_kind *spyi_texture_kind_of(void); // texture.c: Texture2D<T>, RWTexture2D<T> ...
+SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void);  // texture.c: by texel
+SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.
 SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c
@@ -28492,6 +31960,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
         break;
     case SPY_ARG_KIND_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
+        if (value->type) spyi_text_add(out, " %s", value->type->display);
         if (value->rank) spyi_text_add(out, " ");
         if (value->rank) spyi_shape_text(&shape, out);
         break;
@@ -28513,7 +31982,11 @@ SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
 }
 
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
-    return leaf->reads || leaf->writes;
+    return (leaf->reads || leaf->writes) && !spyi_leaf_is_resource(leaf);
+}
+
+SPYI_FN bool spyi_leaf_is_resource(const spyi_leaf *leaf) {
+    return (leaf->traits & SPYI_TRAIT_RESOURCE) != 0;
 }
 
 SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value) {
@@ -28670,7 +32143,7 @@ static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, vo
 }
 
 static const spyi_kind_build spyi_filling_build = {
-    NULL, NULL, NULL, NULL, NULL, NULL
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 }; // spyi_number_bind gives a leaf this kind
 static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                 SPYI_FIELD_KIND,
@@ -28679,6 +32152,7 @@ static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_RE
                                                 spyi_filling_pack,
                                                 spyi_number_match,
                                                 spyi_number_expected,
+                                                NULL,
                                                 NULL,
                                                 NULL,
                                                 NULL,
@@ -28716,8 +32190,9 @@ static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spy
     return true;
 }
 
-static const spyi_kind_build spyi_number_build = { spyi_number_bind,     NULL, spyi_kind_plain_field,
-                                                   spyi_kind_plain_load, NULL, NULL };
+static const spyi_kind_build spyi_number_build = {
+    spyi_number_bind, NULL, spyi_kind_plain_field, spyi_kind_plain_load, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_NUMBER,
                                                SPYI_AGAIN_NUMBER,
@@ -28725,6 +32200,7 @@ static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REP
                                                spyi_number_pack,
                                                spyi_number_match,
                                                spyi_number_expected,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -28765,9 +32241,21 @@ static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%zu bytes of host data for %s", leaf->type->host_size, leaf->type->display);
 }
 
-static const spyi_kind_build spyi_bytes_build = { spyi_bytes_bind,      NULL, spyi_kind_plain_field,
-                                                  spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS, SPYI_FIELD_BYTES, SPYI_AGAIN_NEVER, NULL, spyi_bytes_pack, spyi_bytes_match, spyi_bytes_expected, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_bytes_build = {
+    spyi_bytes_bind, NULL, spyi_kind_plain_field, spyi_kind_plain_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_BYTES,
+                                              SPYI_AGAIN_NEVER,
+                                              NULL,
+                                              spyi_bytes_pack,
+                                              spyi_bytes_match,
+                                              spyi_bytes_expected,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL };
 static const spyi_value_kind spyi_bytes_kind = { "host bytes", &spyi_bytes_build, &spyi_bytes_run };
 
 SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void) {
@@ -28818,12 +32306,23 @@ static const char *spyi_readback_host(const spyi_leaf *leaf, const spyi_value *v
 }
 
 static const spyi_kind_build spyi_readback_build = {
-    NULL, NULL, NULL, NULL, NULL, NULL
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 }; // spyi_kind_return gives a leaf this kind
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
-                                                     SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_readback_memory };
+                                                     SPYI_TRAIT_RETURNS,
+                                                 SPYI_FIELD_KIND,
+                                                 SPYI_AGAIN_NEVER,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 &spyi_readback_memory,
+                                                 NULL };
 static const spyi_value_kind spyi_readback_kind = { "value", &spyi_readback_build, &spyi_readback_run };
 
 SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void) {
@@ -28870,10 +32369,22 @@ static spy_status spyi_new_make(const spyi_leaf *leaf, const spyi_value *value, 
     return status;
 }
 
-static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL, NULL,
+                                                NULL };
 static const spyi_kind_memory spyi_new_memory = { spyi_new_make, NULL, NULL };
 static const spyi_kind_run spyi_new_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEW, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_new_memory };
+                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS,
+                                            SPYI_FIELD_KIND,
+                                            SPYI_AGAIN_NEW,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            &spyi_new_memory,
+                                            NULL };
 static const spyi_value_kind spyi_new_kind = { "new tensor", &spyi_new_build, &spyi_new_run };
 
 SPYI_FN const spyi_value_kind *spyi_new_kind_of(void) {
@@ -28887,9 +32398,20 @@ static void spyi_unused_settle(const spyi_value *value, uint32_t rank, spyi_leaf
 }
 
 static const spyi_kind_build spyi_unused_build = {
-    NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL
+    NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL, NULL, NULL
 };
-static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED, SPYI_FIELD_KIND, SPYI_AGAIN_UNUSED, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_UNUSED,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
 static const spyi_value_kind spyi_unused_kind = { "nothing", &spyi_unused_build, &spyi_unused_run };
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void) {
@@ -28945,9 +32467,22 @@ static bool spyi_tensor_bind(spyi_fitting *fitting, const spyi_value *value, spy
     return spyi_kind_fit(fitting, value, leaf, &fit);
 }
 
-static const spyi_kind_build spyi_tensor_build = { spyi_tensor_bind, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_tensor_build = {
+    spyi_tensor_bind, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_tensor_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TENSOR |
-                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_TENSOR, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_TENSOR,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
 static const spyi_value_kind spyi_tensor_kind = { "tensor", &spyi_tensor_build, &spyi_tensor_run };
 
 SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void) {
@@ -29000,11 +32535,22 @@ static const char *spyi_upload_host(const spyi_leaf *leaf, const spyi_value *val
 }
 
 static const spyi_kind_build spyi_upload_build = {
-    NULL, NULL, NULL, NULL, NULL, NULL
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 }; // spyi_array_bind gives a leaf this kind
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_upload_memory };
+                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               &spyi_upload_memory,
+                                               NULL };
 static const spyi_value_kind spyi_upload_kind = { "host array", &spyi_upload_build, &spyi_upload_run };
 
 SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void) {
@@ -29067,9 +32613,21 @@ static void spyi_array_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a host array for %s", leaf->type->display);
 }
 
-static const spyi_kind_build spyi_array_build = { spyi_array_bind,      NULL, spyi_kind_plain_field,
-                                                  spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED, SPYI_FIELD_ARRAY, SPYI_AGAIN_ARRAY, NULL, spyi_array_pack, spyi_array_match, spyi_array_expected, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_array_build = {
+    spyi_array_bind, NULL, spyi_kind_plain_field, spyi_kind_plain_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED,
+                                              SPYI_FIELD_ARRAY,
+                                              SPYI_AGAIN_ARRAY,
+                                              NULL,
+                                              spyi_array_pack,
+                                              spyi_array_match,
+                                              spyi_array_expected,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL };
 static const spyi_value_kind spyi_array_kind = { "host array", &spyi_array_build, &spyi_array_run };
 
 SPYI_FN const spyi_value_kind *spyi_array_kind_of(void) {
@@ -29096,8 +32654,9 @@ static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at
                    spyi_kind_components(leaf->type), at->thread);
 }
 
-static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
-                                                    spyi_call_id_load, NULL, NULL };
+static const spyi_kind_build spyi_call_id_build = {
+    spyi_call_id_bind, NULL, NULL, spyi_call_id_load, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
@@ -29108,13 +32667,16 @@ static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 NULL,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_call_id_kind = { "call_id", &spyi_call_id_build, &spyi_call_id_run };
-static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL, NULL,
-                                                      spyi_thread_id_load, NULL, NULL };
+static const spyi_kind_build spyi_thread_id_build = {
+    spyi_call_id_bind, NULL, NULL, spyi_thread_id_load, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_thread_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                   SPYI_FIELD_KIND,
                                                   SPYI_AGAIN_NEVER,
+                                                  NULL,
                                                   NULL,
                                                   NULL,
                                                   NULL,
@@ -29199,12 +32761,14 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
 }
 
 static const spyi_kind_build spyi_grid_build = { spyi_grid_bind, NULL, spyi_grid_field,
-                                                 spyi_grid_load, NULL, NULL };
+                                                 spyi_grid_load, NULL, NULL,
+                                                 NULL,           NULL };
 static const spyi_kind_run spyi_grid_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                              SPYI_FIELD_KIND,
                                              SPYI_AGAIN_NEVER,
                                              spyi_grid_describe,
                                              spyi_grid_pack,
+                                             NULL,
                                              NULL,
                                              NULL,
                                              NULL,
@@ -29270,6 +32834,8 @@ static const spyi_kind_build spyi_range_build = {
     spyi_range_load,
     NULL, // takes: the kind depends on the argument alone
     NULL, // type_name
+    NULL,
+    NULL,
 };
 static const spyi_kind_run spyi_range_run = {
     SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
@@ -29283,6 +32849,7 @@ static const spyi_kind_run spyi_range_run = {
     NULL, // addresses
     NULL, // elements
     NULL, // memory: none
+    NULL,
 };
 static const spyi_value_kind spyi_range_kind = { "range", &spyi_range_build, &spyi_range_run };
 
@@ -29360,7 +32927,8 @@ static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, voi
 }
 
 static const spyi_kind_build spyi_hash_build = { spyi_hash_bind, NULL, spyi_random_field,
-                                                 spyi_hash_load, NULL, NULL };
+                                                 spyi_hash_load, NULL, NULL,
+                                                 NULL,           NULL };
 static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                              SPYI_FIELD_KIND,
                                              SPYI_AGAIN_NEVER,
@@ -29371,16 +32939,19 @@ static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              NULL,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_hash_kind = { "wang_hash", &spyi_hash_build, &spyi_hash_run };
-static const spyi_kind_build spyi_random_build = { spyi_random_bind, NULL, spyi_random_field,
-                                                   spyi_random_load, NULL, NULL };
+static const spyi_kind_build spyi_random_build = {
+    spyi_random_bind, NULL, spyi_random_field, spyi_random_load, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
                                                spyi_random_describe,
                                                spyi_random_pack,
                                                spyi_kind_same,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -29591,9 +33162,14 @@ static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, cons
     spyi_free_parts(&parts);
 }
 
-static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,  NULL,
-                                                   spyi_buffer_field, spyi_kind_own_load,
-                                                   spyi_buffer_takes, spyi_buffer_type_name };
+static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,
+                                                   NULL,
+                                                   spyi_buffer_field,
+                                                   spyi_kind_own_load,
+                                                   spyi_buffer_takes,
+                                                   spyi_buffer_type_name,
+                                                   NULL,
+                                                   NULL };
 static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
@@ -29603,6 +33179,7 @@ static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL,
                                                NULL,
                                                spyi_buffer_addresses,
+                                               NULL,
                                                NULL,
                                                NULL };
 static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };
@@ -29614,6 +33191,392 @@ SPYI_FN bool spyi_is_buffer_address(const char *base) {
 
 SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void) {
     return &spyi_buffer_kind;
+}
+
+// >>kinds/texture.c -----------------------------------------------------------------------------------------
+
+// The argument texture. A parameter Texture2D<T>, RWTexture2D<T>, Sampler2D<T> or another of the texture's
+// own type gets it whole. For a parameter of its texels' type it is run over: each call of the function gets
+// one texel, or writes one.
+
+// In spyi_value.size: the format, where kernels must know it, and whether a sampler is given.
+enum { SPYI_TEXTURE_SAMPLER = 1 << 16 };
+
+static spy_texture *spyi_texture_of(const spyi_value *value) {
+    return (spy_texture *)(void *)value->held[0];
+}
+
+static bool spyi_texture_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    const spy_texture *texture = spyi_texture_of(value);
+    (void)arg;
+    value->type = texture->type;
+    value->texel = texture->texel;
+    value->rank = (uint8_t)texture->shape.rank;
+    value->dims = texture->shape.dims;
+    value->size = value->held[1] ? SPYI_TEXTURE_SAMPLER : 0;
+    if (texture->object.device->base->limits.profile.names_formats &&
+        (texture->image->desc.usage & SPY_TEXTURE_USAGE_STORED))
+        value->size |= texture->part.format;
+    if (texture->part.format == SPY_FORMAT_R32_UINT || texture->part.format == SPY_FORMAT_R32_SINT)
+        value->size |= texture->part.format; // atomic operations need it everywhere
+    if (texture->type && texture->texel) return true;
+    *problem = "shaders cannot read textures of its format";
+    return false;
+}
+
+static const char spyi_texture_needs[] = "textures are passed on the Vulkan backend alone";
+
+// >>whole
+
+// Returns whether the texture's own type is that of the parameter, whatever its access.
+static bool spyi_texture_is_like(const spyi_value *value, const spyi_texture_form *wanted) {
+    spyi_texture_form own;
+    return spyi_texture_form_read(value->type->name, NULL, &own) && own.type == wanted->type &&
+           own.array == wanted->array && own.multisampled == wanted->multisampled;
+}
+
+static bool spyi_texture_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_texture_form wanted;
+    bool good = value->texel && spyi_texture_form_read(leaf->type->name, NULL, &wanted) &&
+                spyi_texture_is_like(value, &wanted) &&
+                spyi_texture_form_texel(fitting->types, leaf->type->name) == value->texel;
+    if (!good) return false;
+    if (!spyi_types_rules(fitting->types)->textures) {
+        spyi_text_add(&fitting->why, "%s", spyi_texture_needs);
+        return false;
+    }
+    if (wanted.kind == SPYI_PARAMETER_COMBINED && !(value->size & SPYI_TEXTURE_SAMPLER)) {
+        spyi_text_add(&fitting->why, "%s takes a texture with its sampler: spy_arg_sampled_texture",
+                      leaf->type->display);
+        return false;
+    }
+    leaf->binds = true;
+    leaf->reads = !wanted.write_only;
+    leaf->writes = wanted.kind == SPYI_PARAMETER_RW_TEXTURE;
+    leaf->format = leaf->writes ? (uint8_t)value->size : 0;
+    leaf->consumed = value->rank;
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    return true;
+}
+
+static const char *spyi_texture_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    spyi_texture_form read;
+    if (strcmp(base, "DescriptorHandle") == 0)
+        return "; bindless handles cannot be passed yet: take the texture itself";
+    if (!spyi_texture_form_read(type->name, base, &read) || read.kind == SPYI_PARAMETER_SAMPLER) return NULL;
+    return rules && !rules->textures ? "; it takes a texture, on the Vulkan backend alone"
+           : read.kind == SPYI_PARAMETER_COMBINED
+               ? "; it takes a texture of this dimension and texel type with a sampler"
+               : "; it takes a texture of this dimension and texel type";
+}
+
+static void spyi_texture_form_name(spyi_types *types, const spyi_type *type, const spyi_value *value,
+                                   spyi_text *out) {
+    spyi_texture_form wanted;
+    (void)types;
+    if (value->texel && spyi_texture_form_read(type->name, NULL, &wanted))
+        spyi_texture_form_spell(&wanted, value->texel, out);
+}
+
+static const spyi_value_kind *spyi_texture_choose(const spyi_type *type) {
+    spyi_texture_form read;
+    bool whole = type->kind == SPYI_TYPE_OTHER && spyi_texture_form_read(type->name, NULL, &read);
+    return whole ? spyi_texture_kind_of() : spyi_texels_kind_of();
+}
+
+// Checks that the kernel may use the texture as the leaf does.
+static bool spyi_texture_check(const spyi_leaf *leaf, const spyi_value *value, spyi_text *error) {
+    const spy_texture *texture = spyi_texture_of(value);
+    const spyi_limits *limits = &texture->object.device->base->limits;
+    uint32_t needs = leaf->writes ? SPY_TEXTURE_USAGE_STORED : SPY_TEXTURE_USAGE_SAMPLED;
+    const char *format = spyi_format(texture->part.format)->name;
+    uint32_t number;
+    if (limits->profile.max_bindings == 0) {
+        spyi_text_add(error,
+                      "a texture needs a binding, of which the device has none; on Vulkan they come with the "
+                      "extension VK_KHR_push_descriptor, which an engine enables at vkCreateDevice");
+    } else if (!(texture->image->desc.usage & needs)) {
+        spy_device *device = texture->object.device;
+        uint32_t support = device->backend->images->support(device->gpu, texture->part.format);
+        spyi_text_add(error, leaf->writes ? "it is written: " : "it is read: ");
+        if (support & needs)
+            spyi_text_add(error, "expected a texture with SPY_TEXTURE_USAGE_%s, got one without",
+                          leaf->writes ? "STORED" : "SAMPLED");
+        else
+            spyi_text_add(error,
+                          "the device '%s' has no %s textures of format %s; take rgba32_float, rgba16_float, "
+                          "rgba8_unorm or r32_float",
+                          limits->info.name, leaf->writes ? "stored" : "sampled", format);
+    } else if (leaf->writes && limits->profile.names_formats &&
+               !spyi_format_layout(texture->part.format, &number)) {
+        spyi_text_add(error,
+                      "kernels for the device '%s' name the format of what they store to, and %s has no name",
+                      limits->info.name, format);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static bool spyi_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    (void)field;
+    return !value->held[0] || spyi_texture_check(leaf, value, error); // compile threads have no object
+}
+
+static uint32_t spyi_texture_uses_of(const spyi_value *value, bool reads, bool writes, spyi_use *uses) {
+    const spy_texture *texture = spyi_texture_of(value);
+    uint32_t how = spyi_how(reads, writes) | (writes ? SPYI_USE_STORED : SPYI_USE_SAMPLED);
+    return writes ? spyi_texture_level_uses(texture, 0, how, uses) : spyi_texture_uses(texture, how, uses);
+}
+
+// Asked at each call: what is left of reading the type's name, which most calls need not do.
+static bool spyi_texture_is_combined(const char *name) {
+    spyi_texture_form form;
+    if (name[0] != '_') return name[0] == 'S'; // Sampler2D<T>
+    return spyi_texture_form_read(name, NULL, &form) && form.kind == SPYI_PARAMETER_COMBINED;
+}
+
+static bool spyi_texture_binding(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out,
+                                 spyi_text *error) {
+    spyi_use uses[SPYI_MOST_VALUE_USES];
+    const spy_sampler *sampler = (const spy_sampler *)(const void *)value->held[1];
+    bool combined = spyi_texture_is_combined(leaf->type->name);
+    (void)spyi_texture_uses_of(value, true, leaf->writes, uses);
+    out->handle = spyi_texture_shader_view(spyi_texture_of(value), leaf->writes, NULL, error);
+    out->kind = combined       ? SPYI_BINDING_COMBINED
+                : leaf->writes ? SPYI_BINDING_RW_TEXTURE
+                               : SPYI_BINDING_TEXTURE;
+    out->offset = uses[0].how & SPYI_USE_STORED ? SPYI_USE_STORED : SPYI_USE_SAMPLED;
+    out->range = combined && sampler ? sampler->handle : 0;
+    return out->handle != 0;
+}
+
+static const spyi_kind_resource spyi_texture_resource = { { SPYI_KIND_TEXTURE, SPYI_KIND_SAMPLER },
+                                                          spyi_texture_binding,
+                                                          spyi_texture_uses_of };
+static const spyi_kind_build spyi_texture_build = {
+    spyi_texture_bind,   NULL, // settle
+    spyi_kind_own_field, spyi_kind_own_load,
+    spyi_texture_takes,  spyi_texture_form_name,
+    spyi_texture_choose, NULL, // store
+};
+static const spyi_kind_run spyi_texture_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_RESOURCE,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                spyi_texture_describe,
+                                                spyi_texture_pack,
+                                                NULL, // match: what lies in memory stays that memory
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                &spyi_texture_resource };
+static const spyi_value_kind spyi_texture_kind = { "texture", &spyi_texture_build, &spyi_texture_run };
+
+SPYI_FN const spyi_value_kind *spyi_texture_kind_of(void) {
+    return &spyi_texture_kind;
+}
+
+// >>by texel
+
+static bool spyi_texels_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_texture_form own;
+    if (leaf->type != value->texel || !spyi_texture_form_read(value->type->name, NULL, &own)) {
+        spyi_text_add(&fitting->hint, "; its texels are %s", value->texel->display);
+        return false;
+    }
+    if (!spyi_types_rules(fitting->types)->textures) spyi_text_add(&fitting->why, "%s", spyi_texture_needs);
+    else if (own.multisampled || own.type == SPY_TEXTURE_TYPE_CUBE)
+        spyi_text_add(&fitting->why, "%s is not run over: take it whole, as a parameter of this type",
+                      value->type->display);
+    if (fitting->why.size) return false;
+    leaf->binds = true;
+    leaf->reads = leaf->in;
+    leaf->writes = leaf->out;
+    leaf->format = leaf->writes ? (uint8_t)value->size : 0;
+    leaf->element = value->type; // spyi_texels_field() spells it
+    fitting->cost += 1;          // an overload that takes the texture whole is better
+    leaf->field_size = leaf->out ? 0 : 4u * value->rank;
+    leaf->field_align = 4;
+    return true;
+}
+
+static void spyi_texels_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_texture_form own;
+    if (!spyi_texture_form_read(leaf->element->name, NULL, &own)) return;
+    own.kind = leaf->writes ? SPYI_PARAMETER_RW_TEXTURE : SPYI_PARAMETER_TEXTURE;
+    spyi_texture_form_spell(&own, leaf->type, out);
+}
+
+// Writes the element's coordinates, x first. Inputs have a step for each dimension: 0 where the texture has
+// one texel that the call repeats.
+static void spyi_texels_coordinates(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    for (uint32_t d = leaf->batch_rank; d-- > 0;) {
+        spyi_text_add(out, "%sspyi_coordinate(%s, %s, %u)", d + 1 < leaf->batch_rank ? ", " : "", at->element,
+                      at->shape, leaf->map[d]);
+        if (!leaf->out) spyi_text_add(out, " * %s[%u]", at->field, d);
+    }
+}
+
+static void spyi_texels_place(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_text_add(out, "%s[", at->binding);
+    if (leaf->batch_rank == 1) spyi_text_add(out, "uint(");
+    else spyi_text_add(out, "uint%u(", leaf->batch_rank);
+    spyi_texels_coordinates(leaf, at, out);
+    spyi_text_add(out, ")]");
+}
+
+static void spyi_texels_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    if (leaf->writes) {
+        spyi_texels_place(leaf, at, out);
+        return;
+    }
+    spyi_text_add(out, "%s.Load(int%u(", at->binding, leaf->batch_rank + 1); // the last one is the level
+    spyi_texels_coordinates(leaf, at, out);
+    spyi_text_add(out, ", 0))");
+}
+
+static void spyi_texels_store(const spyi_leaf *leaf, const spyi_place_text *at, const char *value,
+                              spyi_text *out) {
+    spyi_texels_place(leaf, at, out);
+    spyi_text_add(out, " = %s", value);
+}
+
+static bool spyi_texels_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    int32_t *steps = (int32_t *)field;
+    if (!field) return spyi_texture_pack(leaf, value, NULL, error);
+    for (uint32_t d = 0; d < value->rank; d++) steps[d] = value->dims[d] != 1;
+    return true;
+}
+
+static const spyi_kind_build spyi_texels_build = {
+    spyi_texels_bind,
+    NULL, // settle
+    spyi_texels_field,
+    spyi_texels_load,
+    NULL,
+    NULL,
+    NULL,
+    spyi_texels_store,
+};
+static const spyi_kind_run spyi_texels_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |
+                                                   SPYI_TRAIT_RESOURCE,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               spyi_texture_describe,
+                                               spyi_texels_pack,
+                                               NULL, // match
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               &spyi_texture_resource };
+static const spyi_value_kind spyi_texels_kind = { "texture by texel", &spyi_texels_build, &spyi_texels_run };
+
+SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void) {
+    return &spyi_texels_kind;
+}
+
+// >>the arguments
+
+spy_arg spy_arg_texture(const char *name, spy_texture *texture) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_texture_kind);
+    arg.value.data = texture;
+    arg.count = 1; // objects, for spy_pack()
+    return arg;
+}
+
+spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_sampler *sampler) {
+    spy_arg arg = spy_arg_texture(name, texture);
+    arg.dims[0] = (int64_t)(intptr_t)sampler;
+    arg.count = 2;
+    return arg;
+}
+
+// >>kinds/sampler.c -----------------------------------------------------------------------------------------
+
+// The argument sampler, for parameters of type SamplerState and SamplerComparisonState.
+
+static const spy_sampler *spyi_sampler_of(const spyi_value *value) {
+    return (const spy_sampler *)(const void *)value->held[0];
+}
+
+static bool spyi_sampler_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_texture_form wanted;
+    bool good = spyi_kind_same(leaf, value) && leaf->type->kind == SPYI_TYPE_OTHER &&
+                spyi_texture_form_read(leaf->type->name, NULL, &wanted) &&
+                wanted.kind == SPYI_PARAMETER_SAMPLER;
+    if (good && !spyi_types_rules(fitting->types)->textures) {
+        spyi_text_add(&fitting->why, "samplers are passed on the Vulkan backend alone");
+        return false;
+    }
+    leaf->binds = true;
+    return good;
+}
+
+static const char *spyi_sampler_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    spyi_texture_form read;
+    (void)rules;
+    if (!spyi_texture_form_read(type->name, base, &read) || read.kind != SPYI_PARAMETER_SAMPLER) return NULL;
+    return read.comparison ? "; it takes a sampler that compares" : "; it takes a sampler";
+}
+
+static bool spyi_sampler_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_sampler *sampler = spyi_sampler_of(value);
+    bool compares = strcmp(leaf->type->name, "SamplerComparisonState") == 0;
+    (void)field;
+    if (!sampler || compares == (sampler->desc.compare != SPY_COMPARE_NONE)) return true;
+    spyi_text_add(error, "expected a sampler %s desc.compare, got one %s", compares ? "with" : "without",
+                  compares ? "without" : "with");
+    return false;
+}
+
+static bool spyi_sampler_binding(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out,
+                                 spyi_text *error) {
+    (void)leaf;
+    (void)error;
+    out->kind = SPYI_BINDING_SAMPLER;
+    out->handle = spyi_sampler_of(value)->handle;
+    out->offset = out->range = 0;
+    return true;
+}
+
+static uint32_t spyi_sampler_uses(const spyi_value *value, bool reads, bool writes, spyi_use *uses) {
+    (void)value, (void)reads, (void)writes, (void)uses;
+    return 0; // nothing writes it, and the driver's object lives as long as the device
+}
+
+static const spyi_kind_resource spyi_sampler_resource = { { SPYI_KIND_SAMPLER, 0 },
+                                                          spyi_sampler_binding,
+                                                          spyi_sampler_uses };
+static const spyi_kind_build spyi_sampler_build = {
+    spyi_sampler_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_sampler_takes, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_sampler_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_RESOURCE,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_sampler_pack,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                &spyi_sampler_resource };
+static const spyi_value_kind spyi_sampler_kind = { "sampler", &spyi_sampler_build, &spyi_sampler_run };
+
+SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void) {
+    return &spyi_sampler_kind;
+}
+
+spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_sampler_kind);
+    arg.value.data = sampler;
+    arg.count = 1; // objects, for spy_pack()
+    return arg;
 }
 
 // >>kinds/holder.c ------------------------------------------------------------------------------------------
@@ -29640,14 +33603,15 @@ static const char *spyi_holder_takes(const spyi_type *type, const char *base, co
     return spyi_type_is_bound_array(type) ? "; it takes a struct of tensors, one for each element" : NULL;
 }
 
-static const spyi_kind_build spyi_holder_build = { spyi_holder_bind,    NULL,
-                                                   spyi_kind_own_field, spyi_kind_own_load,
-                                                   spyi_holder_takes,   NULL };
+static const spyi_kind_build spyi_holder_build = {
+    spyi_holder_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_holder_takes, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_PARTS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
                                                NULL,
                                                spyi_holder_pack,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -29694,9 +33658,9 @@ static uint32_t spyi_unsized_elements(const spyi_leaf *leaf, const spyi_value *v
     return value->child_count * stride;
 }
 
-static const spyi_kind_build spyi_unsized_build = { spyi_unsized_bind,   NULL,
-                                                    spyi_kind_own_field, spyi_kind_own_load,
-                                                    spyi_unsized_takes,  NULL };
+static const spyi_kind_build spyi_unsized_build = {
+    spyi_unsized_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_unsized_takes, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_PARTS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
@@ -29707,6 +33671,7 @@ static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 spyi_unsized_elements,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_unsized_kind = { "unsized array", &spyi_unsized_build, &spyi_unsized_run };
 
@@ -29847,10 +33812,21 @@ static const char *spyi_view_takes(const spyi_type *type, const char *base, cons
                : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>";
 }
 
-static const spyi_kind_build spyi_view_build = { spyi_view_bind,      NULL,
-                                                 spyi_kind_own_field, spyi_kind_own_load,
-                                                 spyi_view_takes,     NULL };
-static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_view_fill, NULL, NULL, NULL, spyi_view_addresses, NULL, NULL };
+static const spyi_kind_build spyi_view_build = {
+    spyi_view_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_view_takes, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             NULL,
+                                             spyi_view_fill,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             spyi_view_addresses,
+                                             NULL,
+                                             NULL,
+                                             NULL };
 static const spyi_value_kind spyi_view_kind = { "tensor view", &spyi_view_build, &spyi_view_run };
 
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {
@@ -30072,10 +34048,26 @@ static const char *spyi_whole_takes(const spyi_type *type, const char *base, con
     return spyi_family_of(base) ? "; it takes a tensor" : NULL;
 }
 
-static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,  NULL,
-                                                  spyi_whole_field, spyi_whole_load,
-                                                  spyi_whole_takes, spyi_whole_type_name };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_whole_fill, NULL, NULL, spyi_whole_stop_adding, spyi_whole_addresses, NULL, NULL };
+static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,
+                                                  NULL,
+                                                  spyi_whole_field,
+                                                  spyi_whole_load,
+                                                  spyi_whole_takes,
+                                                  spyi_whole_type_name,
+                                                  NULL,
+                                                  NULL };
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_KIND,
+                                              SPYI_AGAIN_NEVER,
+                                              NULL,
+                                              spyi_whole_fill,
+                                              NULL,
+                                              NULL,
+                                              spyi_whole_stop_adding,
+                                              spyi_whole_addresses,
+                                              NULL,
+                                              NULL,
+                                              NULL };
 static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
 
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
@@ -30143,10 +34135,21 @@ static const char *spyi_pointer_takes(const spyi_type *type, const char *base, c
     return strcmp(base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64" : NULL;
 }
 
-static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind,  NULL,
-                                                    spyi_pointer_field, spyi_kind_own_load,
-                                                    spyi_pointer_takes, NULL };
-static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_pointer_fill, NULL, NULL, NULL, spyi_pointer_addresses, NULL, NULL };
+static const spyi_kind_build spyi_pointer_build = {
+    spyi_pointer_bind, NULL, spyi_pointer_field, spyi_kind_own_load, spyi_pointer_takes, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_pointer_fill,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                spyi_pointer_addresses,
+                                                NULL,
+                                                NULL,
+                                                NULL };
 static const spyi_value_kind spyi_pointer_kind = { "pointer", &spyi_pointer_build, &spyi_pointer_run };
 
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
@@ -30159,8 +34162,8 @@ SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
 
 // Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
-    spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
-    spyi_whole_kind_of,   spyi_view_kind_of,   spyi_buffer_kind_of,
+    spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of, spyi_whole_kind_of,
+    spyi_view_kind_of,    spyi_buffer_kind_of, spyi_texture_kind_of, spyi_sampler_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -30206,7 +34209,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
 }
 
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value) {
-    if (value->kind == SPY_ARG_KIND_CUSTOM) return value->custom;
+    if (value->kind == SPY_ARG_KIND_CUSTOM)
+        return value->custom->build->choose ? value->custom->build->choose(type) : value->custom;
     const spyi_value_kind *kind = spyi_kind_of_parameter(type, value);
     return kind ? kind : spyi_kind_of_value(value);
 }
@@ -30228,7 +34232,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         spyi_number_kind_of, spyi_filling_kind_of, spyi_bytes_kind_of,  spyi_array_kind_of,
         spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,    spyi_readback_kind_of,
         spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
-        spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,
+        spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of, spyi_texture_kind_of,
+        spyi_texels_kind_of, spyi_sampler_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
@@ -30274,12 +34279,29 @@ static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
 }
 
 static const spyi_kind_build spyi_thread_build = {
-    spyi_system_bind, NULL, NULL, spyi_thread_load, NULL, NULL
+    spyi_system_bind, NULL, NULL, spyi_thread_load, NULL, NULL, NULL, NULL
 };
-static const spyi_kind_build spyi_group_build = { spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL };
-static const spyi_kind_build spyi_local_build = { spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL };
-static const spyi_kind_build spyi_index_build = { spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL };
-static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_group_build = {
+    spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_build spyi_local_build = {
+    spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_build spyi_index_build = {
+    spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
 
 static const spyi_value_kind spyi_system_kinds[] = {
     { "SV_DispatchThreadID", &spyi_thread_build, &spyi_system_run },
@@ -30653,6 +34675,23 @@ static bool spyi_is_host_input(spy_arg_kind kind) {
            kind == SPY_ARG_KIND_DATA;
 }
 
+// Checks that the objects of a texture or sampler argument live on this device, and notes them in its value.
+static spy_status spyi_describe_objects(spy_device *device, const spy_arg *arg, size_t position,
+                                        spyi_value *v, spyi_text *error) {
+    const spyi_kind_resource *resource = arg->_custom->run->resource;
+    const void *objects[2] = { arg->value.data, (const void *)(intptr_t)arg->dims[0] };
+    for (int i = 0; i < 2; i++) {
+        if (!resource->objects[i] || (i && !objects[i])) continue;
+        spyi_kind kind = (spyi_kind)resource->objects[i];
+        if (!spyi_is_on(device, objects[i], kind)) {
+            (void)spyi_bad_arg(arg, position, error, SPY_OK, "");
+            return spyi_object_problem(objects[i], kind, error);
+        }
+        v->held[i] = (spyi_object *)(uintptr_t)objects[i];
+    }
+    return SPY_OK;
+}
+
 // Checks one argument's own data and fills the members of its value that depend on the argument's kind.
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
@@ -30733,6 +34772,10 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         if (!arg->_custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
+        if (arg->_custom->run->resource) {
+            spy_status status = spyi_describe_objects(device, arg, position, v, error);
+            if (status != SPY_OK) return status;
+        }
         return !arg->_custom->run->describe || arg->_custom->run->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
@@ -30797,7 +34840,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
-        if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
+        if (!spyi_key_room(values, 24 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_KIND_STRUCT ? v->child_count : v->size;
         if (v->kind == SPY_ARG_KIND_RESULT) detail = detail << 16 | v->size;
@@ -30811,6 +34854,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         if (v->custom) { // the address of the kind's table identifies the kind
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
             values->key_size += (uint32_t)sizeof v->custom;
+            memcpy(values->key + values->key_size, &v->size, sizeof v->size);
+            values->key_size += (uint32_t)sizeof v->size;
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -31359,7 +35404,7 @@ SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path) {
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out) {
     bool returns = v->direction != SPY_DIRECTION_DEFAULT || v->kind == SPY_ARG_KIND_NEW;
     if (v->direction == SPY_DIRECTION_IN && out) return spyi_no_writing(a, path);
-    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT ||
+    if (v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_STRUCT || v->texel ||
         v->direction == SPY_DIRECTION_ANY || v->direction == SPY_DIRECTION_DROP)
         return true;
     if (v->kind == SPY_ARG_KIND_RESULT && v->direction == SPY_DIRECTION_INOUT)
@@ -31441,8 +35486,8 @@ static bool spyi_kind_refuses(spyi_attempt *a, const spyi_leaf *leaf, const spyi
     return false;
 }
 
-// Completes a leaf that is not a value of the parameter's own type: the kernel needs slangpy's Slang modules
-// for it.
+// Completes a leaf that is not a value of the parameter's own type, or a texel: the kernel needs slangpy's
+// Slang modules for it.
 static bool spyi_bind_library(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v) {
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
     leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
@@ -31468,7 +35513,10 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     bool good = kind->build->bind(&fitting, v, leaf) || spyi_kind_refuses(a, leaf, v, &fitting);
     spyi_text_free(&fitting.hint);
     spyi_text_free(&fitting.why);
-    if (!good || (!is_value && !spyi_bind_library(a, leaf, v))) return false;
+    // A texture or sampler that is passed whole needs none of slangpy's modules, but one that is run over
+    // does.
+    bool library = is_value == spyi_leaf_is_resource(leaf);
+    if (!good || (library && !spyi_bind_library(a, leaf, v))) return false;
     memset(&fit, 0, sizeof fit);
     fit.consumed = leaf->consumed;
     memcpy(fit.dims, leaf->consumed_dims, sizeof fit.dims);
@@ -31827,6 +35875,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                                    "give its fields one by one"
                                  : "; this kind of parameter cannot be passed");
     }
+    if (a->bound.mode && v->texel && (pair || out))
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': textures have no gradients yet: give a tensor, or a texture that is only read",
+                       path);
     bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only its gradient
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
         return false;
@@ -31853,7 +35905,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    if (special && v->tensor && in &&
+    if (special && (v->tensor || v->custom) && in &&
         strchr(path, '.')) // a tensor in an inout struct: the call does not replace it by another one
         leaf->out = a->bound.nodes[node].out = false;
     leaf->param_in = in;
@@ -32242,7 +36294,7 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
         const spyi_value *v = &values->items[leaf->value];
         if (leaf->traits & SPYI_TRAIT_TENSOR)
             good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
-        else if (v->custom || leaf->batch_rank || v->map_count)
+        else if ((v->custom && !spyi_leaf_is_resource(leaf)) || leaf->batch_rank || v->map_count)
             good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
     }
     if (good) *bound = a.bound;
@@ -32417,7 +36469,8 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
                                        uint32_t form) {
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
-    if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
+    if (v->texel && (consumed || form)) return consumed == 0 && form == 3 ? v->type : NULL;
+    if (consumed == 0 && form < 3) return form == 0 ? (v->texel ? v->texel : v->type) : NULL;
     if (form >= 3) return consumed == 0 && v->tensor && v->rank ? spyi_whole_view(a, v, form) : NULL;
     if (consumed > v->rank || consumed > 2) return NULL;
     int64_t last = v->dims[v->rank - 1], before = consumed == 2 ? v->dims[v->rank - 2] : 0;
@@ -32522,8 +36575,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_value_text(&a->values->items[of_param[p]], &text);
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
-    spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)%s%s%s",
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "%s; no type that the arguments can have fits%s%s%s",
             spyi_text_str(&text),
             pairs ? "; if one should, find the function by its generic arguments: '" : "",
             pairs ? a->function->name : "", pairs ? "<float>', say" : "");
@@ -32571,7 +36623,9 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
 // type that the argument is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
-    const spyi_value_kind *kind = v->tensor ? spyi_kind_of_parameter(type, v) : NULL;
+    const spyi_value_kind *kind = v->tensor  ? spyi_kind_of_parameter(type, v)
+                                  : v->texel ? spyi_kind_of(type, v)
+                                             : NULL;
     if (kind && kind->build->type_name) kind->build->type_name(a->types, type, v, &name);
     const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
     spyi_text_free(&name);
@@ -32582,12 +36636,12 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
 static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    bool known = v->cast != NULL || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
+    bool known = v->cast || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY || v->texel;
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else
         spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                known ? "'%s': expected %s, got %s; this kind of parameter cannot be passed"
                       : "'%s': expected %s, got %s, which does not tell its Slang type: "
                         "say which with spy_cast",
                 p->name, p->type->display, spyi_text_str(&got));
@@ -33669,9 +37723,16 @@ static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
     spyi_text type = { NULL, 0, 0 };
     if (!leaf->field_size && !leaf->binds) return;
     leaf->kind->build->field(leaf, &type);
-    if (leaf->binds && spyi_leaf_is_whole(leaf)) {
-        spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
+    if (leaf->binds && (spyi_leaf_is_whole(leaf) || spyi_leaf_is_resource(leaf))) {
+        uint32_t number;
+        const char *format = leaf->format ? spyi_format_layout(leaf->format, &number) : NULL;
+        spyi_text_add(&s->buffers, ",\n                ");
+        if (format) spyi_text_add(&s->buffers, "[format(\"%s\")] ", format);
+        spyi_text_add(&s->buffers, "uniform %s b_%s", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+        if (leaf->field_size) // of a texture that is run over: its steps
+            spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, leaf->field_size, 4, "int %s[%u]", s->names[i],
+                           leaf->field_size / 4);
         spyi_text_free(&type);
         return;
     }
@@ -33776,12 +37837,16 @@ SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
     return type->scalar;
 }
 
-// Writes the current element's value of a leaf that is not in memory.
-static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+// Writes the current element's value of a leaf that is not in memory, or, if `store` is a variable, the
+// statement that stores it.
+static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *store, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
+    spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 }, binding = { NULL, 0, 0 };
     spyi_place_text at;
-    const char *prefix = !leaf->binds ? "spyi_block." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    bool resource = spyi_leaf_is_resource(leaf);
+    const char *prefix = !leaf->binds || (resource && leaf->field_size) ? "spyi_block."
+                         : spyi_leaf_is_whole(leaf) || resource         ? "b_"
+                                                                        : SPYI_HOLDER_PREFIX;
     if (spyi_is_split_field(s, i)) {
         spyi_text_add(&field, "%s(", spyi_spell(leaf->element));
         for (uint32_t c = 0; c < leaf->element->columns; c++)
@@ -33790,15 +37855,19 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
     } else {
         spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     }
+    if (resource) spyi_text_add(&binding, "b_%s", s->names[i]);
     s->prologue->number(s, &element);
     at.field = spyi_text_str(&field);
+    at.binding = spyi_text_str(&binding);
     at.element = spyi_text_str(&element);
     at.thread =
         s->key->grouped && s->prologue == spyi_compute_prologue() ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
-    leaf->kind->build->load(leaf, &at, out);
+    if (store) leaf->kind->build->store(leaf, &at, store, out);
+    else leaf->kind->build->load(leaf, &at, out);
     spyi_text_free(&field);
+    spyi_text_free(&binding);
     spyi_text_free(&element);
 }
 
@@ -33903,7 +37972,7 @@ SPYI_FN void spyi_load_hoisted(spyi_emit_state *s, uint32_t i) {
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
-    if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, out);
+    if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, out);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;
@@ -33912,7 +37981,9 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
 
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
     spyi_text value = { NULL, 0, 0 };
-    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // an inout leaf
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    if (leaf->out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // an inout leaf
+    else if (leaf->out && !spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, &value);
     else if (!spyi_leaf_expression(s, i, &value)) {
         spyi_move_value(s, i, s->lvalues[i], false, indent);
         return;
@@ -33924,7 +37995,11 @@ SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *ind
 }
 
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *indent) {
-    if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
+    if (!spyi_leaf_in_memory(&s->bound->leaves[i])) {
+        spyi_text_add(&s->body, "%s", indent);
+        spyi_block_value(s, i, s->lvalues[i], &s->body);
+        spyi_text_add(&s->body, ";\n");
+    } else if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
     else spyi_move_value(s, i, s->lvalues[i], true, indent);
 }
 
@@ -35738,6 +39813,8 @@ typedef struct spyi_memory_access {
     uint32_t number;
     bool whole;
     bool reads, writes;
+    // The kernel gets a texture or sampler, the value with this number; NULL: memory.
+    const spyi_kind_resource *resource;
 } spyi_memory_access;
 
 struct spyi_variant {
@@ -35746,6 +39823,7 @@ struct spyi_variant {
     spyi_bound_inputs bound_inputs;
     spyi_memory_access *accesses; // memory of parameters and of shader parameters
     uint32_t access_count;
+    bool resources; // some accesses are of textures or samplers
     bool untracked; // an argument is a raw address: the kernel may read and write any memory
     spyi_kernel *kernel;
     spyi_program *program; // NULL: not kept, or kept in shared_kernel
@@ -35917,7 +39995,7 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 2u
+#define SPYI_RECIPE_VERSION 3u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
@@ -36192,7 +40270,7 @@ static spy_status spyi_check_given(spyi_input_binding *f) {
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;
-        if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
+        if (input->kind == SPYI_INPUT_BINDING && !f->bound[input->slot])
             spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
         if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
@@ -36263,7 +40341,7 @@ static spy_status spyi_bind_holders(spyi_input_binding *f, const spyi_emitted *e
     }
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
+        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BINDING) continue;
         const spyi_leaf *leaf = &b->leaves[emitted->holders[holder++]];
         status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, input->path,
                                     leaf->path, &f->leaves, f->error);
@@ -36321,9 +40399,11 @@ SPYI_FN void spyi_bound_inputs_free(spyi_bound_inputs *bound_inputs) {
 // that memory lies.
 
 static void spyi_add_access(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
-    bool whole = spyi_leaf_is_whole(leaf);
+    bool resource = spyi_leaf_is_resource(leaf), whole = spyi_leaf_is_whole(leaf) || resource;
     spyi_memory_access *access = &variant->accesses[variant->access_count++];
     access->whole = whole;
+    access->resource = resource ? leaf->kind->run->resource : NULL;
+    variant->resources = variant->resources || resource;
     access->number = whole ? leaf->value : number;
     access->reads = whole ? leaf->reads : leaf->in;
     access->writes = whole ? leaf->writes : leaf->out;
@@ -36340,15 +40420,19 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
         const spyi_leaf *leaf = &b->leaves[i];
         bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
         variant->untracked = variant->untracked || leaf->untracked;
-        if (((leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf)) && !skipped)
-            spyi_add_access(variant, leaf, i);
+        bool accessed = (leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf) ||
+                        (spyi_leaf_is_resource(leaf) && !b->shader); // a shader's are among its inputs
+        if (accessed && !skipped) spyi_add_access(variant, leaf, i);
     }
     for (uint32_t i = 0; i < bound_inputs->count; i++) { // shader parameters are not walked
         const spyi_leaf *leaf = &bound_inputs->leaves[i];
         variant->untracked = variant->untracked || leaf->untracked;
-        if (spyi_leaf_is_whole(leaf)) spyi_add_access(variant, leaf, 0);
+        if (spyi_leaf_is_whole(leaf) || spyi_leaf_is_resource(leaf)) spyi_add_access(variant, leaf, 0);
     }
-    return true;
+    if (!variant->resources) return true;
+    free(variant->uses);
+    variant->uses = (spyi_use *)spyi_calloc(most * SPYI_MOST_VALUE_USES + 3, sizeof *variant->uses);
+    return variant->uses != NULL;
 }
 
 // >>plan/addresses.c ----------------------------------------------------------------------------------------
@@ -36649,12 +40733,17 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
 
 // >>calls that leave the device
 
-static void spyi_hold_tensors(const spyi_values *values, bool hold) {
+static void spyi_hold_objects(const spyi_values *values, bool hold) {
     uint32_t count = spyi_values_all(values);
     for (uint32_t i = 0; i < count; i++) {
         spy_tensor *t = values->items[i].tensor;
         if (t && hold) spyi_atomic_add(&t->object.references, 1);
         else if (t) spyi_object_release(&t->object);
+        for (int k = 0; k < 2; k++) {
+            spyi_object *object = values->items[i].held[k];
+            if (object && hold) spyi_atomic_add(&object->references, 1);
+            else if (object) spyi_object_release(object);
+        }
     }
 }
 
@@ -36668,13 +40757,13 @@ static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
     memset(o, 0, sizeof *o);
     o->values = cache->values;
     cache->values = others;
-    spyi_hold_tensors(o->values, true);
+    spyi_hold_objects(o->values, true);
     return true;
 }
 
 static void spyi_values_back(spy_device *device, const spyi_call_outside *o) {
     spyi_cache *cache = device->cache;
-    spyi_hold_tensors(o->values, false);
+    spyi_hold_objects(o->values, false);
     cache->values->next = cache->spare;
     cache->spare = cache->values;
     cache->values = o->values;
@@ -37179,6 +41268,27 @@ SPYI_FN void spyi_program_free(spyi_program *program) {
 
 // >>making
 
+// Names the formats of stored textures that are fields, globals or a shader's own parameters, where kernels
+// must; a generated kernel's own parameters have theirs in the text.
+static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *variant, const spyi_text *name,
+                                       spyi_code *code, spyi_text *error) {
+    const spyi_bound_inputs *inputs = &variant->bound_inputs;
+    uint8_t formats[SPYI_MOST_MEMORY_LEAVES];
+    bool any = false;
+    if (!device->base->limits.profile.names_formats) return SPY_OK;
+    memset(formats, 0, sizeof formats);
+    for (uint32_t i = 0; i < inputs->pack_count; i++) {
+        const spyi_pack *pack = &inputs->packs[i];
+        if (pack->op != SPYI_PACK_BINDING) continue;
+        formats[pack->offset] = inputs->leaves[pack->leaf].format;
+        any = any || formats[pack->offset];
+    }
+    if (!any) return SPY_OK;
+    spy_status status = spyi_code_name_formats(code, formats, SPYI_MOST_MEMORY_LEAVES, error);
+    if (status == SPY_OK) spyi_dump(device, spyi_text_str(name), &variant->emitted.text, code);
+    return status;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
@@ -37216,6 +41326,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
             spyi_text_add(error, "\nin the generated kernel:\n%s", spyi_text_str(source));
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
+    if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
     if (status == SPY_OK) {
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
@@ -37779,6 +41890,7 @@ static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_coun
     spyi_recipe_bool(r, &leaf->untracked);
     spyi_recipe_bool(r, &leaf->texels);
     spyi_recipe_bool(r, &leaf->binds);
+    spyi_recipe_u8(r, &leaf->format);
     spyi_recipe_text(r, &kind_type);
     // `site` is not written: only kernels that check indices have it, and spyi_recipe_write() refuses them.
     leaf->role = (spyi_role)spyi_recipe_enum(r, (uint32_t)leaf->role, (uint32_t)SPYI_ROLE_INSIDE + 1);
@@ -37918,7 +42030,7 @@ static void spyi_recipe_parameter(spyi_recipe *r, spyi_parameter *p) {
     bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
     (void)spyi_recipe_expect(
         r,
-        p->kind <= SPYI_PARAMETER_RW_TEXELS && p->count >= 1 &&
+        p->kind <= SPYI_PARAMETER_COMBINED && p->count >= 1 &&
             (!texels || (p->scalar < SPY_DTYPE_COUNT && p->columns >= 1 && p->columns <= 4)),
         "a kernel's parameter cannot be");
 }
@@ -39093,11 +43205,12 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
-// Returns how many bindings the value may need: one, or one for each tensor in a struct or an array of
-// buffers.
+// Returns how many bindings the value may need: one, or one for each tensor or texture in a struct or
+// an array of them.
 static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
     uint32_t count = 0, end = spyi_value_end(values->items, value);
-    for (uint32_t i = value; i < end; i++) count += values->items[i].tensor != NULL;
+    for (uint32_t i = value; i < end; i++)
+        count += values->items[i].tensor != NULL || values->items[i].held[0] != NULL;
     return count ? count : 1;
 }
 
@@ -39346,6 +43459,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
         if (leaf->binds) {
             status = spyi_launch_bound(leaf, v, at, error);
+            if (status == SPY_OK && leaf->out) status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
         }
         if (!spyi_leaf_in_memory(leaf)) continue;
@@ -39578,10 +43692,57 @@ static bool spyi_host_gradients_meet(const spyi_bound *b, const spyi_values *val
     return false;
 }
 
+// >>textures
+
+static bool spyi_parts_overlap(const spyi_use *a, uint32_t a_count, const spyi_use *b, uint32_t b_count) {
+    for (uint32_t i = 0; i < a_count; i++)
+        for (uint32_t k = 0; k < b_count; k++)
+            if (a[i].resource == b[k].resource && a[i].begin < b[k].end && b[k].begin < a[i].end) return true;
+    return false;
+}
+
+// Returns whether each element of the call gets the same texel of both.
+static bool spyi_texels_alike(const spyi_leaf *a, const spyi_value *x, const spyi_leaf *b,
+                              const spyi_value *y) {
+    return a->batch_rank && a->batch_rank == b->batch_rank && x->rank == y->rank &&
+           memcmp(a->map, b->map, a->batch_rank) == 0 &&
+           memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) == 0;
+}
+
+// Checks an output that is a texture against all other textures of the call.
+static spy_status spyi_check_texture(const spyi_bound *b, const spyi_values *values, uint32_t i,
+                                     spyi_text *error) {
+    spyi_use mine[SPYI_MOST_VALUE_USES], theirs[SPYI_MOST_VALUE_USES];
+    const spyi_leaf *out = &b->leaves[i];
+    const spyi_value *v = &values->items[out->value];
+    uint32_t count = out->kind->run->resource->uses(v, out->reads, out->writes, mine);
+    for (uint32_t j = 0; j < b->leaf_count; j++) {
+        const spyi_leaf *leaf = &b->leaves[j];
+        const spyi_value *w = &values->items[leaf->value];
+        if (j == i || !spyi_leaf_is_resource(leaf) || !w->held[0]) continue;
+        uint32_t others = leaf->kind->run->resource->uses(w, leaf->reads, leaf->writes, theirs);
+        if (!spyi_parts_overlap(mine, count, theirs, others)) continue;
+        if (!leaf->out && spyi_texels_alike(out, v, leaf, w)) continue;
+        spyi_text_add(
+            error,
+            "output '%s' lies in the same texture as '%s' but not texel by texel: threads would read "
+            "what others have written; use another texture",
+            out->path, leaf->path);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
+        // Compile threads have no textures.
+        if (b->leaves[i].out && spyi_leaf_is_resource(&b->leaves[i]) &&
+            values->items[b->leaves[i].value].held[0]) {
+            spy_status status = spyi_check_texture(b, values, i, error);
+            if (status != SPY_OK) return status;
+        }
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
         bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements of the call may share it
@@ -39648,6 +43809,18 @@ static void spyi_bind_range(const spyi_storage *storage, uint64_t from, uint64_t
 static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
     spyi_bind_range(t->storage, t->storage->offset + t->begin_bytes, t->storage->offset + t->end_bytes,
                     binding);
+}
+
+// Binds a texture or sampler, if the kernel may use it so: a call that repeats a launch has not looked at it
+// yet.
+static spy_status spyi_bind_resource(const spyi_leaf *leaf, const spyi_value *v, spyi_binding *binding,
+                                     spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    spy_status status = spyi_pack_leaf(leaf, v, NULL, error);
+    if (status != SPY_OK || leaf->kind->run->resource->binding(leaf, v, binding, &problem)) return status;
+    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    return SPY_ERROR_UNSUPPORTED;
 }
 
 // Runs a pack program that writes to `base`. `leaves` are the plan's, or those of the variant's shader
@@ -39751,9 +43924,14 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
             if (status != SPY_OK) return status;
             break;
         case SPYI_PACK_BINDING:
-            status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
+            if (spyi_leaf_is_resource(leaf)) {
+                status = spyi_bind_resource(leaf, &values[leaf->value], &p->bindings[pack->offset], error);
+            } else {
+                status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
+                if (status == SPY_OK)
+                    spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
+            }
             if (status != SPY_OK) return status;
-            spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
             break;
         }
     }
@@ -39772,6 +43950,12 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
+        const spyi_leaf *leaf = &plan->bound.leaves[e->bindings[i]];
+        if (spyi_leaf_is_resource(leaf)) {
+            status = spyi_bind_resource(leaf, &values->items[leaf->value], &bindings[i], error);
+            if (status != SPY_OK) return status;
+            continue;
+        }
         spyi_bind_range(at->storage, at->binding_offset, at->storage->offset + at->reach, &bindings[i]);
     }
     if (!bound_inputs->count) return SPY_OK;
@@ -39872,11 +44056,35 @@ SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
 
 // Collects the memory that a call's dispatch reads and writes. Barriers are made from it.
 
+// Gives parts of one image that several arguments use one way of use, that of all of them together: a part
+// has one layout during the work.
+static void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count) {
+    for (uint32_t i = first; i < first + count; i++) {
+        for (uint32_t k = 0; k < first; k++) {
+            bool overlap = uses[k].resource == uses[i].resource && uses[k].how >= SPYI_USE_TEXTURE &&
+                           uses[k].begin < uses[i].end && uses[i].begin < uses[k].end;
+            if (!overlap) continue;
+            uses[i].how |= uses[k].how;
+            uses[k].how = uses[i].how;
+        }
+    }
+}
+
+// Adds the uses of a texture to the first `count`; returns their number with it.
+static uint32_t spyi_collect_resource(const spyi_run_state *s, const spyi_memory_access *access,
+                                      spyi_use *uses, uint32_t count) {
+    const spyi_value *v = &s->values->items[access->number];
+    uint32_t more = access->resource->uses(v, access->reads, access->writes, uses + count);
+    spyi_unite_uses(uses, count, more);
+    return count + more;
+}
+
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses) {
     uint32_t count = variant->access_count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < variant->access_count; i++) {
         const spyi_memory_access *access = &variant->accesses[i];
         uint32_t how = spyi_how(access->reads, access->writes);
+        if (access->resource) continue;
         if (access->whole) {
             const spy_tensor *t = s->values->items[access->number].tensor;
             uses[i] = spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes, how);
@@ -39884,6 +44092,14 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
             const spyi_launch_leaf *at = &s->launch->leaves[access->number];
             uses[i] = spyi_use_of(&at->storage->resource, at->begin, at->end, how);
         }
+    }
+    if (variant->resources) {
+        count = 0; // memory first, then textures, which have as many uses as parts
+        for (uint32_t i = 0; i < variant->access_count; i++)
+            if (!variant->accesses[i].resource) uses[count++] = uses[i];
+        for (uint32_t i = 0; i < variant->access_count; i++)
+            if (variant->accesses[i].resource)
+                count = spyi_collect_resource(s, &variant->accesses[i], uses, count);
     }
     if (s->launch->leaves_sums) {
         uses[count++] = spyi_use_of(&s->launch->sums_storage->resource, 0, s->launch->sums_bytes,
@@ -40784,6 +45000,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
         copy->map = map;
         good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
         copy->tensor = NULL;
+        copy->held[0] = copy->held[1] = NULL;
         copy->dims = NULL;
         uint32_t same = v->tensor ? spyi_first_of_tensor(from, i) : i;
         if (same < i) {
@@ -42659,6 +46876,130 @@ spy_status spy_list_timestamp(spy_command_list *list) {
     return spyi_list_leave(list, function, spyi_list_timestamp(list, &error), &error);
 }
 
+// >>list/list_texture.c -------------------------------------------------------------------------------------
+
+// What a command list can record of textures: writes, copies, clears, blits, mips and resolves. The functions of
+// data/texture_copy.c check and describe the work; here it goes into the list.
+
+typedef struct spyi_list_texture_sink {
+    spy_command_list *list;
+    spy_list_op_kind kind;
+} spyi_list_texture_sink;
+
+static spy_status spyi_list_record_texture(void *object, spyi_work *work, const spyi_use *uses,
+                                           uint32_t count, spyi_text *error) {
+    spyi_list_texture_sink *to = (spyi_list_texture_sink *)object;
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(to->list, NULL, work, uses, count, &op, error);
+    if (status == SPY_OK) spyi_list_added(to->list, op, to->kind);
+    return status;
+}
+
+// Enters the list's device and checks that the list is open and the texture alive and on the same device.
+static spy_status spyi_list_enter_texture(spy_command_list *list, const spy_texture *texture,
+                                          const char *name, const char *function) {
+    spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    status = spyi_list_check_open(list, &error);
+    if (status == SPY_OK && !spyi_is_on(list->sink.object.device, texture, SPYI_KIND_TEXTURE)) {
+        spyi_text_add(&error, "'%s': ", name);
+        status = spyi_object_problem(texture, SPYI_KIND_TEXTURE, &error);
+    }
+    if (status == SPY_OK) return SPY_OK;
+    spyi_fail_text(list->sink.object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+// An operation that failed after its first work leaves the list as it was.
+static spy_status spyi_list_leave_texture(spy_command_list *list, size_t first_op, const char *function,
+                                          spy_status status, spyi_text *error) {
+    spy_device *device = list->sink.object.device;
+    if (status != SPY_OK) {
+        while (list->op_count > first_op) {
+            const spyi_list_op *op = &list->ops[--list->op_count];
+            while (list->use_count > op->first_use)
+                spyi_resource_release(device, list->uses[--list->use_count].resource);
+        }
+        spyi_fail_text(device, status, function, error);
+    }
+    spyi_text_free(error);
+    spyi_leave(list);
+    return status;
+}
+
+// The body of a public function. `expression` uses `sink` and `error`.
+#define SPYI_LIST_TEXTURE(function, texture, parameter, op_kind, expression)                                 \
+    spy_status entered = spyi_list_enter_texture(list, texture, parameter, function);                        \
+    if (entered != SPY_OK) return entered;                                                                   \
+    spyi_text error = { NULL, 0, 0 };                                                                        \
+    size_t first_op = list->op_count;                                                                        \
+    spyi_list_texture_sink target;                                                                           \
+    spyi_texture_sink sink;                                                                                  \
+    target.list = list;                                                                                      \
+    target.kind = op_kind;                                                                                   \
+    sink.record = spyi_list_record_texture;                                                                  \
+    sink.object = &target;                                                                                   \
+    return spyi_list_leave_texture(list, first_op, function, expression, &error)
+
+spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
+                                  const spy_texture_region *region, const void *data, size_t size_bytes) {
+    SPYI_LIST_TEXTURE("spy_list_texture_write", texture, "texture", SPY_LIST_OP_KIND_WRITE,
+                      spyi_texture_write(&sink, texture, region, data, size_bytes, &error));
+}
+
+spy_status spy_list_texture_copy(spy_command_list *list, spy_texture *to, const spy_texture_region *to_region,
+                                 spy_texture *from, const spy_texture_region *from_region) {
+    SPYI_LIST_TEXTURE("spy_list_texture_copy", to, "to", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_copy(&sink, to, to_region, from, from_region, &error));
+}
+
+spy_status spy_list_texture_copy_from_tensor(spy_command_list *list, spy_texture *to,
+                                             const spy_texture_region *region, spy_tensor *tensor,
+                                             size_t offset_bytes, size_t row_pitch_bytes) {
+    SPYI_LIST_TEXTURE(
+        "spy_list_texture_copy_from_tensor", to, "to", SPY_LIST_OP_KIND_COPY,
+        spyi_texture_copy_tensor(&sink, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+}
+
+spy_status spy_list_texture_copy_to_tensor(spy_command_list *list, spy_texture *from,
+                                           const spy_texture_region *region, spy_tensor *tensor,
+                                           size_t offset_bytes, size_t row_pitch_bytes) {
+    SPYI_LIST_TEXTURE(
+        "spy_list_texture_copy_to_tensor", from, "from", SPY_LIST_OP_KIND_COPY,
+        spyi_texture_copy_tensor(&sink, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+}
+
+spy_status spy_list_texture_clear(spy_command_list *list, spy_texture *texture, spy_clear_color color) {
+    SPYI_LIST_TEXTURE("spy_list_texture_clear", texture, "texture", SPY_LIST_OP_KIND_FILL,
+                      spyi_texture_clear(&sink, texture, &color, &error));
+}
+
+spy_status spy_list_texture_clear_depth(spy_command_list *list, spy_texture *texture, float depth,
+                                        uint32_t stencil) {
+    SPYI_LIST_TEXTURE("spy_list_texture_clear_depth", texture, "texture", SPY_LIST_OP_KIND_FILL,
+                      spyi_texture_clear_depth(&sink, texture, depth, stencil, &error));
+}
+
+spy_status spy_list_texture_blit(spy_command_list *list, spy_texture *to, spy_texture *from,
+                                 spy_filter filter) {
+    SPYI_LIST_TEXTURE("spy_list_texture_blit", to, "to", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_blit(&sink, to, from, filter, &error));
+}
+
+spy_status spy_list_texture_generate_mips(spy_command_list *list, spy_texture *texture) {
+    SPYI_LIST_TEXTURE("spy_list_texture_generate_mips", texture, "texture", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_generate_mips(&sink, texture, &error));
+}
+
+spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture *to, spy_texture *from) {
+    SPYI_LIST_TEXTURE("spy_list_texture_resolve", to, "to", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_resolve(&sink, to, from, &error));
+}
+
+#undef SPYI_LIST_TEXTURE
+
 // >>list/list_set.c -----------------------------------------------------------------------------------------
 
 // Changes values of a recorded call: numbers and host data among the parameters that the list repeats.
@@ -42889,6 +47230,8 @@ static void spyi_device_destroy(spy_device *device) {
     while (device->lists) spyi_list_free(device->lists);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
     spyi_tensors_free_all(device);
+    spyi_textures_free_all(device);
+    spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
     spyi_modules_free_all(device);
     spyi_free_retired_objects(ctx);
@@ -42960,6 +47303,8 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
     device->reload = desc->reload;
     device->dump_directory = spyi_strdup(desc->dump_directory);
     spyi_tensors_attach(device);
+    spyi_textures_attach(device);
+    spyi_samplers_attach(device);
     spyi_cursors_attach(device);
     spyi_modules_attach(device);
     spyi_calls_attach(device);
@@ -43072,6 +47417,7 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
     stats.recording_bytes = device->base->stats.recording_bytes + device->pool.waiting_bytes;
     stats.pool_bytes = device->pool.held_bytes;
     stats.used_bytes = device->pool.used_bytes;
+    stats.texture_bytes = device->image_bytes;
     stats.compiler_loads = spyi_compiler_loads(device->compiler);
     spyi_leave(device);
     return stats;

@@ -184,6 +184,7 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(GetPhysicalDeviceProperties2)                                                                          \
     X(GetPhysicalDeviceFeatures2)                                                                            \
     X(GetPhysicalDeviceFormatProperties)                                                                     \
+    X(GetPhysicalDeviceImageFormatProperties)                                                                \
     X(GetPhysicalDeviceMemoryProperties)                                                                     \
     X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
     X(CreateDevice)                                                                                          \
@@ -195,8 +196,15 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkAllocateMemory)                                                                                      \
     X(vkBeginCommandBuffer)                                                                                  \
     X(vkBindBufferMemory)                                                                                    \
+    X(vkBindImageMemory)                                                                                     \
     X(vkCmdBindPipeline)                                                                                     \
+    X(vkCmdBlitImage)                                                                                        \
+    X(vkCmdClearColorImage)                                                                                  \
+    X(vkCmdClearDepthStencilImage)                                                                           \
     X(vkCmdCopyBuffer)                                                                                       \
+    X(vkCmdCopyBufferToImage)                                                                                \
+    X(vkCmdCopyImage)                                                                                        \
+    X(vkCmdCopyImageToBuffer)                                                                                \
     X(vkCmdCopyQueryPoolResults)                                                                             \
     X(vkCmdDispatch)                                                                                         \
     X(vkCmdDispatchIndirect)                                                                                 \
@@ -204,15 +212,19 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkCmdPipelineBarrier)                                                                                  \
     X(vkCmdPushConstants)                                                                                    \
     X(vkCmdResetQueryPool)                                                                                   \
+    X(vkCmdResolveImage)                                                                                     \
     X(vkCmdWriteTimestamp)                                                                                   \
     X(vkCreateBuffer)                                                                                        \
     X(vkCreateBufferView)                                                                                    \
     X(vkCreateCommandPool)                                                                                   \
     X(vkCreateComputePipelines)                                                                              \
     X(vkCreateDescriptorSetLayout)                                                                           \
+    X(vkCreateImage)                                                                                         \
+    X(vkCreateImageView)                                                                                     \
     X(vkCreatePipelineCache)                                                                                 \
     X(vkCreatePipelineLayout)                                                                                \
     X(vkCreateQueryPool)                                                                                     \
+    X(vkCreateSampler)                                                                                       \
     X(vkCreateSemaphore)                                                                                     \
     X(vkCreateShaderModule)                                                                                  \
     X(vkDestroyBuffer)                                                                                       \
@@ -220,10 +232,13 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkDestroyCommandPool)                                                                                  \
     X(vkDestroyDescriptorSetLayout)                                                                          \
     X(vkDestroyDevice)                                                                                       \
+    X(vkDestroyImage)                                                                                        \
+    X(vkDestroyImageView)                                                                                    \
     X(vkDestroyPipeline)                                                                                     \
     X(vkDestroyPipelineCache)                                                                                \
     X(vkDestroyPipelineLayout)                                                                               \
     X(vkDestroyQueryPool)                                                                                    \
+    X(vkDestroySampler)                                                                                      \
     X(vkDestroySemaphore)                                                                                    \
     X(vkDestroyShaderModule)                                                                                 \
     X(vkEndCommandBuffer)                                                                                    \
@@ -231,6 +246,7 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkGetBufferDeviceAddress)                                                                              \
     X(vkGetBufferMemoryRequirements)                                                                         \
     X(vkGetDeviceQueue)                                                                                      \
+    X(vkGetImageMemoryRequirements)                                                                          \
     X(vkGetQueryPoolResults)                                                                                 \
     X(vkGetSemaphoreCounterValue)                                                                            \
     X(vkMapMemory)                                                                                           \
@@ -301,6 +317,14 @@ typedef struct spyi_vk_functions {
     X(core.features, shaderStorageImageExtendedFormats)                                                      \
     X(core.features, shaderStorageImageReadWithoutFormat)                                                    \
     X(core.features, shaderStorageImageWriteWithoutFormat)                                                   \
+    X(core.features, shaderSampledImageArrayDynamicIndexing)                                                 \
+    X(core.features, shaderStorageImageArrayDynamicIndexing)                                                 \
+    X(core.features, shaderImageGatherExtended)                                                              \
+    X(core.features, shaderResourceMinLod)                                                                   \
+    X(core.features, imageCubeArray)                                                                         \
+    X(core.features, samplerAnisotropy)                                                                      \
+    X(core.features, textureCompressionBC)                                                                   \
+    X(core.features, textureCompressionASTC_LDR)                                                             \
     X(core.features, shaderStorageBufferArrayDynamicIndexing)                                                \
     X(v11, storageBuffer16BitAccess)                                                                         \
     X(v11, uniformAndStorageBuffer16BitAccess)                                                               \
@@ -314,6 +338,8 @@ typedef struct spyi_vk_functions {
     X(v12, shaderInt8)                                                                                       \
     X(v12, shaderBufferInt64Atomics)                                                                         \
     X(v12, shaderSharedInt64Atomics)                                                                         \
+    X(v12, samplerMirrorClampToEdge)                                                                         \
+    X(v12, samplerFilterMinmax)                                                                              \
     X(v12, shaderSubgroupExtendedTypes)                                                                      \
     X(v12, vulkanMemoryModel)                                                                                \
     X(v12, vulkanMemoryModelDeviceScope)                                                                     \
@@ -458,10 +484,11 @@ typedef struct spyi_vk_semaphores {
 } spyi_vk_semaphores;
 
 // Neighbouring bindings of a kernel that one VkWriteDescriptorSet fills: structured buffers, or one array, or
-// one typed buffer.
+// one typed buffer, texture or sampler.
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
+    bool images;     // textures and samplers
     VkFormat format; // of a typed buffer's elements; VK_FORMAT_UNDEFINED: the buffers are not typed
 } spyi_vk_run;
 
@@ -653,11 +680,39 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 // Records a barrier: all work recorded earlier is finished and visible to later work. `counts`: also to the
 // reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
+// Records what must come before work: the barrier and the transitions of images.
+SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
+                            bool counts);
 // Makes a pool of `count` timestamps if *pool is NULL.
 SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
                                         spyi_text *error);
 // Makes sure that the command buffer gpu->commands has begun.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
+
+// >>image.c
+SPYI_FN uint32_t spyi_vk_image_support(spyi_gpu *gpu, uint32_t format);
+SPYI_FN spy_status spyi_vk_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
+                                        spyi_image *image, spyi_text *error);
+SPYI_FN void spyi_vk_destroy_image(spyi_gpu *gpu, spyi_image *image);
+SPYI_FN spy_status spyi_vk_create_image_view(spyi_gpu *gpu, const spyi_image *image,
+                                             const spyi_image_desc *image_desc,
+                                             const spyi_image_view_desc *desc, uint64_t sampler,
+                                             uint64_t *view, spyi_text *error);
+SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *gpu, uint64_t view, bool stored);
+SPYI_FN spy_status spyi_vk_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                          spyi_text *error);
+SPYI_FN void spyi_vk_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
+SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED: Vulkan has none
+// Returns the layout of an image's part in this use; `format` is a spy_format.
+SPYI_FN VkImageLayout spyi_vk_image_layout(uint32_t how, uint32_t format);
+SPYI_FN VkImageAspectFlags spyi_vk_aspects(uint32_t format);
+SPYI_FN VkFormatFeatureFlags spyi_vk_format_features(const spyi_vk_gpu *gpu, uint32_t format);
+
+// >>image_work.c
+SPYI_FN spy_status spyi_vk_image_bytes(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_image_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_image_blit(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_image_clear(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>mark.c
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
@@ -813,10 +868,16 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
     SPYI_VK_CAP_EITHER(12, Int64Atomics, shaderBufferInt64Atomics, shaderSharedInt64Atomics),
     SPYI_VK_CAP_FEATURE(22, Int16, shaderInt16),
+    SPYI_VK_CAP_FEATURE(25, ImageGatherExtended, shaderImageGatherExtended),
+    SPYI_VK_CAP_FEATURE(29, SampledImageArrayDynamicIndexing, shaderSampledImageArrayDynamicIndexing),
     SPYI_VK_CAP_FEATURE(30, StorageBufferArrayDynamicIndexing, shaderStorageBufferArrayDynamicIndexing),
+    SPYI_VK_CAP_FEATURE(31, StorageImageArrayDynamicIndexing, shaderStorageImageArrayDynamicIndexing),
+    SPYI_VK_CAP_FEATURE(34, ImageCubeArray, imageCubeArray),
     SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8),
+    SPYI_VK_CAP_FEATURE(42, MinLod, shaderResourceMinLod),
     SPYI_VK_CAP(43, Sampled1D),
     SPYI_VK_CAP(44, Image1D),
+    SPYI_VK_CAP_FEATURE(45, SampledCubeArray, imageCubeArray),
     SPYI_VK_CAP(46, SampledBuffer),
     SPYI_VK_CAP(47, ImageBuffer),
     SPYI_VK_CAP_FEATURE(49, StorageImageExtendedFormats, shaderStorageImageExtendedFormats),
@@ -1887,6 +1948,8 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     profile->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
     profile->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
+    profile->names_formats = !gpu->adapter.features[SPYI_VK_FEATURE_shaderStorageImageReadWithoutFormat] ||
+                             !gpu->adapter.features[SPYI_VK_FEATURE_shaderStorageImageWriteWithoutFormat];
     profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_TYPE_CPU;
     profile->bindings_from_bytes = (uint64_t)8 << 20;
     limits->unified_memory =
@@ -2292,12 +2355,16 @@ static VkDescriptorType spyi_vk_descriptor_type(const spyi_parameter *parameter)
     case SPYI_PARAMETER_UNIFORM: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     case SPYI_PARAMETER_TEXELS: return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
     case SPYI_PARAMETER_RW_TEXELS: return VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+    case SPYI_PARAMETER_TEXTURE: return VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+    case SPYI_PARAMETER_RW_TEXTURE: return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    case SPYI_PARAMETER_SAMPLER: return VK_DESCRIPTOR_TYPE_SAMPLER;
+    case SPYI_PARAMETER_COMBINED: return VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
     default: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     }
 }
 
 // Groups the kernel's bindings by the VkWriteDescriptorSet that fills them: one for neighbouring structured
-// buffers, one for each array, and one for each typed buffer.
+// buffers, one for each array, and one for each typed buffer, texture and sampler.
 static void spyi_vk_make_runs(spyi_vk_kernel *kernel, const spyi_vk_shape *shape) {
     spyi_vk_run *run = NULL;
     for (uint32_t i = 0; i < shape->count; i++) {
@@ -2312,8 +2379,10 @@ static void spyi_vk_make_runs(spyi_vk_kernel *kernel, const spyi_vk_shape *shape
         next->first = p->number;
         next->count = p->count;
         next->type = spyi_vk_descriptor_type(p);
-        next->format = p->kind == SPYI_PARAMETER_BUFFER ? VK_FORMAT_UNDEFINED
-                                                        : spyi_vk_texel_format(p->scalar, p->columns);
+        next->images = p->kind >= SPYI_PARAMETER_TEXTURE;
+        next->format = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS
+                           ? spyi_vk_texel_format(p->scalar, p->columns)
+                           : VK_FORMAT_UNDEFINED;
         run = plain ? next : NULL;
     }
 }
@@ -2406,30 +2475,39 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     const spyi_interface *iface = &desc->iface;
     const spyi_kernel_base has = spyi_interface_counts(iface);
-    uint32_t i, kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { 0 };
+    uint32_t i, kinds[SPYI_PARAMETER_COMBINED + 1] = { 0 };
     if (!iface->block_by_address && iface->block_size > limits->profile.max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
-                      iface->block_size, limits->profile.max_block_bytes);
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", iface->block_size,
+                      limits->profile.max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
         has.uniform_count > limits->profile.max_uniforms) {
         spyi_text_add(error,
-                      "the kernel has %u buffers and %u uniform buffers, the device takes %u, of "
-                      "which %u uniform buffers",
+                      "the kernel has %u buffers, textures and samplers, and %u uniform buffers, the device "
+                      "takes %u, of which %u uniform buffers",
                       has.binding_count, has.uniform_count, limits->profile.max_bindings,
                       limits->profile.max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     for (i = 0; i < iface->parameter_count; i++)
         kinds[iface->parameters[i].kind] += iface->parameters[i].count;
-    if (kinds[SPYI_PARAMETER_TEXELS] > have->maxPerStageDescriptorSampledImages ||
-        kinds[SPYI_PARAMETER_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
+    uint32_t sampled =
+        kinds[SPYI_PARAMETER_TEXELS] + kinds[SPYI_PARAMETER_TEXTURE] + kinds[SPYI_PARAMETER_COMBINED];
+    uint32_t stored = kinds[SPYI_PARAMETER_RW_TEXELS] + kinds[SPYI_PARAMETER_RW_TEXTURE];
+    uint32_t samplers = kinds[SPYI_PARAMETER_SAMPLER] + kinds[SPYI_PARAMETER_COMBINED];
+    if (samplers > have->maxPerStageDescriptorSamplers) {
+        spyi_text_add(error, "the kernel has %u samplers, the device '%s' takes %u", samplers,
+                      gpu->adapter.info.name, have->maxPerStageDescriptorSamplers);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (sampled > have->maxPerStageDescriptorSampledImages ||
+        stored > have->maxPerStageDescriptorStorageImages) {
         spyi_text_add(error,
-                      "the kernel has %u typed buffers that it reads and %u that it writes, the device '%s' "
-                      "takes %u and %u",
-                      kinds[SPYI_PARAMETER_TEXELS], kinds[SPYI_PARAMETER_RW_TEXELS], gpu->adapter.info.name,
-                      have->maxPerStageDescriptorSampledImages, have->maxPerStageDescriptorStorageImages);
+                      "the kernel has %u typed buffers and textures that it reads and %u that it writes, the "
+                      "device '%s' takes %u and %u",
+                      sampled, stored, gpu->adapter.info.name, have->maxPerStageDescriptorSampledImages,
+                      have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
     return spyi_vk_check_code(&gpu->adapter, desc, error);
@@ -2556,6 +2634,74 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
     gpu->base.stats.barriers++;
 }
 
+// Adds the stages and accesses of a use of an image; the writes alone if `first`, as reads need no flush.
+static void spyi_vk_add_access(uint32_t how, bool first, VkPipelineStageFlags *stages,
+                               VkAccessFlags *access) {
+    const bool reads = (how & SPYI_USE_READS) && !first, writes = (how & SPYI_USE_WRITES) || first;
+    if (how & SPYI_USE_ATTACHMENT) {
+        *stages |= VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT |
+                   VK_PIPELINE_STAGE_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT;
+        *access |= VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
+        if (!first)
+            *access |= VK_ACCESS_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
+    } else if (how & SPYI_USE_COPIED) {
+        if (reads) *access |= VK_ACCESS_TRANSFER_READ_BIT;
+        if (writes) *access |= VK_ACCESS_TRANSFER_WRITE_BIT;
+    } else if (how & SPYI_USE_STORED) { // later reads and writes need no further transition
+        *access |= VK_ACCESS_SHADER_WRITE_BIT;
+        if (!first) *access |= VK_ACCESS_SHADER_READ_BIT;
+    } else if (how & SPYI_USE_SAMPLED) {
+        if (!first) *access |= VK_ACCESS_SHADER_READ_BIT;
+    }
+}
+
+#define SPYI_VK_TRANSITIONS 16u // in one vkCmdPipelineBarrier
+
+static void spyi_vk_transit(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
+                            bool back) {
+    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VkImageMemoryBarrier barriers[SPYI_VK_TRANSITIONS];
+    uint32_t done, count, i;
+    for (done = 0; done < before->transition_count; done += count) {
+        VkPipelineStageFlags from = stages, to = stages;
+        count = before->transition_count - done;
+        if (count > SPYI_VK_TRANSITIONS) count = SPYI_VK_TRANSITIONS;
+        memset(barriers, 0, count * sizeof *barriers);
+        for (i = 0; i < count; i++) {
+            const spyi_transition *t = &before->transitions[done + i];
+            const uint32_t begin = back ? t->to : t->from, end = back && t->from ? t->from : t->to;
+            VkImageMemoryBarrier *b = &barriers[i];
+            b->sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+            spyi_vk_add_access(begin, true, &from, &b->srcAccessMask);
+            spyi_vk_add_access(end, false, &to, &b->dstAccessMask);
+            b->oldLayout = spyi_vk_image_layout(begin, t->format);
+            b->newLayout = spyi_vk_image_layout(end, t->format);
+            b->srcQueueFamilyIndex = b->dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+            b->image = (VkImage)t->texture;
+            b->subresourceRange.aspectMask = spyi_vk_aspects(t->format);
+            b->subresourceRange.baseMipLevel = t->level;
+            b->subresourceRange.levelCount = 1;
+            b->subresourceRange.baseArrayLayer = t->first_layer;
+            b->subresourceRange.layerCount = t->layer_count;
+        }
+        gpu->vk.vkCmdPipelineBarrier(commands, from, to, 0, 0, NULL, 0, NULL, count, barriers);
+    }
+}
+
+SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                         const spyi_before *before, bool counts) {
+    if (before->barrier) spyi_vk_barrier(gpu, commands, counts);
+    spyi_vk_transit(gpu, commands, before, false);
+}
+
+// Work that fails must leave the layouts as they were. A part without content keeps its new layout: the next
+// transition begins with nothing, too.
+static SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
+                                              spy_status status) {
+    if (before->transition_count) spyi_vk_transit(gpu, gpu->commands, before, true);
+    return status;
+}
+
 // Begins the open batch in its slot, or, during a recording, takes the engine's command buffer.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
@@ -2620,17 +2766,32 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 
 // >>dispatch
 
+static SPYI_VK_COLD void spyi_vk_describe_images(const spyi_binding *bindings, const spyi_vk_run *run,
+                                                 VkDescriptorImageInfo *images) {
+    for (uint32_t i = run->first; i < run->first + run->count; i++) {
+        const spyi_binding *b = &bindings[i];
+        bool general = b->kind == SPYI_BINDING_RW_TEXTURE || b->offset == SPYI_USE_STORED;
+        images[i].sampler = b->kind == SPYI_BINDING_SAMPLER    ? (VkSampler)b->handle
+                            : b->kind == SPYI_BINDING_COMBINED ? (VkSampler)b->range
+                                                               : VK_NULL_HANDLE;
+        images[i].imageView = b->kind == SPYI_BINDING_SAMPLER ? VK_NULL_HANDLE : (VkImageView)b->handle;
+        images[i].imageLayout = general ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
+    }
+}
+
 static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                         const spyi_vk_kernel *kernel, const spyi_binding *bindings,
                                         spyi_text *error) {
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
+    VkDescriptorImageInfo images[SPYI_VK_MAX_BINDINGS];
     VkBufferView views[SPYI_VK_MAX_BINDINGS];
     VkWriteDescriptorSet writes[SPYI_VK_MAX_BINDINGS];
     uint32_t i, r;
     for (r = 0; r < kernel->run_count; r++) {
         const spyi_vk_run *run = &kernel->runs[r];
         VkWriteDescriptorSet *write = &writes[r];
-        for (i = run->first; i < run->first + run->count; i++) {
+        if (run->images) spyi_vk_describe_images(bindings, run, images);
+        for (i = run->first; !run->images && i < run->first + run->count; i++) {
             infos[i].buffer = (VkBuffer)bindings[i].handle;
             infos[i].offset = bindings[i].offset;
             infos[i].range = bindings[i].range;
@@ -2645,7 +2806,7 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
         write->dstArrayElement = 0;
         write->descriptorCount = run->count;
         write->descriptorType = run->type;
-        write->pImageInfo = NULL;
+        write->pImageInfo = images + run->first;
         write->pBufferInfo = infos + run->first;
         write->pTexelBufferView = views + run->first;
     }
@@ -2721,7 +2882,9 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    if (!SPYI_LIKELY(work->before.transition_count == 0))
+        spyi_vk_before(gpu, commands, &work->before, dispatch->indirect != 0);
+    else if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -2733,15 +2896,15 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
-        if (status != SPY_OK) return status;
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
     }
     if (kernel->run_count > 0) {
         status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
-        if (status != SPY_OK) return status;
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
     }
     if (kernel->base.uniform_count > 0) {
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
-        if (status != SPY_OK) return status;
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
     }
     if (SPYI_LIKELY(dispatch->indirect == 0)) {
         gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
@@ -2856,6 +3019,585 @@ SPYI_FN spy_status spyi_vk_time_elapsed(spyi_gpu *base, uint64_t *ns, spyi_text 
     if (gpu->adapter.timestamp_bits < 64) mask = ((uint64_t)1 << gpu->adapter.timestamp_bits) - 1;
     *ns = (uint64_t)((double)((ticks[1] - ticks[0]) & mask) * (double)gpu->adapter.limits.timestampPeriod);
     return SPY_OK;
+}
+
+// >>vk/image.c ----------------------------------------------------------------------------------------------
+
+// Images, their views, and samplers. Each image has memory of its own: drivers allow thousands of allocations.
+
+// By spy_format.
+static const VkFormat spyi_vk_image_formats[SPY_FORMAT_COUNT] = {
+    VK_FORMAT_UNDEFINED,
+    VK_FORMAT_R8_UINT,
+    VK_FORMAT_R8_SINT,
+    VK_FORMAT_R8_UNORM,
+    VK_FORMAT_R8_SNORM,
+    VK_FORMAT_R8G8_UINT,
+    VK_FORMAT_R8G8_SINT,
+    VK_FORMAT_R8G8_UNORM,
+    VK_FORMAT_R8G8_SNORM,
+    VK_FORMAT_R8G8B8A8_UINT,
+    VK_FORMAT_R8G8B8A8_SINT,
+    VK_FORMAT_R8G8B8A8_UNORM,
+    VK_FORMAT_R8G8B8A8_SRGB,
+    VK_FORMAT_R8G8B8A8_SNORM,
+    VK_FORMAT_B8G8R8A8_UNORM,
+    VK_FORMAT_B8G8R8A8_SRGB,
+    VK_FORMAT_B8G8R8A8_UNORM,
+    VK_FORMAT_B8G8R8A8_SRGB,
+    VK_FORMAT_R16_UINT,
+    VK_FORMAT_R16_SINT,
+    VK_FORMAT_R16_UNORM,
+    VK_FORMAT_R16_SNORM,
+    VK_FORMAT_R16_SFLOAT,
+    VK_FORMAT_R16G16_UINT,
+    VK_FORMAT_R16G16_SINT,
+    VK_FORMAT_R16G16_UNORM,
+    VK_FORMAT_R16G16_SNORM,
+    VK_FORMAT_R16G16_SFLOAT,
+    VK_FORMAT_R16G16B16A16_UINT,
+    VK_FORMAT_R16G16B16A16_SINT,
+    VK_FORMAT_R16G16B16A16_UNORM,
+    VK_FORMAT_R16G16B16A16_SNORM,
+    VK_FORMAT_R16G16B16A16_SFLOAT,
+    VK_FORMAT_R32_UINT,
+    VK_FORMAT_R32_SINT,
+    VK_FORMAT_R32_SFLOAT,
+    VK_FORMAT_R32G32_UINT,
+    VK_FORMAT_R32G32_SINT,
+    VK_FORMAT_R32G32_SFLOAT,
+    VK_FORMAT_R32G32B32_UINT,
+    VK_FORMAT_R32G32B32_SINT,
+    VK_FORMAT_R32G32B32_SFLOAT,
+    VK_FORMAT_R32G32B32A32_UINT,
+    VK_FORMAT_R32G32B32A32_SINT,
+    VK_FORMAT_R32G32B32A32_SFLOAT,
+    VK_FORMAT_R64_UINT,
+    VK_FORMAT_R64_SINT,
+    VK_FORMAT_A4R4G4B4_UNORM_PACK16,
+    VK_FORMAT_R5G6B5_UNORM_PACK16,
+    VK_FORMAT_A1R5G5B5_UNORM_PACK16,
+    VK_FORMAT_E5B9G9R9_UFLOAT_PACK32,
+    VK_FORMAT_A2B10G10R10_UINT_PACK32,
+    VK_FORMAT_A2B10G10R10_UNORM_PACK32,
+    VK_FORMAT_B10G11R11_UFLOAT_PACK32,
+    VK_FORMAT_D32_SFLOAT,
+    VK_FORMAT_D16_UNORM,
+    VK_FORMAT_D32_SFLOAT_S8_UINT,
+    VK_FORMAT_BC1_RGBA_UNORM_BLOCK,
+    VK_FORMAT_BC1_RGBA_SRGB_BLOCK,
+    VK_FORMAT_BC2_UNORM_BLOCK,
+    VK_FORMAT_BC2_SRGB_BLOCK,
+    VK_FORMAT_BC3_UNORM_BLOCK,
+    VK_FORMAT_BC3_SRGB_BLOCK,
+    VK_FORMAT_BC4_UNORM_BLOCK,
+    VK_FORMAT_BC4_SNORM_BLOCK,
+    VK_FORMAT_BC5_UNORM_BLOCK,
+    VK_FORMAT_BC5_SNORM_BLOCK,
+    VK_FORMAT_BC6H_UFLOAT_BLOCK,
+    VK_FORMAT_BC6H_SFLOAT_BLOCK,
+    VK_FORMAT_BC7_UNORM_BLOCK,
+    VK_FORMAT_BC7_SRGB_BLOCK,
+    VK_FORMAT_ASTC_4x4_UNORM_BLOCK,
+    VK_FORMAT_ASTC_4x4_SRGB_BLOCK,
+    VK_FORMAT_ASTC_6x6_UNORM_BLOCK,
+    VK_FORMAT_ASTC_6x6_SRGB_BLOCK,
+    VK_FORMAT_ASTC_8x8_UNORM_BLOCK,
+    VK_FORMAT_ASTC_8x8_SRGB_BLOCK,
+};
+
+SPYI_FN VkFormat spyi_vk_format(uint32_t format) {
+    return format < SPY_FORMAT_COUNT ? spyi_vk_image_formats[format] : VK_FORMAT_UNDEFINED;
+}
+
+SPYI_FN VkImageAspectFlags spyi_vk_aspects(uint32_t format) {
+    switch (format) {
+    case SPY_FORMAT_D32_FLOAT:
+    case SPY_FORMAT_D16_UNORM: return VK_IMAGE_ASPECT_DEPTH_BIT;
+    case SPY_FORMAT_D32_FLOAT_S8_UINT: return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+    default: return VK_IMAGE_ASPECT_COLOR_BIT;
+    }
+}
+
+SPYI_FN VkImageLayout spyi_vk_image_layout(uint32_t how, uint32_t format) {
+    const uint32_t both = SPYI_USE_READS | SPYI_USE_WRITES;
+    if (how == 0) return VK_IMAGE_LAYOUT_UNDEFINED;
+    if (how & SPYI_USE_STORED) return VK_IMAGE_LAYOUT_GENERAL;
+    if (how & SPYI_USE_SAMPLED) return VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
+    if (how & SPYI_USE_ATTACHMENT)
+        return spyi_vk_aspects(format) == VK_IMAGE_ASPECT_COLOR_BIT
+                   ? VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL
+                   : VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
+    if ((how & both) == both) return VK_IMAGE_LAYOUT_GENERAL;
+    return how & SPYI_USE_WRITES ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL
+                                 : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+}
+
+SPYI_FN VkFormatFeatureFlags spyi_vk_format_features(const spyi_vk_gpu *gpu, uint32_t format) {
+    VkFormatProperties properties;
+    VkFormat vk = spyi_vk_format(format);
+    if (vk == VK_FORMAT_UNDEFINED ||
+        (vk == VK_FORMAT_A4R4G4B4_UNORM_PACK16 && gpu->adapter.api_version < VK_API_VERSION_1_3) ||
+        (format >= SPY_FORMAT_BC1_UNORM && format <= SPY_FORMAT_BC7_UNORM_SRGB &&
+         !gpu->adapter.features[SPYI_VK_FEATURE_textureCompressionBC]) ||
+        (format >= SPY_FORMAT_ASTC4X4_UNORM &&
+         !gpu->adapter.features[SPYI_VK_FEATURE_textureCompressionASTC_LDR]))
+        return 0;
+    gpu->instance.GetPhysicalDeviceFormatProperties(gpu->adapter.handle, vk, &properties);
+    return properties.optimalTilingFeatures;
+}
+
+static VkImageUsageFlags spyi_vk_image_usage(uint32_t usage) {
+    VkImageUsageFlags flags = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    if (usage & SPY_TEXTURE_USAGE_SAMPLED) flags |= VK_IMAGE_USAGE_SAMPLED_BIT;
+    if (usage & SPY_TEXTURE_USAGE_STORED) flags |= VK_IMAGE_USAGE_STORAGE_BIT;
+    if (usage & SPY_TEXTURE_USAGE_COLOR_TARGET) flags |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
+    if (usage & SPY_TEXTURE_USAGE_DEPTH_TARGET) flags |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+    return flags;
+}
+
+SPYI_FN uint32_t spyi_vk_image_support(spyi_gpu *base, uint32_t format) {
+    const spyi_vk_gpu *gpu = (const spyi_vk_gpu *)(const void *)base;
+    const VkFormatFeatureFlags has = spyi_vk_format_features(gpu, format);
+    const VkFormatFeatureFlags copies =
+        VK_FORMAT_FEATURE_TRANSFER_SRC_BIT | VK_FORMAT_FEATURE_TRANSFER_DST_BIT;
+    VkImageFormatProperties limits;
+    uint32_t usage = 0;
+    if ((has & copies) != copies) return 0;
+    if (has & VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT) usage |= SPY_TEXTURE_USAGE_SAMPLED;
+    if (has & VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT) usage |= SPY_TEXTURE_USAGE_STORED;
+    if (has & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT) usage |= SPY_TEXTURE_USAGE_COLOR_TARGET;
+    if (has & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT) usage |= SPY_TEXTURE_USAGE_BLENDED;
+    if (has & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT) usage |= SPY_TEXTURE_USAGE_DEPTH_TARGET;
+    if (has & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT) usage |= SPY_TEXTURE_USAGE_FILTERED;
+    if (usage == 0) return 0;
+    usage |= SPY_TEXTURE_USAGE_COPIED;
+    const uint32_t targets = SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_DEPTH_TARGET;
+    if ((usage & targets) &&
+        gpu->instance.GetPhysicalDeviceImageFormatProperties(
+            gpu->adapter.handle, spyi_vk_format(format), VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL,
+            spyi_vk_image_usage(usage & (targets | SPY_TEXTURE_USAGE_SAMPLED)), 0, &limits) == VK_SUCCESS &&
+        limits.sampleCounts > VK_SAMPLE_COUNT_1_BIT)
+        usage |= SPY_TEXTURE_USAGE_MULTISAMPLED;
+    return usage;
+}
+
+// >>images
+
+static void spyi_vk_image_info(const spyi_image_desc *desc, VkImageCreateInfo *info) {
+    const bool plain = spyi_vk_aspects(desc->format) == VK_IMAGE_ASPECT_COLOR_BIT;
+    SPYI_VK_ZERO(*info);
+    info->sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+    info->imageType = desc->type == SPY_TEXTURE_TYPE_1D   ? VK_IMAGE_TYPE_1D
+                      : desc->type == SPY_TEXTURE_TYPE_3D ? VK_IMAGE_TYPE_3D
+                                                          : VK_IMAGE_TYPE_2D;
+    if (plain) info->flags |= VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT; // views of other formats
+    if (desc->type == SPY_TEXTURE_TYPE_CUBE) info->flags |= VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
+    info->format = spyi_vk_format(desc->format);
+    info->extent.width = desc->width;
+    info->extent.height = desc->height;
+    info->extent.depth = desc->depth;
+    info->mipLevels = desc->levels;
+    info->arrayLayers = desc->layers;
+    info->samples = (VkSampleCountFlagBits)desc->samples;
+    info->tiling = VK_IMAGE_TILING_OPTIMAL;
+    info->usage = spyi_vk_image_usage(desc->usage);
+    info->sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+    info->initialLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+}
+
+static spy_status spyi_vk_check_image(const spyi_vk_gpu *gpu, const spyi_image_desc *d,
+                                      const VkImageCreateInfo *info, spyi_text *error) {
+    const char *name = gpu->adapter.info.name;
+    VkImageFormatProperties most;
+    if (d->type == SPY_TEXTURE_TYPE_CUBE && d->array &&
+        !gpu->adapter.features[SPYI_VK_FEATURE_imageCubeArray]) {
+        spyi_text_add(error, "the device '%s' has no arrays of cubes (Vulkan feature imageCubeArray)", name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    VkResult result = gpu->instance.GetPhysicalDeviceImageFormatProperties(
+        gpu->adapter.handle, info->format, info->imageType, info->tiling, info->usage, info->flags, &most);
+    if (result != VK_SUCCESS) {
+        spyi_text_add(error, "the device '%s' has no textures of this type, format and usage together", name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (d->width > most.maxExtent.width || d->height > most.maxExtent.height ||
+        d->depth > most.maxExtent.depth || d->layers > most.maxArrayLayers || d->levels > most.maxMipLevels) {
+        spyi_text_add(error,
+                      "%u x %u x %u texels, %u layers and %u levels exceed what '%s' has for this format: "
+                      "%u x %u x %u, %u and %u",
+                      d->width, d->height, d->depth, d->layers, d->levels, name, most.maxExtent.width,
+                      most.maxExtent.height, most.maxExtent.depth, most.maxArrayLayers, most.maxMipLevels);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (!(most.sampleCounts & d->samples)) {
+        spyi_text_add(error, "the device '%s' has no %u samples for this format; it has", name, d->samples);
+        for (uint32_t i = 1; i <= 64; i *= 2)
+            if (most.sampleCounts & i) spyi_text_add(error, " %u", i);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+// Allocates memory for the image and binds it. *what gets the name of the function that failed.
+static VkResult spyi_vk_bind_image(spyi_vk_gpu *gpu, VkImage image, VkDeviceMemory *memory, size_t *size,
+                                   const char **what) {
+    const VkPhysicalDeviceMemoryProperties *types = &gpu->adapter.memory;
+    VkMemoryRequirements needs;
+    VkMemoryAllocateInfo info;
+    VkResult result;
+    uint32_t i, type = UINT32_MAX;
+    gpu->vk.vkGetImageMemoryRequirements(gpu->device, image, &needs);
+    for (i = 0; i < types->memoryTypeCount; i++) {
+        const bool local = (types->memoryTypes[i].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0;
+        if (!(needs.memoryTypeBits >> i & 1u)) continue;
+        if (type == UINT32_MAX) type = i;
+        if (local) {
+            type = i;
+            break;
+        }
+    }
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    info.allocationSize = needs.size;
+    info.memoryTypeIndex = type;
+    *what = "vkAllocateMemory";
+    result = type == UINT32_MAX ? VK_ERROR_FEATURE_NOT_PRESENT
+                                : gpu->vk.vkAllocateMemory(gpu->device, &info, NULL, memory);
+    if (result != VK_SUCCESS) return result;
+    *size = (size_t)needs.size;
+    *what = "vkBindImageMemory";
+    return gpu->vk.vkBindImageMemory(gpu->device, image, *memory, 0);
+}
+
+SPYI_FN spy_status spyi_vk_create_image(spyi_gpu *base, const spyi_image_desc *desc, const char *label,
+                                        spyi_image *image, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkImage handle = VK_NULL_HANDLE;
+    VkImageCreateInfo info;
+    VkResult result;
+    const char *what = "vkCreateImage";
+    size_t size = 0;
+    memset(image, 0, sizeof *image);
+    if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
+    spyi_vk_image_info(desc, &info);
+    spy_status status = spyi_vk_check_image(gpu, desc, &info, error);
+    if (status != SPY_OK) return status;
+    result = gpu->vk.vkCreateImage(gpu->device, &info, NULL, &handle);
+    if (result == VK_SUCCESS) result = spyi_vk_bind_image(gpu, handle, &memory, &size, &what);
+    if (result != VK_SUCCESS) {
+        if (handle != VK_NULL_HANDLE) gpu->vk.vkDestroyImage(gpu->device, handle, NULL);
+        if (memory != VK_NULL_HANDLE) gpu->vk.vkFreeMemory(gpu->device, memory, NULL);
+        return spyi_vk_fail(gpu, result, what, error);
+    }
+    image->handle = (uint64_t)handle;
+    image->memory = (void *)memory;
+    image->size = size;
+    gpu->base.stats.driver_allocations++;
+    gpu->base.stats.driver_bytes += size;
+    spyi_vk_set_name(gpu, VK_OBJECT_TYPE_IMAGE, image->handle, label);
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_vk_destroy_image(spyi_gpu *base, spyi_image *image) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    if (image->memory != NULL) { // imported images have no memory here: the engine owns them
+        gpu->vk.vkDestroyImage(gpu->device, (VkImage)image->handle, NULL);
+        gpu->vk.vkFreeMemory(gpu->device, (VkDeviceMemory)image->memory, NULL);
+        gpu->base.stats.driver_bytes -= image->size;
+    }
+    memset(image, 0, sizeof *image);
+}
+
+// >>views
+
+static VkImageViewType spyi_vk_view_type(const spyi_image_view_desc *d) {
+    switch (d->type) {
+    case SPY_TEXTURE_TYPE_1D: return d->array ? VK_IMAGE_VIEW_TYPE_1D_ARRAY : VK_IMAGE_VIEW_TYPE_1D;
+    case SPY_TEXTURE_TYPE_3D: return VK_IMAGE_VIEW_TYPE_3D;
+    case SPY_TEXTURE_TYPE_CUBE: return d->array ? VK_IMAGE_VIEW_TYPE_CUBE_ARRAY : VK_IMAGE_VIEW_TYPE_CUBE;
+    default: return d->array ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_2D;
+    }
+}
+
+SPYI_FN spy_status spyi_vk_create_image_view(spyi_gpu *base, const spyi_image *image,
+                                             const spyi_image_desc *image_desc,
+                                             const spyi_image_view_desc *desc, uint64_t sampler,
+                                             uint64_t *view, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    VkImageViewUsageCreateInfo usage; // the view's format need not have the image's other usages
+    VkImageViewCreateInfo info;
+    VkImageView handle = VK_NULL_HANDLE;
+    (void)image_desc, (void)sampler;
+    SPYI_VK_ZERO(usage);
+    usage.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO;
+    usage.usage = desc->stored ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
+    info.pNext = &usage;
+    info.image = (VkImage)image->handle;
+    info.viewType = spyi_vk_view_type(desc);
+    info.format = spyi_vk_format(desc->format);
+    info.subresourceRange.aspectMask =
+        spyi_vk_aspects(desc->format) & ~(VkImageAspectFlags)VK_IMAGE_ASPECT_STENCIL_BIT;
+    info.subresourceRange.baseMipLevel = desc->first_level;
+    info.subresourceRange.levelCount = desc->level_count;
+    info.subresourceRange.baseArrayLayer = desc->first_layer;
+    info.subresourceRange.layerCount = desc->layer_count;
+    VkResult result = gpu->vk.vkCreateImageView(gpu->device, &info, NULL, &handle);
+    *view = (uint64_t)handle;
+    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkCreateImageView", error);
+}
+
+SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *base, uint64_t view, bool stored) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    (void)stored;
+    gpu->vk.vkDestroyImageView(gpu->device, (VkImageView)view, NULL);
+}
+
+// >>samplers
+
+static VkSamplerAddressMode spyi_vk_address_mode(spy_address_mode mode) {
+    switch (mode) {
+    case SPY_ADDRESS_MODE_MIRROR: return VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT;
+    case SPY_ADDRESS_MODE_CLAMP: return VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
+    case SPY_ADDRESS_MODE_BORDER: return VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER;
+    case SPY_ADDRESS_MODE_MIRROR_ONCE: return VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE;
+    default: return VK_SAMPLER_ADDRESS_MODE_REPEAT;
+    }
+}
+
+static VkBorderColor spyi_vk_border(const float *color) {
+    if (color[0] + color[1] + color[2] >= 1.5f) return VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE;
+    return color[3] >= 0.5f ? VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK : VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
+}
+
+static bool spyi_vk_any_address(const spy_sampler_desc *d, spy_address_mode mode) {
+    return d->address_u == mode || d->address_v == mode || d->address_w == mode;
+}
+
+static spy_status spyi_vk_check_sampler(const spyi_vk_gpu *gpu, const spy_sampler_desc *d, spyi_text *error) {
+    const bool *has = gpu->adapter.features;
+    const char *lacks = NULL;
+    if (d->max_anisotropy > 1 && !has[SPYI_VK_FEATURE_samplerAnisotropy]) lacks = "samplerAnisotropy";
+    if (d->reduction > SPY_REDUCTION_AVERAGE && !has[SPYI_VK_FEATURE_samplerFilterMinmax])
+        lacks = "samplerFilterMinmax";
+    if (spyi_vk_any_address(d, SPY_ADDRESS_MODE_MIRROR_ONCE) &&
+        !has[SPYI_VK_FEATURE_samplerMirrorClampToEdge])
+        lacks = "samplerMirrorClampToEdge";
+    if (!lacks) return SPY_OK;
+    spyi_text_add(error, "the device '%s' has no such sampler (Vulkan feature %s)", gpu->adapter.info.name,
+                  lacks);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+SPYI_FN spy_status spyi_vk_create_sampler(spyi_gpu *base, const spy_sampler_desc *desc, uint64_t *sampler,
+                                          spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const float most = gpu->adapter.limits.maxSamplerAnisotropy, bias = gpu->adapter.limits.maxSamplerLodBias;
+    VkSamplerReductionModeCreateInfo reduction;
+    VkSamplerCreateInfo info;
+    VkSampler handle = VK_NULL_HANDLE;
+    spy_status status = spyi_vk_check_sampler(gpu, desc, error);
+    if (status != SPY_OK) return status;
+    SPYI_VK_ZERO(info);
+    SPYI_VK_ZERO(reduction);
+    info.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO;
+    if (desc->reduction > SPY_REDUCTION_AVERAGE) {
+        reduction.sType = VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO;
+        reduction.reductionMode = desc->reduction == SPY_REDUCTION_MIN ? VK_SAMPLER_REDUCTION_MODE_MIN
+                                                                       : VK_SAMPLER_REDUCTION_MODE_MAX;
+        info.pNext = &reduction;
+    }
+    info.minFilter = desc->min_filter == SPY_FILTER_NEAREST ? VK_FILTER_NEAREST : VK_FILTER_LINEAR;
+    info.magFilter = desc->mag_filter == SPY_FILTER_NEAREST ? VK_FILTER_NEAREST : VK_FILTER_LINEAR;
+    info.mipmapMode = desc->mip_filter == SPY_FILTER_NEAREST ? VK_SAMPLER_MIPMAP_MODE_NEAREST
+                                                             : VK_SAMPLER_MIPMAP_MODE_LINEAR;
+    info.addressModeU = spyi_vk_address_mode(desc->address_u);
+    info.addressModeV = spyi_vk_address_mode(desc->address_v);
+    info.addressModeW = spyi_vk_address_mode(desc->address_w);
+    info.mipLodBias = desc->mip_bias > bias ? bias : desc->mip_bias < -bias ? -bias : desc->mip_bias;
+    info.anisotropyEnable = desc->max_anisotropy > 1;
+    info.maxAnisotropy = (float)desc->max_anisotropy > most ? most : (float)desc->max_anisotropy;
+    info.compareEnable = desc->compare != SPY_COMPARE_NONE;
+    // Both enums have the same order from NEVER on.
+    info.compareOp =
+        info.compareEnable ? (VkCompareOp)(desc->compare - SPY_COMPARE_NEVER) : VK_COMPARE_OP_NEVER;
+    info.minLod = desc->min_level;
+    info.maxLod = desc->max_level != 0 ? desc->max_level : VK_LOD_CLAMP_NONE;
+    info.borderColor = spyi_vk_border(desc->border);
+    VkResult result = gpu->vk.vkCreateSampler(gpu->device, &info, NULL, &handle);
+    *sampler = (uint64_t)handle;
+    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkCreateSampler", error);
+}
+
+SPYI_FN void spyi_vk_destroy_sampler(spyi_gpu *base, uint64_t sampler) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    gpu->vk.vkDestroySampler(gpu->device, (VkSampler)sampler, NULL);
+}
+
+// >>vk/image_work.c -----------------------------------------------------------------------------------------
+
+// Records the work on images: copies from and to buffers, copies between images, blits, resolves and clears.
+
+static spy_status spyi_vk_begin_image_work(spyi_vk_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status == SPY_OK) spyi_vk_before(gpu, gpu->commands, &work->before, false);
+    return status;
+}
+
+static VkImageSubresourceLayers spyi_vk_box_layers(const spyi_image_box *box, uint32_t format) {
+    VkImageSubresourceLayers layers;
+    layers.aspectMask = spyi_vk_aspects(format);
+    layers.mipLevel = box->level;
+    layers.baseArrayLayer = box->first_layer;
+    layers.layerCount = box->layer_count;
+    return layers;
+}
+
+static VkOffset3D spyi_vk_box_begin(const spyi_image_box *box) {
+    VkOffset3D at;
+    at.x = (int32_t)box->x;
+    at.y = (int32_t)box->y;
+    at.z = (int32_t)box->z;
+    return at;
+}
+
+static VkOffset3D spyi_vk_box_end(const spyi_image_box *box) {
+    VkOffset3D at;
+    at.x = (int32_t)(box->x + box->width);
+    at.y = (int32_t)(box->y + box->height);
+    at.z = (int32_t)(box->z + box->depth);
+    return at;
+}
+
+static VkExtent3D spyi_vk_box_size(const spyi_image_box *box) {
+    VkExtent3D size;
+    size.width = box->width;
+    size.height = box->height;
+    size.depth = box->depth;
+    return size;
+}
+
+SPYI_FN spy_status spyi_vk_image_bytes(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_image_bytes_work *w = (const spyi_image_bytes_work *)(const void *)work;
+    const spy_format_info *format = spyi_format(w->desc.format);
+    VkBufferImageCopy region;
+    spy_status status = spyi_vk_begin_image_work(gpu, work, error);
+    if (status != SPY_OK) return status;
+    SPYI_VK_ZERO(region);
+    region.bufferOffset = w->offset;
+    region.bufferRowLength = (uint32_t)(w->row_pitch / format->block_bytes) * format->block_width;
+    region.bufferImageHeight = (uint32_t)(w->slice_pitch / w->row_pitch) * format->block_height;
+    region.imageSubresource = spyi_vk_box_layers(&w->box, w->desc.format);
+    region.imageOffset = spyi_vk_box_begin(&w->box);
+    region.imageExtent = spyi_vk_box_size(&w->box);
+    if (w->to_image)
+        gpu->vk.vkCmdCopyBufferToImage(gpu->commands, (VkBuffer)w->chunk->handle, (VkImage)w->image,
+                                       VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+    else
+        gpu->vk.vkCmdCopyImageToBuffer(gpu->commands, (VkImage)w->image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                                       (VkBuffer)w->chunk->handle, 1, &region);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_image_copy(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_image_copy_work *w = (const spyi_image_copy_work *)(const void *)work;
+    const bool within = spyi_image_copies_within(w);
+    VkImageCopy region;
+    spy_status status = spyi_vk_begin_image_work(gpu, work, error);
+    if (status != SPY_OK) return status;
+    SPYI_VK_ZERO(region);
+    region.srcSubresource = spyi_vk_box_layers(&w->from_box, w->from_desc.format);
+    region.srcOffset = spyi_vk_box_begin(&w->from_box);
+    region.dstSubresource = spyi_vk_box_layers(&w->to_box, w->to_desc.format);
+    region.dstOffset = spyi_vk_box_begin(&w->to_box);
+    region.extent = spyi_vk_box_size(&w->from_box);
+    gpu->vk.vkCmdCopyImage(
+        gpu->commands, (VkImage)w->from,
+        within ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, (VkImage)w->to,
+        within ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+static spy_status spyi_vk_resolve(spyi_vk_gpu *gpu, const spyi_image_blit_work *w, spyi_text *error) {
+    VkImageResolve region;
+    SPYI_VK_ZERO(region);
+    region.srcSubresource = spyi_vk_box_layers(&w->from_box, w->from_desc.format);
+    region.srcOffset = spyi_vk_box_begin(&w->from_box);
+    region.dstSubresource = spyi_vk_box_layers(&w->to_box, w->to_desc.format);
+    region.dstOffset = spyi_vk_box_begin(&w->to_box);
+    region.extent = spyi_vk_box_size(&w->from_box);
+    gpu->vk.vkCmdResolveImage(gpu->commands, (VkImage)w->from, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                              (VkImage)w->to, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+static spy_status spyi_vk_check_blit(const spyi_vk_gpu *gpu, const spyi_image_blit_work *w,
+                                     spyi_text *error) {
+    const VkFormatFeatureFlags from = spyi_vk_format_features(gpu, w->from_desc.format);
+    const VkFormatFeatureFlags to = spyi_vk_format_features(gpu, w->to_desc.format);
+    const char *name = gpu->adapter.info.name;
+    if (!(from & VK_FORMAT_FEATURE_BLIT_SRC_BIT) || !(to & VK_FORMAT_FEATURE_BLIT_DST_BIT)) {
+        spyi_text_add(error, "the device '%s' cannot scale textures of this format", name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (w->linear && !(from & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT)) {
+        spyi_text_add(error, "the device '%s' has no linear filter for this format; SPY_FILTER_NEAREST works",
+                      name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_image_blit(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_image_blit_work *w = (const spyi_image_blit_work *)(const void *)work;
+    VkImageBlit region;
+    spy_status status = w->resolve ? SPY_OK : spyi_vk_check_blit(gpu, w, error);
+    if (status == SPY_OK) status = spyi_vk_begin_image_work(gpu, work, error);
+    if (status != SPY_OK) return status;
+    if (w->resolve) return spyi_vk_resolve(gpu, w, error);
+    SPYI_VK_ZERO(region);
+    region.srcSubresource = spyi_vk_box_layers(&w->from_box, w->from_desc.format);
+    region.srcOffsets[0] = spyi_vk_box_begin(&w->from_box);
+    region.srcOffsets[1] = spyi_vk_box_end(&w->from_box);
+    region.dstSubresource = spyi_vk_box_layers(&w->to_box, w->to_desc.format);
+    region.dstOffsets[0] = spyi_vk_box_begin(&w->to_box);
+    region.dstOffsets[1] = spyi_vk_box_end(&w->to_box);
+    gpu->vk.vkCmdBlitImage(gpu->commands, (VkImage)w->from, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                           (VkImage)w->to, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region,
+                           w->linear ? VK_FILTER_LINEAR : VK_FILTER_NEAREST);
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+SPYI_FN spy_status spyi_vk_image_clear(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_image_clear_work *w = (const spyi_image_clear_work *)(const void *)work;
+    VkImageSubresourceRange range;
+    spy_status status = spyi_vk_begin_image_work(gpu, work, error);
+    if (status != SPY_OK) return status;
+    range.aspectMask = spyi_vk_aspects(w->desc.format);
+    range.baseMipLevel = w->first_level;
+    range.levelCount = w->level_count;
+    range.baseArrayLayer = w->first_layer;
+    range.layerCount = w->layer_count;
+    if (range.aspectMask == VK_IMAGE_ASPECT_COLOR_BIT) {
+        VkClearColorValue color;
+        memcpy(&color, &w->color, sizeof color);
+        gpu->vk.vkCmdClearColorImage(gpu->commands, (VkImage)w->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                                     &color, 1, &range);
+    } else {
+        VkClearDepthStencilValue value;
+        value.depth = w->depth;
+        value.stencil = w->stencil;
+        gpu->vk.vkCmdClearDepthStencilImage(gpu->commands, (VkImage)w->image,
+                                            VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &value, 1, &range);
+    }
+    return spyi_vk_recorded(gpu, false, error);
 }
 
 // >>vk/mark.c -----------------------------------------------------------------------------------------------
@@ -3930,6 +4672,11 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 
 // The function table of the Vulkan backend.
 
+static const spyi_image_functions spyi_vk_images = {
+    spyi_vk_image_support,      spyi_vk_create_image,   spyi_vk_destroy_image,   spyi_vk_create_image_view,
+    spyi_vk_destroy_image_view, spyi_vk_create_sampler, spyi_vk_destroy_sampler,
+};
+
 // The members are in the order of struct spyi_backend, the functions for work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_vk_table = {
@@ -3950,6 +4697,10 @@ static const struct spyi_backend spyi_vk_table = {
         spyi_vk_label,
         spyi_vk_time_mark,
         spyi_vk_time_store,
+        spyi_vk_image_bytes,
+        spyi_vk_image_copy,
+        spyi_vk_image_blit,
+        spyi_vk_image_clear,
     },
     spyi_vk_download,
     spyi_vk_time_begin,
@@ -3958,12 +4709,13 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    NULL, // from here on: no graphs, because each submission records its command buffer anew
+    NULL, // six: no graphs, because each submission records its command buffer anew
     NULL,
     NULL,
     NULL,
     NULL,
     NULL,
+    &spyi_vk_images,
 };
 // clang-format on
 

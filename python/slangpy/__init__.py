@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .bitmap import *
     from .data_struct import *
     from .texture_loader import *
+    from .resources import *
     from .reflection import ModifierID, ShaderStage  # noqa: F401
     from .objects import DeviceChild, Kernel, Object, PassEncoder, Pipeline, Resource  # noqa: F401
     from .utilities import SHA1, Timer  # noqa: F401
@@ -82,9 +83,11 @@ _LAZY.update(dict.fromkeys((
     "InputLayout InputLayoutDesc InputSlotClass LinearSweptSpheresEndCapsMode LinearSweptSpheresIndexingMode LoadOp LogicOp "
     "MultisampleDesc PrimitiveTopology RasterizerDesc RayTracingPassEncoder RayTracingPipeline RayTracingPipelineDesc "
     "RayTracingPipelineFlags RenderPassColorAttachment RenderPassDepthStencilAttachment RenderPassDesc RenderPassEncoder "
-    "RenderPipeline RenderPipelineDesc RenderState RenderTargetWriteMask Sampler ScissorRect ShaderTable ShaderTableDesc "
-    "StencilOp StoreOp Texture TextureView VertexStreamDesc Viewport"
+    "RenderPipeline RenderPipelineDesc RenderState RenderTargetWriteMask ScissorRect ShaderTable ShaderTableDesc "
+    "StencilOp StoreOp VertexStreamDesc Viewport"
 ).split(), "pictures"))
+
+_LAZY.update(dict.fromkeys("Sampler Texture TextureView".split(), "resources"))
 
 
 _MODULES = ("reflection", "bindings", "types", "core", "builtin", "experimental", "slangpy", "native_func", "native_refl")

@@ -1599,6 +1599,22 @@ class _Recording:
     def submit_count(self) -> int: ...
 
 @disjoint_base
+class _Texture:
+    """A texture or a view of one."""
+
+    @property
+    def device(self) -> Device:
+        """The Device that it was made on."""
+
+@disjoint_base
+class _Sampler:
+    """How textures are sampled."""
+
+    @property
+    def device(self) -> Device:
+        """The Device that it was made on."""
+
+@disjoint_base
 class _CommandEncoder(_Recording):
     """Records calls, copies and marks, to be submitted any number of times: see Device.create_command_encoder()."""
 
@@ -1684,6 +1700,32 @@ def _buffer_read(*args: Any) -> Any:
 def _buffer_size(*args: Any) -> Any:
     """Bytes on the device."""
 def _buffer_write(*args: Any) -> Any:
+    """Copy bytes to it."""
+def _format_support(*args: Any) -> Any:
+    """The uses that the device has for a format."""
+def _sampler_make(*args: Any) -> Any:
+    """A sampler."""
+def _texture_blit(*args: Any) -> Any:
+    """Scale and convert; filter -1: average samples."""
+def _texture_clear(*args: Any) -> Any:
+    """Set all texels."""
+def _texture_clear_depth(*args: Any) -> Any:
+    """Set all texels."""
+def _texture_copy(*args: Any) -> Any:
+    """Copy texels."""
+def _texture_copy_buffer(*args: Any) -> Any:
+    """Copy bytes."""
+def _texture_info(texture: Any, /) -> Any:
+    """(type, format, width, height, depth, array_size, layer_count, levels, samples, usage, size_bytes, shape)."""
+def _texture_make(*args: Any) -> Any:
+    """A texture."""
+def _texture_mips(*args: Any) -> Any:
+    """Make each level from the one before."""
+def _texture_read(*args: Any) -> Any:
+    """Copy its bytes to a writable array."""
+def _texture_view(*args: Any) -> Any:
+    """A texture over a part of another one."""
+def _texture_write(*args: Any) -> Any:
     """Copy bytes to it."""
 def _chain_of(*args: Any) -> Any:
     """What a Function's chain says: whether it is a derivative, its return type, its instance."""

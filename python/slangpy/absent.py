@@ -1,10 +1,7 @@
 """Error texts for missing names: names that SlangPy has and this version does not have, and misspelled ones."""
 
 _NAMES = {
-    "textures and samplers": "SubresourceData create_texture create_sampler "
-        "create_texture_from_resource upload_texture_data copy_texture copy_texture_to_buffer copy_buffer_to_texture "
-        "clear_texture_float clear_texture_uint clear_texture_sint clear_texture_depth_stencil blit generate_mips "
-        "set_texture_state get_format_support",
+    "textures of other APIs": "SubresourceData create_texture_from_resource",
     "descriptor handles": "descriptor_handle_ro descriptor_handle_rw",
     "rasterization": "create_render_pipeline create_input_layout begin_render_pass",
     "ray tracing": "create_acceleration_structure create_acceleration_structure_instance_list get_acceleration_structure_sizes "

@@ -29,10 +29,15 @@ if TYPE_CHECKING:
     from .encoders import (CommandBuffer, CommandEncoder, CommandRecordingDiscardedEvent, CommandRecordingSubmittedEvent, Fence,
                            QueryPool)
     from .enums import BindlessDesc, LogLevel, ResourceState, SlangLinkOptions
+    from .formats import FormatSupport
     from .interop import _StreamLike
     from .programs import (ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangModule, SlangSession,
                            TypeConformance)
+    from .math import float4
     from .reports import CompilationReport
+    from .resources import Sampler, Texture
+    from .textures import (ComparisonFunc, SamplerDesc, TextureAddressingMode, TextureDesc, TextureFilteringMode, TextureReductionOp,
+                           TextureType, TextureUsage)
     from .shader_cursors import PartObject
 
     _P = ParamSpec("_P")
@@ -77,6 +82,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Device", "create_device", "init_device", "enumerate_adapters", "push_current_device", "pop_current_device", "current_device",
     "create_buffer",
+    "create_texture",
+    "create_sampler",
     "create_command_encoder",
     "create_fence",
     "create_query_pool",
@@ -495,6 +502,58 @@ class Device(_slangpy._Device):
         return _buffers.create_buffer(self, size, element_count, struct_size, resource_type_layout, format, memory_type, usage,
                                       default_state, label, data, struct_type)
 
+    def create_texture(
+            self, type: TextureType | TextureDesc | Mapping[str, Any] = ..., format: Format | str = Format.undefined, width: int = 1,  # type: ignore[assignment]
+            height: int = 1, depth: int = 1, array_length: int = 1, mip_count: int = 1, sample_count: int = 1, sample_quality: int = 0,
+            memory_type: MemoryType = MemoryType.device_local, usage: TextureUsage | int = 0,
+            default_state: ResourceState | int = 0, sampler: Sampler | None = None, label: str = "",
+            data: _ArrayLike | None = None, desc: TextureDesc | Mapping[str, Any] | None = None) -> Texture:
+        """create_texture(type=TextureType.texture_2d, format=Format.undefined, width=1, height=1, depth=1, array_length=1, mip_count=1,
+        sample_count=1, sample_quality=0, memory_type=MemoryType.device_local, usage=TextureUsage.none, default_state=ResourceState.undefined,
+        sampler=None, label="", data=None, desc=None): makes a Texture. mip_count: ALL_MIPS for levels down to one texel. usage: what can be
+        done with it; none is for reading, and for writing if the device can for the format. data: an array with the bytes of mip level 0,
+        of the first layer or of all; without it the contents are undefined. A TextureDesc or a dict of its fields, as `desc` or as the
+        first argument, replaces all other arguments but data and sampler."""
+        from .resources import create_texture
+        from .textures import TextureDesc, TextureType
+
+        given = _given(TextureDesc, type, desc)
+        if given is None:
+            given = TextureDesc(type=TextureType.texture_2d if type is ... else type, format=format, width=width, height=height, depth=depth,
+                                array_length=array_length, mip_count=mip_count, sample_count=sample_count, sample_quality=sample_quality,
+                                memory_type=memory_type, usage=usage, default_state=default_state, label=label)
+        return create_texture(self, given, data, sampler)
+
+    def create_sampler(
+            self, min_filter: TextureFilteringMode | int | SamplerDesc | Mapping[str, Any] = 1,
+            mag_filter: TextureFilteringMode | int = 1, mip_filter: TextureFilteringMode | int = 1, reduction_op: TextureReductionOp | int = 0,
+            address_u: TextureAddressingMode | int = 0, address_v: TextureAddressingMode | int = 0, address_w: TextureAddressingMode | int = 0,
+            mip_lod_bias: float = 0.0, max_anisotropy: int = 1, comparison_func: ComparisonFunc | int = 0,
+            border_color: float4 | Sequence[float] = (1.0, 1.0, 1.0, 1.0), min_lod: float = -1000.0, max_lod: float = 1000.0, label: str = "",
+            desc: SamplerDesc | Mapping[str, Any] | None = None) -> Sampler:
+        """create_sampler(min_filter=TextureFilteringMode.linear, mag_filter=TextureFilteringMode.linear,
+        mip_filter=TextureFilteringMode.linear, reduction_op=TextureReductionOp.average, address_u=TextureAddressingMode.wrap,
+        address_v=TextureAddressingMode.wrap, address_w=TextureAddressingMode.wrap, mip_lod_bias=0.0, max_anisotropy=1,
+        comparison_func=ComparisonFunc.never, border_color=(1, 1, 1, 1), min_lod=-1000.0, max_lod=1000.0, label="", desc=None): makes a
+        Sampler, for SamplerState parameters. It compares with comparison_func if reduction_op is comparison. A SamplerDesc or a dict of its
+        fields, as `desc` or as the first argument, replaces the other arguments."""
+        from .resources import create_sampler
+        from .textures import SamplerDesc
+
+        given = _given(SamplerDesc, min_filter, desc)
+        if given is None:
+            given = SamplerDesc(min_filter=min_filter, mag_filter=mag_filter, mip_filter=mip_filter, reduction_op=reduction_op,
+                                address_u=address_u, address_v=address_v, address_w=address_w, mip_lod_bias=mip_lod_bias,
+                                max_anisotropy=max_anisotropy, comparison_func=comparison_func, border_color=border_color, min_lod=min_lod,
+                                max_lod=max_lod, label=label)
+        return create_sampler(self, given)
+
+    def get_format_support(self, format: Format) -> FormatSupport:
+        """get_format_support(format): returns what the device can do with a Format, as a FormatSupport."""
+        from .resources import get_format_support
+
+        return get_format_support(self, Format(format))
+
     def create_command_encoder(
             self, queue: CommandQueueType = CommandQueueType.graphics, label: str | None = None,
             on_record: Callable[[int, int, str], object] | None = None) -> CommandEncoder:
@@ -798,6 +857,18 @@ def _as_method(method: Callable[Concatenate[Device, _P], _R]) -> Callable[[Calla
 def create_buffer(*args: Any, **kwargs: Any) -> Buffer:
     """create_buffer(...): Device.create_buffer() of the current device."""
     return current_device().create_buffer(*args, **kwargs)
+
+
+@_as_method(Device.create_texture)
+def create_texture(*args: Any, **kwargs: Any) -> Texture:
+    """create_texture(...): Device.create_texture() of the current device."""
+    return current_device().create_texture(*args, **kwargs)
+
+
+@_as_method(Device.create_sampler)
+def create_sampler(*args: Any, **kwargs: Any) -> Sampler:
+    """create_sampler(...): Device.create_sampler() of the current device."""
+    return current_device().create_sampler(*args, **kwargs)
 
 
 @_as_method(Device.create_command_encoder)

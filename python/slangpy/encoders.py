@@ -7,6 +7,7 @@ import time
 
 from . import _slangpy
 from .enums import BufferRange, CommandQueueType, FenceDesc, QueryPoolDesc, QueryType, _IntEnum
+from .texture_commands import TextureCommands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class _Child:
         return _MemoryUsage()
 
 
-class CommandEncoder(_slangpy._CommandEncoder, _Child):
+class CommandEncoder(_slangpy._CommandEncoder, TextureCommands, _Child):
     """Records calls, copies and marks; see Device.create_command_encoder(). finish() returns a CommandBuffer, which can be
     submitted any number of times. Each submission reads what tensors contain then; numbers and host arrays keep the values that
     they had when they were recorded."""

@@ -10,6 +10,7 @@ from .device import Device
 from .encoders import _MemoryUsage
 from .interop import NativeHandle
 from .logger import Logger, LoggerOutput
+from .resources import Sampler, Texture, TextureView
 
 __all__ = ["Object", "DeviceChild", "Resource", "Pipeline", "Kernel", "PassEncoder"]
 
@@ -35,7 +36,7 @@ class DeviceChild(Object):
 
 
 class Resource(DeviceChild):
-    """Base of buffers. Textures are not in this version."""
+    """Base of buffers and textures."""
 
     @property
     @abc.abstractmethod
@@ -87,8 +88,8 @@ class PassEncoder(Object):
 
 for _kind, _classes in (
         (Object, (Device, _slangpy.Module, programs.SlangSession, programs.SlangEntryPoint, programs.ShaderObject, _slangpy.Tensor, _slangpy.BufferCursor, Logger, LoggerOutput)),
-        (DeviceChild, (encoders.CommandEncoder, encoders.CommandBuffer, encoders.Fence, encoders.QueryPool, programs.ShaderProgram)),
-        (Resource, (Buffer,)), (Pipeline, (programs.ComputePipeline,)), (Kernel, (programs.ComputeKernel,)),
+        (DeviceChild, (encoders.CommandEncoder, encoders.CommandBuffer, encoders.Fence, encoders.QueryPool, programs.ShaderProgram, TextureView, Sampler)),
+        (Resource, (Buffer, Texture)), (Pipeline, (programs.ComputePipeline,)), (Kernel, (programs.ComputeKernel,)),
         (PassEncoder, (programs.ComputePassEncoder,))):
     for _class in _classes:
         _kind.register(_class)

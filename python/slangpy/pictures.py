@@ -30,7 +30,7 @@ __all__ = [
     "LoadOp", "LogicOp", "MultisampleDesc", "PrimitiveTopology", "RasterizerDesc", "RayTracingPassEncoder", "RayTracingPipeline",
     "RayTracingPipelineDesc", "RayTracingPipelineFlags", "RenderPassColorAttachment", "RenderPassDepthStencilAttachment",
     "RenderPassDesc", "RenderPassEncoder", "RenderPipeline", "RenderPipelineDesc", "RenderState", "RenderTargetWriteMask",
-    "Sampler", "ScissorRect", "ShaderTable", "ShaderTableDesc", "StencilOp", "StoreOp", "Texture", "TextureView",
+    "ScissorRect", "ShaderTable", "ShaderTableDesc", "StencilOp", "StoreOp", 
     "VertexStreamDesc", "Viewport",
 ]
 
@@ -647,18 +647,6 @@ class DescriptorHandle:
 class _Absent:
     def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError("slangpy.{} is not in this version: {}".format(type(self).__name__, type(self).__doc__))
-
-
-class Texture(_Absent):
-    """Textures belong to a later version."""
-
-
-class TextureView(_Absent):
-    """Textures belong to a later version."""
-
-
-class Sampler(_Absent):
-    """Samplers belong to a later version."""
 
 
 class InputLayout(_Absent):

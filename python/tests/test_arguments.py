@@ -141,9 +141,6 @@ def test_results_by_name(m):
         for result in (m.add(x, 1, _result=how), m.add.return_type(how)(x, 1)):
             assert type(result) is kind
             assert np.asarray(result.to_numpy() if kind is not np.ndarray else result).tolist() == [2, 3, 4]
-    for use in (lambda: m.add(x, 1, _result="texture"), lambda: m.add.return_type("texture")(x, 1)):
-        with pytest.raises(ValueError, match="add: argument '_result': 'texture' is not in this version"):
-            use()
     for bad in ("nonsense", float, 3):
         with pytest.raises((ValueError, TypeError, spy.Error), match="_result"):
             m.add(x, 1, _result=bad)

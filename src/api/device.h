@@ -208,6 +208,8 @@ typedef struct spy_device_stats {
                               // has not reported
     uint64_t recording_bytes; // memory that is kept until these reports: parameters, uploads, freed tensors
                               // and temporaries
+    uint64_t texture_bytes;   // the part of driver_bytes that textures have, with released ones whose work has
+                              // not finished
 } spy_device_stats;
 
 // Returns what the device has counted so far; all zero for NULL. Threads: any.

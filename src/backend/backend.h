@@ -31,6 +31,7 @@ typedef struct spyi_profile {
     // spy_float_mode and spy_debug_info of a program (SPIR-V has them in its code); 0 in a device's profile.
     uint8_t float_mode, debug_info;
     bool prefers_bindings;    // structured buffers are faster than pointers at any size (lavapipe)
+    bool names_formats;       // kernels name the formats of textures that they store to (lavapipe)
     uint32_t features;        // SPY_FEATURE_*
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
@@ -60,8 +61,13 @@ typedef struct spyi_chunk {
 
 // What a binding refers to.
 typedef enum spyi_binding_kind {
-    // A range of a chunk. Views of textures, samplers and acceleration structures will be others.
-    SPYI_BINDING_BUFFER
+    SPYI_BINDING_BUFFER, // a range of a chunk
+    // A view of an image (image.h) that is sampled and loaded. offset: SPYI_USE_SAMPLED or SPYI_USE_STORED, for
+    // which the image's layout is.
+    SPYI_BINDING_TEXTURE,
+    SPYI_BINDING_RW_TEXTURE, // a view of an image that is loaded and stored
+    SPYI_BINDING_SAMPLER,    // a sampler
+    SPYI_BINDING_COMBINED    // as SPYI_BINDING_TEXTURE, with a sampler: range is its handle
 } spyi_binding_kind;
 
 // The argument of one parameter, or of one element of an array. `offset` is a multiple of
@@ -207,6 +213,8 @@ struct spyi_backend {
     void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launched work continues
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
+    // Textures and samplers (image.h); NULL: the backend has none.
+    const struct spyi_image_functions *images;
 };
 
 // >>wait.c

@@ -12,7 +12,11 @@ typedef enum spyi_parameter_kind {
     SPYI_PARAMETER_UNIFORM,  // a uniform buffer
     SPYI_PARAMETER_BUFFER,   // a structured buffer
     SPYI_PARAMETER_TEXELS,   // Buffer<T>
-    SPYI_PARAMETER_RW_TEXELS // RWBuffer<T>
+    SPYI_PARAMETER_RW_TEXELS,  // RWBuffer<T>
+    SPYI_PARAMETER_TEXTURE,    // Texture2D<T>
+    SPYI_PARAMETER_RW_TEXTURE, // RWTexture2D<T>
+    SPYI_PARAMETER_SAMPLER,    // SamplerState
+    SPYI_PARAMETER_COMBINED    // Sampler2D<T>, a texture with its sampler
 } spyi_parameter_kind;
 
 enum { SPYI_STAGE_COMPUTE = 1 };

@@ -6,12 +6,12 @@ static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
     // SPIR-V has no bool vectors in memory. Through pointers and in push constants NVIDIA's driver sometimes
     // gets the upper half of 64-bit vectors of 3 and 4 wrong. A global block is read field by field; an
     // entry-point parameter would first be copied as a whole.
-    //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed unsized views arrays
-    { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  false, false, true },
+    //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed textures unsized views arrays
+    { "spv",    false, "uint",    4,    false, false, true,  true,  false, 8,    false,  true,  true,    false,  false, true },
     // CUDA's arguments lie in constant memory, and a bool is a byte. Its half4 is aligned to 4 bytes only, so
     // that it takes two accesses. Four doubles a thread are two accesses, each of which uses every second half
     // of the cache lines. Slang makes no code for typed buffers.
-    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,  true,  false },
+    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, false,   true,   true,  false },
 };
 // clang-format on
 

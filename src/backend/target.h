@@ -30,6 +30,7 @@ typedef struct spyi_rules {
     // an address, inside the block or buffer that holds it.
     bool by_address;
     bool typed_buffers;  // the target has Buffer<T>
+    bool textures;       // the library passes textures and samplers
     bool unsized_arrays; // the target has T[]
     bool tensor_views;   // the target has TensorView<T> and [CudaKernel] functions
     bool entry_arrays;   // an entry point takes arrays of buffers as its own parameters

@@ -52,8 +52,12 @@ static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
     v->inside(v->user, &d->uniforms);
     spyi_binding *bindings = (spyi_binding *)(uintptr_t)d->bindings;
     spyi_uniform *uniforms = (spyi_uniform *)(uintptr_t)d->uniforms;
-    for (uint32_t i = 0; i < kernel->binding_count; i++)
-        v->handle(v->user, &bindings[i].handle, &bindings[i].offset);
+    for (uint32_t i = 0; i < kernel->binding_count; i++) {
+        spyi_binding *b = &bindings[i];
+        if (b->kind == SPYI_BINDING_BUFFER) v->handle(v->user, &b->handle, &b->offset);
+        else if (v->image) v->image(v->user, &b->handle);
+        if (b->kind == SPYI_BINDING_COMBINED && v->image) v->image(v->user, &b->range);
+    }
     for (uint32_t i = 0; i < kernel->uniform_count; i++) v->inside(v->user, &uniforms[i].data);
     if (d->indirect) v->handle(v->user, &d->indirect, &d->indirect_offset);
 }

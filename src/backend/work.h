@@ -15,6 +15,10 @@ typedef enum spyi_work_number {
     SPYI_WORK_LABEL,
     SPYI_WORK_TIME_MARK,
     SPYI_WORK_TIME_STORE,
+    SPYI_WORK_IMAGE_BYTES, // these four: image.h
+    SPYI_WORK_IMAGE_COPY,
+    SPYI_WORK_IMAGE_BLIT,
+    SPYI_WORK_IMAGE_CLEAR,
     SPYI_WORK_COUNT
 } spyi_work_number;
 
@@ -30,6 +34,8 @@ typedef struct spyi_work_visitor {
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
     void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
     void *user;
+    // Handle of an image, of a view of one, or of a sampler; NULL: the visitor knows none.
+    void (*image)(void *user, uint64_t *handle);
 } spyi_work_visitor;
 
 // What all work of one kind has in common, in every backend.
@@ -58,11 +64,19 @@ enum {
     SPYI_USE_COPIED = 64
 };
 
+// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout. A copy has one
+// layout for its source, another for its target, and a third one where a part is both.
+static inline uint32_t spyi_use_layout(uint32_t how) {
+    return how & (SPYI_USE_SAMPLED | SPYI_USE_STORED) ? how & ~(uint32_t)(SPYI_USE_READS | SPYI_USE_WRITES)
+                                                      : how;
+}
+
 // Layers of one level of a texture change from their last use to the use that the work makes of them.
 typedef struct spyi_transition {
     uint64_t texture; // the texture's handle: VkImage
     uint32_t level, first_layer, layer_count;
     uint32_t from, to; // SPYI_USE_*; `from` 0: the old content is not needed
+    uint32_t format;   // spy_format: whether it has depth and stencil
 } spyi_transition;
 
 // What must come before work: nothing; a barrier, after which the work sees all earlier work finished; or

@@ -24,6 +24,8 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_PREPARED: return "prepared call";
     case SPYI_KIND_CURSOR: return "cursor";
     case SPYI_KIND_LIST: return "command list";
+    case SPYI_KIND_TEXTURE: return "texture";
+    case SPYI_KIND_SAMPLER: return "sampler";
     default: return "unknown object";
     }
 }

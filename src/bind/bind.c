@@ -70,6 +70,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                                    "give its fields one by one"
                                  : "; this kind of parameter cannot be passed");
     }
+    if (a->bound.mode && v->texel && (pair || out))
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': textures have no gradients yet: give a tensor, or a texture that is only read",
+                       path);
     bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only its gradient
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
         return false;
@@ -96,7 +100,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     spyi_leaf *leaf = spyi_add_leaf(a, index, path, type, in, out);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
-    if (special && v->tensor && in &&
+    if (special && (v->tensor || v->custom) && in &&
         strchr(path, '.')) // a tensor in an inout struct: the call does not replace it by another one
         leaf->out = a->bound.nodes[node].out = false;
     leaf->param_in = in;

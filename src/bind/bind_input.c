@@ -26,7 +26,7 @@ SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *va
         const spyi_value *v = &values->items[leaf->value];
         if (leaf->traits & SPYI_TRAIT_TENSOR)
             good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a uniform buffer takes host data");
-        else if (v->custom || leaf->batch_rank || v->map_count)
+        else if ((v->custom && !spyi_leaf_is_resource(leaf)) || leaf->batch_rank || v->map_count)
             good = spyi_mismatch(&a, leaf->path, leaf->type, v, "; a shader parameter takes one value");
     }
     if (good) *bound = a.bound;

@@ -51,7 +51,8 @@ static const spyi_type *spyi_view_type(spyi_attempt *a, const spyi_value *v, uin
                                        uint32_t form) {
     if (v->cast) return consumed == 0 && form == 0 ? spyi_unit_find_type(a->unit, v->cast) : NULL;
     if (!v->type) return NULL;
-    if (consumed == 0 && form < 3) return form == 0 ? v->type : NULL;
+    if (v->texel && (consumed || form)) return consumed == 0 && form == 3 ? v->type : NULL;
+    if (consumed == 0 && form < 3) return form == 0 ? (v->texel ? v->texel : v->type) : NULL;
     if (form >= 3) return consumed == 0 && v->tensor && v->rank ? spyi_whole_view(a, v, form) : NULL;
     if (consumed > v->rank || consumed > 2) return NULL;
     int64_t last = v->dims[v->rank - 1], before = consumed == 2 ? v->dims[v->rank - 2] : 0;
@@ -156,8 +157,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_value_text(&a->values->items[of_param[p]], &text);
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
-    spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-            "%s; no type that the arguments can have fits (textures and samplers cannot be passed)%s%s%s",
+    spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "%s; no type that the arguments can have fits%s%s%s",
             spyi_text_str(&text),
             pairs ? "; if one should, find the function by its generic arguments: '" : "",
             pairs ? a->function->name : "", pairs ? "<float>', say" : "");
@@ -205,7 +205,9 @@ static bool spyi_search_views(spyi_search *q, uint32_t p, uint32_t total) {
 // type that the argument is passed as.
 static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, const spyi_value *v) {
     spyi_text name = { NULL, 0, 0 };
-    const spyi_value_kind *kind = v->tensor ? spyi_kind_of_parameter(type, v) : NULL;
+    const spyi_value_kind *kind = v->tensor  ? spyi_kind_of_parameter(type, v)
+                                  : v->texel ? spyi_kind_of(type, v)
+                                             : NULL;
     if (kind && kind->build->type_name) kind->build->type_name(a->types, type, v, &name);
     const spyi_type *whole = name.size ? spyi_unit_find_type(a->unit, name.data) : NULL;
     spyi_text_free(&name);
@@ -216,12 +218,12 @@ static const spyi_type *spyi_fixed_view(spyi_attempt *a, const spyi_type *type, 
 static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value *v) {
     spyi_text got = { NULL, 0, 0 };
     spyi_value_text(v, &got);
-    bool known = v->cast != NULL || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY;
+    bool known = v->cast || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY || v->texel;
     if (v->cast)
         spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
     else
         spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
-                known ? "'%s': expected %s, got %s; textures and samplers cannot be passed"
+                known ? "'%s': expected %s, got %s; this kind of parameter cannot be passed"
                       : "'%s': expected %s, got %s, which does not tell its Slang type: "
                         "say which with spy_cast",
                 p->name, p->type->display, spyi_text_str(&got));

@@ -48,6 +48,23 @@ static bool spyi_is_host_input(spy_arg_kind kind) {
            kind == SPY_ARG_KIND_DATA;
 }
 
+// Checks that the objects of a texture or sampler argument live on this device, and notes them in its value.
+static spy_status spyi_describe_objects(spy_device *device, const spy_arg *arg, size_t position,
+                                        spyi_value *v, spyi_text *error) {
+    const spyi_kind_resource *resource = arg->_custom->run->resource;
+    const void *objects[2] = { arg->value.data, (const void *)(intptr_t)arg->dims[0] };
+    for (int i = 0; i < 2; i++) {
+        if (!resource->objects[i] || (i && !objects[i])) continue;
+        spyi_kind kind = (spyi_kind)resource->objects[i];
+        if (!spyi_is_on(device, objects[i], kind)) {
+            (void)spyi_bad_arg(arg, position, error, SPY_OK, "");
+            return spyi_object_problem(objects[i], kind, error);
+        }
+        v->held[i] = (spyi_object *)(uintptr_t)objects[i];
+    }
+    return SPY_OK;
+}
+
 // Checks one argument's own data and fills the members of its value that depend on the argument's kind.
 static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size_t position, spyi_value *v,
                                     spyi_text *error) {
@@ -128,6 +145,10 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
         if (!arg->_custom)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                                 "it was not made by one of the spy_arg_* functions");
+        if (arg->_custom->run->resource) {
+            spy_status status = spyi_describe_objects(device, arg, position, v, error);
+            if (status != SPY_OK) return status;
+        }
         return !arg->_custom->run->describe || arg->_custom->run->describe(arg, v, &problem)
                    ? SPY_OK
                    : spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT, problem);
@@ -192,7 +213,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
         spy_status status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
-        if (!spyi_key_room(values, 20 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
+        if (!spyi_key_room(values, 24 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
         uint32_t detail = v->type ? v->type->id : v->kind == SPY_ARG_KIND_STRUCT ? v->child_count : v->size;
         if (v->kind == SPY_ARG_KIND_RESULT) detail = detail << 16 | v->size;
@@ -206,6 +227,8 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         if (v->custom) { // the address of the kind's table identifies the kind
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
             values->key_size += (uint32_t)sizeof v->custom;
+            memcpy(values->key + values->key_size, &v->size, sizeof v->size);
+            values->key_size += (uint32_t)sizeof v->size;
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;

@@ -35,11 +35,12 @@ SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error) {
     return SPY_OK;
 }
 
-// Returns how many bindings the value may need: one, or one for each tensor in a struct or an array of
-// buffers.
+// Returns how many bindings the value may need: one, or one for each tensor or texture in a struct or
+// an array of them.
 static uint32_t spyi_tensor_count(const spyi_values *values, uint32_t value) {
     uint32_t count = 0, end = spyi_value_end(values->items, value);
-    for (uint32_t i = value; i < end; i++) count += values->items[i].tensor != NULL;
+    for (uint32_t i = value; i < end; i++)
+        count += values->items[i].tensor != NULL || values->items[i].held[0] != NULL;
     return count ? count : 1;
 }
 

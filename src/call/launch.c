@@ -123,6 +123,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
         if (leaf->binds) {
             status = spyi_launch_bound(leaf, v, at, error);
+            if (status == SPY_OK && leaf->out) status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
         }
         if (!spyi_leaf_in_memory(leaf)) continue;

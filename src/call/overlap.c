@@ -51,10 +51,57 @@ static bool spyi_host_gradients_meet(const spyi_bound *b, const spyi_values *val
     return false;
 }
 
+// >>textures
+
+static bool spyi_parts_overlap(const spyi_use *a, uint32_t a_count, const spyi_use *b, uint32_t b_count) {
+    for (uint32_t i = 0; i < a_count; i++)
+        for (uint32_t k = 0; k < b_count; k++)
+            if (a[i].resource == b[k].resource && a[i].begin < b[k].end && b[k].begin < a[i].end) return true;
+    return false;
+}
+
+// Returns whether each element of the call gets the same texel of both.
+static bool spyi_texels_alike(const spyi_leaf *a, const spyi_value *x, const spyi_leaf *b,
+                              const spyi_value *y) {
+    return a->batch_rank && a->batch_rank == b->batch_rank && x->rank == y->rank &&
+           memcmp(a->map, b->map, a->batch_rank) == 0 &&
+           memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) == 0;
+}
+
+// Checks an output that is a texture against all other textures of the call.
+static spy_status spyi_check_texture(const spyi_bound *b, const spyi_values *values, uint32_t i,
+                                     spyi_text *error) {
+    spyi_use mine[SPYI_MOST_VALUE_USES], theirs[SPYI_MOST_VALUE_USES];
+    const spyi_leaf *out = &b->leaves[i];
+    const spyi_value *v = &values->items[out->value];
+    uint32_t count = out->kind->run->resource->uses(v, out->reads, out->writes, mine);
+    for (uint32_t j = 0; j < b->leaf_count; j++) {
+        const spyi_leaf *leaf = &b->leaves[j];
+        const spyi_value *w = &values->items[leaf->value];
+        if (j == i || !spyi_leaf_is_resource(leaf) || !w->held[0]) continue;
+        uint32_t others = leaf->kind->run->resource->uses(w, leaf->reads, leaf->writes, theirs);
+        if (!spyi_parts_overlap(mine, count, theirs, others)) continue;
+        if (!leaf->out && spyi_texels_alike(out, v, leaf, w)) continue;
+        spyi_text_add(
+            error,
+            "output '%s' lies in the same texture as '%s' but not texel by texel: threads would read "
+            "what others have written; use another texture",
+            out->path, leaf->path);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_check_overlap(const spyi_bound *b, const spyi_values *values,
                                       const spyi_launch *launch, spyi_text *error) {
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         if (spyi_host_gradients_meet(b, values, i, error)) return SPY_ERROR_INVALID_ARGUMENT;
+        // Compile threads have no textures.
+        if (b->leaves[i].out && spyi_leaf_is_resource(&b->leaves[i]) &&
+            values->items[b->leaves[i].value].held[0]) {
+            spy_status status = spyi_check_texture(b, values, i, error);
+            if (status != SPY_OK) return status;
+        }
         if (!b->leaves[i].out || !(b->leaves[i].traits & SPYI_TRAIT_TENSOR)) continue;
         const spy_tensor *out = values->items[b->leaves[i].value].tensor;
         bool added = b->leaves[i].role == SPYI_ROLE_ADDED; // elements of the call may share it

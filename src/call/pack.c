@@ -34,6 +34,18 @@ static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
                     binding);
 }
 
+// Binds a texture or sampler, if the kernel may use it so: a call that repeats a launch has not looked at it
+// yet.
+static spy_status spyi_bind_resource(const spyi_leaf *leaf, const spyi_value *v, spyi_binding *binding,
+                                     spyi_text *error) {
+    spyi_text problem = { NULL, 0, 0 };
+    spy_status status = spyi_pack_leaf(leaf, v, NULL, error);
+    if (status != SPY_OK || leaf->kind->run->resource->binding(leaf, v, binding, &problem)) return status;
+    spyi_text_add(error, "'%s': %s", leaf->path, spyi_text_str(&problem));
+    spyi_text_free(&problem);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
 // Runs a pack program that writes to `base`. `leaves` are the plan's, or those of the variant's shader
 // parameters.
 static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, uint32_t count,
@@ -135,9 +147,14 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
             if (status != SPY_OK) return status;
             break;
         case SPYI_PACK_BINDING:
-            status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
+            if (spyi_leaf_is_resource(leaf)) {
+                status = spyi_bind_resource(leaf, &values[leaf->value], &p->bindings[pack->offset], error);
+            } else {
+                status = spyi_pack_leaf(leaf, &values[leaf->value], NULL, error);
+                if (status == SPY_OK)
+                    spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
+            }
             if (status != SPY_OK) return status;
-            spyi_bind_tensor(values[leaf->value].tensor, &p->bindings[pack->offset]);
             break;
         }
     }
@@ -156,6 +173,12 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {
         const spyi_launch_leaf *at = &launch->leaves[e->bindings[i]];
+        const spyi_leaf *leaf = &plan->bound.leaves[e->bindings[i]];
+        if (spyi_leaf_is_resource(leaf)) {
+            status = spyi_bind_resource(leaf, &values->items[leaf->value], &bindings[i], error);
+            if (status != SPY_OK) return status;
+            continue;
+        }
         spyi_bind_range(at->storage, at->binding_offset, at->storage->offset + at->reach, &bindings[i]);
     }
     if (!bound_inputs->count) return SPY_OK;

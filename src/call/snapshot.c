@@ -80,6 +80,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
         copy->map = map;
         good = good && map && (copy->name || !v->name) && (copy->cast || !v->cast);
         copy->tensor = NULL;
+        copy->held[0] = copy->held[1] = NULL;
         copy->dims = NULL;
         uint32_t same = v->tensor ? spyi_first_of_tensor(from, i) : i;
         if (same < i) {

@@ -219,18 +219,19 @@ SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out)
 #define SPYI_HOLDER_PREFIX "spyi_h_"
 
 typedef enum spyi_input_kind {
-    SPYI_INPUT_GROUP, // a struct with buffers in it or an array of buffers; its members follow
+    SPYI_INPUT_GROUP, // a struct with resources in it or an array of resources; its members follow
     SPYI_INPUT_DATA,  // bytes in a uniform buffer: plain data, a pointer, or a tensor of this library
-    // A binding of its own: a structured, byte-address or typed buffer, or an array's element.
-    SPYI_INPUT_BUFFER,
-    SPYI_INPUT_FOREIGN // not supported yet: textures, samplers
+    // A binding of its own: a structured, byte-address or typed buffer, a texture, a sampler, or an array's
+    // element.
+    SPYI_INPUT_BINDING,
+    SPYI_INPUT_FOREIGN // not supported: acceleration structures; on CUDA typed buffers and textures
 } spyi_input_kind;
 
 typedef struct spyi_input {
     spyi_input_kind kind;
     char *path; // "params.light"
     const spyi_type *type;
-    int32_t slot;    // Number among the buffers, or for DATA among the uniform buffers, from 0. -1: not used.
+    int32_t slot; // Number among the bindings, or for DATA among the uniform buffers, from 0. -1: not used.
     uint32_t offset; // DATA: byte offset in its uniform buffer
     bool parameter;  // it belongs to the generated kernel, not to the user's modules
     // The kernel uses it or a part of it. DATA: the kernel reads a member of the uniform buffer that overlaps
@@ -244,7 +245,7 @@ typedef struct spyi_input {
 typedef struct spyi_inputs {
     spyi_input *items; // a group stands before its members
     uint32_t count;
-    uint32_t binding_count; // Buffers. The entry point's come first in its order, used or not.
+    uint32_t binding_count; // Bindings. The entry point's come first in its order, used or not.
     // The kernel's parameters as a backend needs them; an array is one.
     spyi_parameter parameters[SPYI_MOST_PARAMETERS];
     uint32_t parameter_count;
@@ -291,5 +292,9 @@ SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_nam
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
+// For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
+// that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
+SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
+                                          spyi_text *error);
 
 #endif // SPYI_COMPILER_H

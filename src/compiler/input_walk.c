@@ -77,7 +77,7 @@ static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char
     spyi_text_free(&text);
 }
 
-// Adds a texture, sampler, buffer, or an array of buffers, whose elements are inputs of their own.
+// Adds a texture, sampler, buffer, or an array of these, whose elements are inputs of their own.
 static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const char *path,
                                  const spyi_type *type, const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -97,13 +97,18 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     const spyi_type *texel =
         texels ? spyi_sl_to_type(w->unit, w->live, lib->spReflectionType_GetResourceResultType(slang), false)
                : NULL;
-    spyi_input_kind kind = !buffer || (texels && !w->rules->typed_buffers) ? SPYI_INPUT_FOREIGN
-                           : w->rules->by_address                          ? SPYI_INPUT_DATA
-                                                                           : SPYI_INPUT_BUFFER;
+    spyi_texture_form texture;
+    bool image =
+        !buffer && spyi_texture_form_read(array ? type->fields[0].type->name : type->name, NULL, &texture);
+    bool known = image ? w->rules->textures : buffer && (!texels || w->rules->typed_buffers);
+    spyi_input_kind kind = !known                 ? SPYI_INPUT_FOREIGN
+                           : w->rules->by_address ? SPYI_INPUT_DATA
+                                                  : SPYI_INPUT_BINDING;
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at one = *at;
-        one.offset += 16 * i; // rules->by_address: a buffer is an address and a count
+        // rules->by_address: a buffer is an address and a count, a texture a handle.
+        one.offset += (image ? 8 : 16) * i;
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
         spyi_sl_binding *binding =
             spyi_sl_add_input(w, kind, spyi_text_str(&full), array ? type->fields[i].type : type, &one);
@@ -111,6 +116,7 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
         if (!binding) return;
         binding->count = i ? 0 : count;
         binding->texel = texel;
+        if (image) binding->kind = texture.kind;
     }
 }
 

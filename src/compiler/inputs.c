@@ -29,16 +29,18 @@ SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind
         binding->binding = at->holder;
         binding->count = 1;
         binding->texel = NULL;
+        binding->kind = 0;
         w->failed = w->failed || !input->path;
         return binding;
     }
     bool data = kind == SPYI_INPUT_DATA,
-         bound = data || kind == SPYI_INPUT_BUFFER || kind == SPYI_INPUT_FOREIGN;
+         bound = data || kind == SPYI_INPUT_BINDING || kind == SPYI_INPUT_FOREIGN;
     binding->set = bound ? (uint32_t)(data ? at->data_set : at->set) : UINT32_MAX;
     binding->binding = bound ? (uint32_t)(data ? at->data_binding : at->binding) : UINT32_MAX;
     binding->uniform_size = data ? (uint32_t)at->data_size : 0;
     binding->count = 1;
     binding->texel = NULL;
+    binding->kind = 0;
     w->failed = w->failed || !input->path;
     return binding;
 }

@@ -4,6 +4,7 @@
 #define SPYI_COMPILER_INTERNAL_H
 
 #include "compiler/session.h"
+#include "data/texture_form.h"
 
 // >>code.c
 
@@ -59,6 +60,7 @@ typedef struct spyi_sl_binding {
     // Of a buffer: length of the array whose first element it is; 1: no array; 0: a later element.
     uint32_t count;
     const spyi_type *texel; // element type of a typed buffer; else NULL
+    uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0
 } spyi_sl_binding;
 
 // Lists all shader parameters of a linked program except the kernel's own block. bindings[i] belongs to

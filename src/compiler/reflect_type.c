@@ -231,6 +231,9 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     }
     spyi_text text = { NULL, 0, 0 };
     spyi_sl_full_name(unit, slang, &text);
+    // Reflection prints a name that Slang does not know: Texture2DMSArray as Texture2DArrayMS.
+    char *swapped = text.data ? strstr(text.data, "ArrayMS<") : NULL;
+    if (swapped && strncmp(text.data, "Texture2D", 9) == 0) memcpy(swapped, "MSArray", 7);
     const char *name = spyi_text_str(&text);
     unsigned kind = lib->spReflectionType_GetKind(slang);
     // Where generic parameters may occur, a type is concrete only if looking up its name gives the same type.
@@ -262,10 +265,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     case SPYI_SL_KIND_ARRAY: {
         spyi_sl_type *inner = lib->spReflectionType_GetElementType(slang);
         const spyi_type *element = spyi_sl_to_type(unit, live, inner, open);
+        spyi_texture_form texture;
         int64_t count = spyi_sl_printed_count(name);
         if (element->kind != SPYI_TYPE_OTHER && count >= 1) type = spyi_type_array(types, element, count);
-        else if ((spyi_sl_is_buffer(lib, inner) || spyi_type_holds_pair(element)) && count >= 1 &&
-                 count <= SPYI_MOST_PARAMETERS)
+        else if ((spyi_sl_is_buffer(lib, inner) || spyi_type_holds_pair(element) ||
+                  (spyi_texture_form_read(element->name, NULL, &texture))) &&
+                 count >= 1 && count <= SPYI_MOST_PARAMETERS)
             type = spyi_type_bound_array(types, name, element, (uint32_t)count);
         else if (spyi_sl_is_unsized(unit, slang) &&
                  (spyi_sl_is_buffer(lib, inner) ||

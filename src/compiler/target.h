@@ -57,7 +57,7 @@ SPYI_FN const spyi_code_target *spyi_code_spirv(void);
 SPYI_FN const spyi_code_target *spyi_code_cuda(void);
 
 // The number of words by which place() may lengthen the code.
-enum { SPYI_CODE_ROOM = 8 };
+enum { SPYI_CODE_ROOM = 16 };
 
 enum { SPYI_MOST_INDICES = 24 }; // most indices of a value that is saved in nested loops
 
@@ -76,6 +76,7 @@ enum {
     SPYI_OP_TYPE_RUNTIME_ARRAY = 29,
     SPYI_OP_TYPE_STRUCT = 30,
     SPYI_OP_TYPE_POINTER = 32,
+    SPYI_OP_TYPE_FUNCTION = 33,
     SPYI_OP_CONSTANT = 43,
     SPYI_OP_CONSTANT_COMPOSITE = 44,
     SPYI_OP_CONSTANT_NULL = 46,

@@ -1,7 +1,7 @@
 // Finds which shader parameters a kernel's SPIR-V uses, and gives their bindings new numbers. Backends expect
-// descriptor set 0 with numbers without gaps: first buffers, then uniform buffers. An array takes one number
-// for each element. Formats of typed buffers that Slang leaves open are filled in. Source: SPIR-V 1.6,
-// sections 3 and 2.16.
+// descriptor set 0 with numbers without gaps: first buffers, textures and samplers, then uniform buffers. An
+// array takes one number for each element. Formats of typed buffers that Slang leaves open are filled in.
+// Source: SPIR-V 1.6, sections 3 and 2.16.
 #include "compiler/target.h"
 
 enum { // SPIR-V's numbers; those of operations are in target.h
@@ -9,7 +9,9 @@ enum { // SPIR-V's numbers; those of operations are in target.h
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
     SPYI_CAPABILITY_SHADER = 1,
-    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30, // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_TEXTURES_DYNAMIC = 29, // SampledImageArrayDynamicIndexing
+    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30,  // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_RW_TEXTURES_DYNAMIC = 31,
     SPYI_CAPABILITY_EXTENDED_FORMATS = 49,
     SPYI_CAPABILITY_READ_WITHOUT_FORMAT = 55,
     SPYI_CAPABILITY_WRITE_WITHOUT_FORMAT = 56,
@@ -225,6 +227,12 @@ static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
     image[SPYI_IMAGE_FORMAT] = format;
 }
 
+// Returns whether a format is none of those that every device stores to.
+static bool spyi_code_is_extended(uint32_t format) {
+    return format > 5 && format != 21 && format != 22 && format != 23 && format != 24 && format != 30 &&
+           format != 31 && format != 32 && format != 33;
+}
+
 // Corrects the code's capabilities after formats were filled in.
 static void spyi_code_format_capabilities(spyi_code_scan *s) {
     bool open = false, extended = false;
@@ -232,7 +240,7 @@ static void spyi_code_format_capabilities(spyi_code_scan *s) {
         const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
         if (!w || w[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE) continue;
         open = open || w[SPYI_IMAGE_FORMAT] == 0;
-        extended = extended || w[SPYI_IMAGE_FORMAT] == 6; // Rg32f
+        extended = extended || spyi_code_is_extended(w[SPYI_IMAGE_FORMAT]);
     }
     for (size_t i = 5; i < s->count && (s->words[i] & 0xffffu) == SPYI_OP_CAPABILITY && !open; i += 2)
         if (s->words[i + 1] == SPYI_CAPABILITY_READ_WITHOUT_FORMAT ||
@@ -274,19 +282,26 @@ static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs
         if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
             continue; // R32i, R32ui
         const char *path = "?";
-        for (uint32_t k = 0; k < inputs->count; ++k)
-            if (bindings[k].texel && spyi_code_find(s, &bindings[k], SPYI_STORAGE_CONSTANT) == w[3])
-                path = inputs->items[k].path;
-        spyi_text_add(messages,
-                      "the atomic operation on the shader parameter '%s' needs an RWBuffer<int> or "
+        bool texture = false;
+        for (uint32_t k = 0; k < inputs->count; ++k) {
+            bool found = (bindings[k].texel || bindings[k].kind) &&
+                         spyi_code_find(s, &bindings[k], SPYI_STORAGE_CONSTANT) == w[3];
+            if (found) path = inputs->items[k].path;
+            texture = texture || (found && bindings[k].kind);
+        }
+        spyi_text_add(
+            messages,
+            texture ? "the atomic operation on the texture '%s' needs one of format r32_uint or r32_sint: "
+                      "write [format(\"r32ui\")] or [format(\"r32i\")] before it"
+                    : "the atomic operation on the shader parameter '%s' needs an RWBuffer<int> or "
                       "RWBuffer<uint>; take an RWStructuredBuffer",
-                      path);
+            path);
         return false;
     }
     return true;
 }
 
-// Appends a buffer or array of buffers to inputs->parameters, with its first binding's new number.
+// Appends a binding or an array of bindings to inputs->parameters, with its first binding's new number.
 static void spyi_code_add_parameter(spyi_code_scan *s, spyi_inputs *inputs, uint32_t number, uint32_t id,
                                     const spyi_sl_binding *b) {
     const uint32_t *image = id ? spyi_code_image(s, id) : NULL;
@@ -296,6 +311,7 @@ static void spyi_code_add_parameter(spyi_code_scan *s, spyi_inputs *inputs, uint
     p->stages = SPYI_STAGE_COMPUTE;
     p->count = (uint16_t)b->count;
     p->number = number;
+    if (b->kind) p->kind = b->kind;
     if (!b->texel) return;
     p->kind = image && image[SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_PARAMETER_RW_TEXELS
                                                                        : SPYI_PARAMETER_TEXELS;
@@ -325,13 +341,17 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
 // Adds the capabilities for arrays of buffers that are indexed by something other than a constant; Slang does
 // not declare them.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
-    bool kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { false };
+    bool kinds[SPYI_PARAMETER_COMBINED + 1] = { false };
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
         if (!spyi_spirv_is_chain(i.op) || i.length < 5) continue;
         uint32_t number = spyi_code_at(s, i.w[3])->number;
         const spyi_parameter *p = spyi_code_parameter(inputs, number);
         if (p && !spyi_code_is_constant(s, i.w[4], 8)) kinds[p->kind] = true;
     }
+    bool textures =
+        kinds[SPYI_PARAMETER_TEXTURE] || kinds[SPYI_PARAMETER_SAMPLER] || kinds[SPYI_PARAMETER_COMBINED];
+    if (textures) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXTURES_DYNAMIC);
+    if (kinds[SPYI_PARAMETER_RW_TEXTURE]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXTURES_DYNAMIC);
     if (kinds[SPYI_PARAMETER_BUFFER]) spyi_code_add_capability(s, SPYI_CAPABILITY_BUFFERS_DYNAMIC);
     if (kinds[SPYI_PARAMETER_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_TEXELS_DYNAMIC);
     if (kinds[SPYI_PARAMETER_RW_TEXELS]) spyi_code_add_capability(s, SPYI_CAPABILITY_RW_TEXELS_DYNAMIC);
@@ -354,9 +374,10 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
             bool own = p->parameter && !strpbrk(p->path, ".["); // not a member or element of a parameter
-            if (p->kind != SPYI_INPUT_BUFFER || own != (parameter == 1)) continue;
-            uint32_t id = spyi_code_find(s, &bindings[i],
-                                         bindings[i].texel ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
+            if (p->kind != SPYI_INPUT_BINDING || own != (parameter == 1)) continue;
+            bool constant = bindings[i].texel || bindings[i].kind;
+            uint32_t id =
+                spyi_code_find(s, &bindings[i], constant ? SPYI_STORAGE_CONSTANT : SPYI_STORAGE_BUFFER);
             p->used = id != 0;
             if (!id && !own) continue; // the emitter counts the kernel's own buffers, used or not
             p->slot = (int32_t)inputs->binding_count++;
@@ -394,12 +415,13 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
-        spyi_text_add(messages,
-                      "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
-                      "StructuredBuffer, ByteAddressBuffer, Buffer, fixed arrays of them, ConstantBuffer, "
-                      "ParameterBlock and plain data can%s",
-                      input ? input->path : "?", input ? input->type->display : "?",
-                      input && spyi_type_is_unsized(input->type) ? SPYI_UNSIZED_REFUSED : "");
+        spyi_text_add(
+            messages,
+            "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
+            "StructuredBuffer, ByteAddressBuffer, Buffer, textures, samplers, fixed arrays of them, "
+            "ConstantBuffer, ParameterBlock and plain data can%s",
+            input ? input->path : "?", input ? input->type->display : "?",
+            input && spyi_type_is_unsized(input->type) ? SPYI_UNSIZED_REFUSED : "");
         return false;
     }
     if (pushed <= 1) return true;
@@ -438,4 +460,106 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
     free(s.ids);
     free(s.uses);
     return good;
+}
+
+// >>formats of stored textures
+
+// Replaces the image type `gone` by its equal `kept` and removes it: SPIR-V forbids two equal types.
+static void spyi_code_merge_images(spyi_code_scan *s, uint32_t gone, uint32_t kept) {
+    size_t to = 5;
+    for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        uint32_t *w = s->words + i.at;
+        bool typed = i.op == SPYI_OP_LOAD || i.op == SPYI_OP_COPY_OBJECT || i.op == SPYI_OP_PARAMETER;
+        if (typed && w[1] == gone) w[1] = kept;
+        if (i.op == SPYI_OP_TYPE_POINTER && w[3] == gone) w[3] = kept;
+        if ((i.op == SPYI_OP_TYPE_ARRAY || i.op == SPYI_OP_TYPE_RUNTIME_ARRAY) && w[2] == gone) w[2] = kept;
+        for (size_t k = 2; i.op == SPYI_OP_TYPE_FUNCTION && k < i.length; k++)
+            if (w[k] == gone) w[k] = kept;
+        bool about = i.op == SPYI_OP_NAME || i.op == SPYI_OP_DECORATE || i.op == SPYI_OP_TYPE_IMAGE;
+        if (about && w[1] == gone) continue;
+        // The iterator reads words that lie behind those that have been moved.
+        memmove(s->words + to, w, i.length * sizeof *w);
+        to += i.length;
+    }
+    s->count = to;
+}
+
+// Returns the id of an image type that equals the one at `image`, or 0.
+static uint32_t spyi_code_equal_image(const spyi_code_scan *s, const uint32_t *image) {
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
+        if (w && w != image && w[0] == image[0] && memcmp(w + 2, image + 2, (w[0] >> 16) * 4 - 8) == 0)
+            return id;
+    }
+    return 0;
+}
+
+// Returns the number of the format that all variables of this image type have; 0: they have several.
+static uint32_t spyi_code_common_format(spyi_code_scan *s, const uint32_t *image, const uint8_t *formats,
+                                        uint32_t count) {
+    uint32_t common = 0, number = 0;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const spyi_code_id *v = &s->ids[id];
+        if (v->storage != SPYI_STORAGE_CONSTANT || spyi_code_image(s, id) != image) continue;
+        uint32_t format = v->binding < count ? formats[v->binding] : 0;
+        if (!format || !spyi_format_layout(format, &number) || (common && number != common)) return 0;
+        common = number;
+    }
+    return common;
+}
+
+// Names the open format of one image type. Returns false when there is none left. *failed: its variables have
+// several formats.
+static bool spyi_code_name_format(spyi_code_scan *s, const uint8_t *formats, uint32_t count, bool *failed) {
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        const spyi_code_id *v = &s->ids[id];
+        if (v->storage != SPYI_STORAGE_CONSTANT || v->binding >= count || !formats[v->binding]) continue;
+        uint32_t *image = spyi_code_image(s, id);
+        if (!image || image[SPYI_IMAGE_SAMPLED] != SPYI_IMAGE_STORAGE || image[SPYI_IMAGE_FORMAT]) continue;
+        image[SPYI_IMAGE_FORMAT] = spyi_code_common_format(s, image, formats, count);
+        *failed = image[SPYI_IMAGE_FORMAT] == 0;
+        uint32_t own = image[1], equal = *failed ? 0 : spyi_code_equal_image(s, image);
+        // The one that is declared first stays.
+        if (equal && s->ids[equal].image < (uint32_t)(image - s->words))
+            spyi_code_merge_images(s, own, equal);
+        else if (equal) spyi_code_merge_images(s, equal, own);
+        return !*failed;
+    }
+    return false;
+}
+
+spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count, spyi_text *error) {
+    spyi_code_scan s;
+    bool failed = false, good = true, more = true;
+    uint32_t *words = (uint32_t *)spyi_malloc(code->size + SPYI_CODE_ROOM * sizeof *words);
+    if (!words) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    memcpy(words, code->data, code->size);
+    size_t size = code->size / sizeof *words;
+    while (good && more) { // each turn moves words, so the code is read anew
+        memset(&s, 0, sizeof s);
+        s.words = words;
+        s.count = size;
+        good = spyi_code_scan_words(&s);
+        more = good && spyi_code_name_format(&s, formats, count, &failed);
+        if (good && !more && !failed) spyi_code_format_capabilities(&s);
+        size = s.count;
+        free(s.ids);
+        free(s.uses);
+    }
+    if (!good || failed) {
+        spyi_text_add(error,
+                      failed ? "the kernel stores to textures of several formats that are fields or globals "
+                               "of one type; on this device such textures need one format, or make them "
+                               "parameters of the function"
+                             : "its code cannot be read");
+        free(words);
+        return failed ? SPY_ERROR_UNSUPPORTED : SPY_ERROR_INTERNAL;
+    }
+    free(code->data);
+    code->data = words;
+    code->size = size * sizeof *words;
+    return SPY_OK;
 }

@@ -21,6 +21,10 @@ static const struct spyi_backend spyi_cuda_table = {
         spyi_cuda_label,
         spyi_cuda_time_mark,
         spyi_cuda_time_store,
+        spyi_cuda_image_bytes,
+        spyi_cuda_image_copy,
+        NULL, // blits
+        spyi_cuda_image_clear,
     },
     spyi_cuda_download,
     spyi_cuda_time_begin,
@@ -35,6 +39,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_launch,
     spyi_cuda_graph_destroy,
     spyi_cuda_graph_pays,
+    NULL, // no textures yet
 };
 // clang-format on
 

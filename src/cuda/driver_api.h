@@ -72,8 +72,52 @@ enum { // others
     SPYI_CU_MEMORY_TYPE_HOST = 1,
     SPYI_CU_MEMORY_TYPE_DEVICE = 2,
     SPYI_CU_FUNC_MAX_THREADS = 0,
-    SPYI_CU_FUNC_REGISTERS = 4
+    SPYI_CU_FUNC_REGISTERS = 4,
+    SPYI_CU_MEMORY_TYPE_ARRAY = 3,
+    SPYI_CU_ARRAY_LAYERED = 1, // CUDA_ARRAY3D_*
+    SPYI_CU_ARRAY_SURFACE = 2,
+    SPYI_CU_ARRAY_CUBEMAP = 4,
+    SPYI_CU_RESOURCE_ARRAY = 0, // CUresourcetype
+    SPYI_CU_RESOURCE_MIPMAPPED = 1,
+    SPYI_CU_ADDRESS_CLAMP = 1,   // CUaddress_mode
+    SPYI_CU_TEXTURE_INTEGER = 1, // CU_TRSF_*
+    SPYI_CU_TEXTURE_NORMALIZED = 2,
+    SPYI_CU_TEXTURE_SRGB = 16,
+    SPYI_CU_TEXTURE_SEAMLESS = 64
 };
+
+typedef struct spyi_cu_array_desc { // CUDA_ARRAY3D_DESCRIPTOR
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+} spyi_cu_array_desc;
+
+typedef struct spyi_cu_resource_desc { // CUDA_RESOURCE_DESC, of arrays
+    int type;
+    void *array; // CUarray or CUmipmappedArray
+    int others[30];
+    unsigned flags;
+} spyi_cu_resource_desc;
+
+typedef struct spyi_cu_texture_desc { // CUDA_TEXTURE_DESC
+    int address[3], filter;
+    unsigned flags, max_anisotropy;
+    int mip_filter;
+    float bias, min_level, max_level, border[4];
+    int reserved[12];
+} spyi_cu_texture_desc;
+
+typedef struct spyi_cu_view_desc { // CUDA_RESOURCE_VIEW_DESC
+    int format;
+    size_t width, height, depth;
+    unsigned first_level, last_level, first_layer, last_layer, reserved[16];
+} spyi_cu_view_desc;
+
+typedef char spyi_cu_check_images[sizeof(spyi_cu_array_desc) == 40 && sizeof(spyi_cu_resource_desc) == 144 &&
+                                          sizeof(spyi_cu_texture_desc) == 104 && sizeof(spyi_cu_view_desc) == 112
+                                      ? 1
+                                      : -1];
+
 
 typedef struct spyi_cu_kernel_params { // CUDA_KERNEL_NODE_PARAMS_v1, of the functions without _v2
     spyi_cu_function function;
@@ -150,6 +194,19 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
       (void *to, spyi_cu_pointer from, size_t size, spyi_cu_stream stream))                                  \
     X(MemsetD32Async, "cuMemsetD32Async",                                                                    \
       (spyi_cu_pointer to, unsigned value, size_t count, spyi_cu_stream stream))                             \
+    X(Memcpy3DAsync, "cuMemcpy3DAsync_v2", (const spyi_cu_copy_params *copy, spyi_cu_stream stream))         \
+    X(Array3DCreate, "cuArray3DCreate_v2", (void **array, const spyi_cu_array_desc *desc))                   \
+    X(ArrayDestroy, "cuArrayDestroy", (void *array))                                                         \
+    X(MipmappedArrayCreate, "cuMipmappedArrayCreate",                                                        \
+      (void **array, const spyi_cu_array_desc *desc, unsigned levels))                                       \
+    X(MipmappedArrayGetLevel, "cuMipmappedArrayGetLevel", (void **array, void *of, unsigned level))          \
+    X(MipmappedArrayDestroy, "cuMipmappedArrayDestroy", (void *array))                                       \
+    X(TexObjectCreate, "cuTexObjectCreate",                                                                  \
+      (uint64_t * object, const spyi_cu_resource_desc *resource, const spyi_cu_texture_desc *desc,           \
+       const spyi_cu_view_desc *view))                                                                       \
+    X(TexObjectDestroy, "cuTexObjectDestroy", (uint64_t object))                                             \
+    X(SurfObjectCreate, "cuSurfObjectCreate", (uint64_t * object, const spyi_cu_resource_desc *resource))    \
+    X(SurfObjectDestroy, "cuSurfObjectDestroy", (uint64_t object))                                           \
     X(StreamCreate, "cuStreamCreate", (spyi_cu_stream * stream, unsigned flags))                             \
     X(StreamDestroy, "cuStreamDestroy_v2", (spyi_cu_stream stream))                                          \
     X(StreamIsCapturing, "cuStreamIsCapturing", (spyi_cu_stream stream, int *state))                         \

@@ -7,7 +7,7 @@
 
 #include "api/cuda.h"
 #include "backend/target.h"
-#include "backend/work.h"
+#include "backend/image.h"
 #include "cuda/driver_api.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -315,6 +315,15 @@ SPYI_FN spy_status spyi_cuda_graph_fill(spyi_cuda_gpu *gpu, spyi_cu_pointer to, 
 // Adds the timestamp kernel: one thread, with `place` as its one parameter (8 bytes).
 SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function function, spyi_cu_pointer place,
                                         spyi_text *error);
+
+// >>image.c
+static inline uint32_t spyi_cuda_level_size(uint32_t size, uint32_t level) {
+    return level < 32 && size >> level ? size >> level : 1;
+}
+SPYI_FN const spyi_image_functions *spyi_cuda_images(void);
+SPYI_FN spy_status spyi_cuda_image_bytes(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_image_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_image_clear(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>transfer.c
 SPYI_FN spy_status spyi_cuda_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);

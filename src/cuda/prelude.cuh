@@ -676,20 +676,59 @@ template<class T> D_ bool _waveAllEqual(uint m, T v) {
 }
 #endif
 #ifdef SPYI_TEX
-// needs NVRTC without --minimal: the tex/surf templates are its own; only the unfiltered fetches have no
-// built-in spelling.
-#define TF_(T, ret)                                                    \
-    template<> D_ T tex2Dfetch_int(CUtexObject t, int x, int y, int) { \
-        float4 v;                                                      \
-        asm("tex.2d.v4.f32.s32 {%0,%1,%2,%3}, [%4, {%5,%6}];"          \
-            : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)               \
-            : "l"(t), "r"(x), "r"(y));                                 \
-        return ret;                                                    \
+// Needs NVRTC without -minimal, whose own templates the other tex and surf functions are. Texels by coordinates
+// without a filter have no built-in spelling. TX_<T>: a texel of four numbers of type b as a T.
+template<class T> struct TX_;
+#define TX1_(T, B, ...)                                         \
+    template<> struct TX_<T> {                                  \
+        typedef B b;                                            \
+        static D_ T of(const B *v) { return T{ __VA_ARGS__ }; } \
+    };
+#define TXB_(B, d, r)                                                                                              \
+    TX1_(B, B, v[0])                                                                                               \
+    TX1_(B##2, B, v[0], v[1])                                                                                      \
+    TX1_(B##3, B, v[0], v[1], v[2])                                                                                \
+    TX1_(B##4, B, v[0], v[1], v[2], v[3])                                                                          \
+    D_ void tx1_(B *v, CUtexObject t, int x, int m) {                                                              \
+        asm("tex.1d.v4." d ".s32 {%0,%1,%2,%3}, [%4, {%5}];"                                                       \
+            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : "l"(t), "r"(x));                                                \
+        if (m == 0) return;                                                                                        \
+        int w;                                                                                                     \
+        asm("txq.width.b32 %0, [%1];" : "=r"(w) : "l"(t));                                                         \
+        B##4 f = tex1DLod<B##4>(t, (x + 0.5f) / max(w >> m, 1), m);                                                \
+        v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;                                                            \
+    }                                                                                                              \
+    D_ void tx2_(B *v, CUtexObject t, int x, int y, int m) {                                                       \
+        asm("tex.level.2d.v4." d ".s32 {%0,%1,%2,%3}, [%4, {%5,%6}], %7;"                                          \
+            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : "l"(t), "r"(x), "r"(y), "r"(m));                                \
+    }                                                                                                              \
+    D_ void tx3_(B *v, CUtexObject t, int x, int y, int z, int m) {                                                \
+        asm("tex.level.3d.v4." d ".s32 {%0,%1,%2,%3}, [%4, {%5,%6,%7,%7}], %8;"                                    \
+            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : "l"(t), "r"(x), "r"(y), "r"(z), "r"(m));                        \
+    }                                                                                                              \
+    D_ void tx1a_(B *v, CUtexObject t, int x, int l, int m) {                                                      \
+        asm("tex.level.a1d.v4." d ".s32 {%0,%1,%2,%3}, [%4, {%5,%6}], %7;"                                         \
+            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : "l"(t), "r"(l), "r"(x), "r"(m));                                \
+    }                                                                                                              \
+    D_ void tx2a_(B *v, CUtexObject t, int x, int y, int l, int m) {                                               \
+        asm("tex.level.a2d.v4." d ".s32 {%0,%1,%2,%3}, [%4, {%5,%6,%7,%7}], %8;"                                   \
+            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : "l"(t), "r"(l), "r"(x), "r"(y), "r"(m));                        \
     }
-template<class T> D_ T tex2Dfetch_int(CUtexObject t, int x, int y, int);
-TF_(float, v.x)
-TF_(float2, (float2{v.x, v.y}))
-TF_(float4, v)
+TXB_(float, "f32", "=f")
+TXB_(int, "s32", "=r")
+TXB_(uint, "u32", "=r")
+#define TXF_(name, f, declared, ...)                              \
+    template<class T> D_ T name(CUtexObject t, declared, int m) { \
+        typename TX_<T>::b v[4];                                  \
+        f(v, t, __VA_ARGS__);                                     \
+        return TX_<T>::of(v);                                     \
+    }
+#define TXC_ ,
+TXF_(tex1Dfetch_int, tx1_, int x, x, m) // PTX has no level for these: the centre of a texel is read by a sampler
+TXF_(tex2Dfetch_int, tx2_, int x TXC_ int y, x, y, m)
+TXF_(tex3Dfetch_int, tx3_, int x TXC_ int y TXC_ int z, x, y, z, m)
+TXF_(tex1DArrayfetch_int, tx1a_, int x TXC_ int l, x, l, m)
+TXF_(tex2DArrayfetch_int, tx2a_, int x TXC_ int y TXC_ int l, x, y, l, m)
 #endif
 #ifdef SPYI_GLOBALS
 // Slang reads fields of __constant__ SLANG_globalParams through __ldg: turn those into constant-bank loads

@@ -2,6 +2,7 @@
 #ifndef SPYI_DEVICE_H
 #define SPYI_DEVICE_H
 
+#include "api/texture.h"
 #include "data/tensor.h"
 
 // Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
@@ -42,11 +43,18 @@ struct spy_device {
     uint64_t epoch;                    // number of the current hazard epoch, from 1 (hazards.c)
     spyi_transition *transitions;      // those that come before the last work
     uint32_t transition_count, transition_capacity;
-    uint64_t last_submit;               // batch of the last work whose uses were noted
-    uint64_t untracked_epoch;           // epoch of the last work that may have written anywhere; 0: none
-    uint64_t untracked_submit;          // batch of that work: reading back waits for it
-    uint64_t counts_epoch;              // epoch that began with the last barrier for indirect group counts
-    spy_tensor *tensors;                // list of the living tensors
+    size_t texture_parts;      // parts of all textures; transitions have room for as many
+    uint64_t last_submit;      // batch of the last work whose uses were noted
+    uint64_t untracked_epoch;  // epoch of the last work that may have written anywhere; 0: none
+    uint64_t untracked_submit; // batch of that work: reading back waits for it
+    uint64_t counts_epoch;     // epoch that began with the last barrier for indirect group counts
+    spy_tensor *tensors;       // list of the living tensors
+    spy_texture *textures;     // list of the living textures (texture.h)
+    spy_sampler *samplers;     // list of the living samplers
+    struct spyi_sampler_object *sampler_objects;
+    struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
+    uint64_t image_bytes;                      // device memory of all images
+    uint64_t last_texture_serial;
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;

@@ -47,25 +47,30 @@ static SPYI_HAZARDS_HOT void spyi_extend_range(uint64_t *epoch, uint64_t *first,
 // >>textures
 
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture) {
-    size_t count = (size_t)texture->levels * texture->layers, wanted = device->transition_capacity + count;
+    size_t count = (size_t)texture->levels * texture->layers;
+    size_t had = device->transition_capacity, wanted = device->texture_parts + count;
     texture->parts = (spyi_texture_part *)spyi_allocate(&device->ctx, count * sizeof *texture->parts);
-    void *transitions = texture->parts
-                            ? spyi_reallocate(&device->ctx, device->transitions,
-                                              device->transition_capacity * sizeof *device->transitions,
-                                              wanted * sizeof *device->transitions)
-                            : NULL;
-    if (!transitions) {
-        spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
-        texture->parts = NULL;
-        return false;
+    if (!texture->parts) return false;
+    if (wanted > had) { // room for a transition of each part of all textures
+        wanted += wanted / 2;
+        void *transitions =
+            spyi_reallocate(&device->ctx, device->transitions, had * sizeof *device->transitions,
+                            wanted * sizeof *device->transitions);
+        if (!transitions) {
+            spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
+            texture->parts = NULL;
+            return false;
+        }
+        device->transitions = (spyi_transition *)transitions;
+        device->transition_capacity = (uint32_t)wanted;
     }
-    device->transitions = (spyi_transition *)transitions;
-    device->transition_capacity = (uint32_t)wanted; // room for a transition of each part of all textures
+    device->texture_parts += count;
     return true;
 }
 
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture) {
     size_t count = (size_t)texture->levels * texture->layers;
+    device->texture_parts -= count;
     spyi_free(&device->ctx, texture->parts, count * sizeof *texture->parts);
     texture->parts = NULL;
 }
@@ -79,8 +84,9 @@ static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use
     const spyi_texture *texture = spyi_use_texture(use);
     for (uint64_t i = use->begin; i < use->end; i++) {
         const spyi_texture_part *part = &texture->parts[i];
-        if (part->how == use->how && (part->write_epoch == device->epoch ||
-                                      ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))
+        if (spyi_use_layout(part->how) == spyi_use_layout(use->how) &&
+            (part->write_epoch == device->epoch ||
+             ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))
             return true;
     }
     return false;
@@ -97,6 +103,10 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
         last->layer_count++;
         return;
     }
+    if (device->transition_count == device->transition_capacity) {
+        SPYI_ASSERT(!"one piece of work uses a part of a texture in two layouts");
+        return;
+    }
     last = &device->transitions[device->transition_count++];
     last->texture = texture->handle;
     last->level = level;
@@ -104,6 +114,7 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
     last->layer_count = 1;
     last->from = from;
     last->to = to;
+    last->format = texture->format;
 }
 
 static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t submit) {
@@ -112,7 +123,7 @@ static void spyi_texture_note(spy_device *device, const spyi_use *use, uint64_t 
     if (use->how & SPYI_USE_WRITES) texture->resource.write_submit = submit;
     for (uint64_t i = use->begin; i < use->end; i++) {
         spyi_texture_part *part = &texture->parts[i];
-        if (part->how != use->how) {
+        if (spyi_use_layout(part->how) != spyi_use_layout(use->how)) {
             spyi_add_transition(device, texture, i, part->how, use->how);
             part->read_epoch = part->write_epoch = 0; // the transition orders earlier uses before later ones
         }

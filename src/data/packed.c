@@ -12,9 +12,28 @@ struct spy_packed {
     spyi_atomic references; // of one that spyi_packed_make() returned; unused in its fields
 };
 
+// The objects of a texture or sampler argument, which packed ones hold: their number, and one of them.
+static size_t spyi_packed_objects(const spy_arg *arg) {
+    return arg->kind == SPY_ARG_KIND_CUSTOM ? arg->count : 0;
+}
+
+static spyi_object *spyi_packed_object(const spy_arg *arg, size_t i) {
+    return (spyi_object *)(i ? (void *)(intptr_t)arg->dims[0] : (void *)(uintptr_t)arg->value.data);
+}
+
+static bool spyi_packed_alive(const spy_arg *arg) {
+    for (size_t i = 0; i < spyi_packed_objects(arg); i++) {
+        const void *object = spyi_packed_object(arg, i);
+        if (!spyi_as(object, SPYI_KIND_TEXTURE) && !spyi_as(object, SPYI_KIND_SAMPLER)) return false;
+    }
+    return true;
+}
+
 static void spyi_packed_clear(spy_packed *p) {
     for (size_t i = 0; i < p->field_count; i++) spyi_packed_clear(&p->fields[i]);
     if (p->arg.kind == SPY_ARG_KIND_TENSOR && p->arg.value.tensor) spy_release_tensor(p->arg.value.tensor);
+    for (size_t i = 0; i < spyi_packed_objects(&p->arg); i++)
+        if (spyi_packed_object(&p->arg, i)) spyi_object_release(spyi_packed_object(&p->arg, i));
     free(p->fields);
     free(p->items);
     free(p->data);
@@ -51,7 +70,8 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     const bool input = arg->direction == SPY_DIRECTION_DEFAULT || arg->direction == SPY_DIRECTION_IN;
     if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
-    else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data)
+    else if (!spyi_packed_alive(arg)) *problem = "its texture or sampler is NULL or has been released";
+    else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data && !arg->count)
         *problem = "a grid cannot be packed: its desc is the caller's";
     else if (arg->kind == SPY_ARG_KIND_TENSOR && !spyi_as(arg->value.tensor, SPYI_KIND_TENSOR))
         *problem = arg->value.tensor ? "the tensor has been released" : "expected a tensor, got NULL";
@@ -84,6 +104,8 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     } else {
         p->arg.value = arg->value;
         if (arg->kind == SPY_ARG_KIND_TENSOR) spy_retain_tensor(arg->value.tensor);
+        for (size_t i = 0; i < spyi_packed_objects(arg); i++)
+            spyi_atomic_add(&spyi_packed_object(arg, i)->references, 1);
     }
     *problem = NULL;
     return true;

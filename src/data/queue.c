@@ -1,6 +1,7 @@
 // The device's queue: submits work, waits for it and for the results of calls, and trims the memory pool.
 #include "data/bounds.h"
 #include "data/gpu_print.h"
+#include "data/texture.h"
 
 spy_submit_id spy_flush(spy_device *device) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_flush") != SPY_OK) return 0;
@@ -25,6 +26,7 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // not a failure, so not reported
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
+    spyi_images_free_finished(device);
     spyi_print_deliver(device);
     status = spyi_bounds_report(device, function);
     if (status != SPY_OK) return status;
@@ -78,6 +80,7 @@ spy_status spy_trim(spy_device *device) {
 
 SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function) {
     spyi_pool_release_held(device);
+    spyi_images_free_finished(device);
     spyi_print_deliver(device);
     return spyi_bounds_report(device, function);
 }

@@ -64,10 +64,11 @@ typedef struct spyi_texture {
     spyi_resource resource; // first
     uint64_t handle;
     uint32_t levels, layers;
+    uint32_t format; // spy_format, for transitions
     spyi_texture_part *parts;
 } spyi_texture;
 
-// Allocates the parts of a texture whose handle, levels and layers are set. false: out of memory.
+// Allocates the parts of a texture whose handle, levels, layers and format are set. false: out of memory.
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 

@@ -2,6 +2,7 @@
 #include "call/prepare.h"
 #include "data/bounds.h"
 #include "data/gpu_print.h"
+#include "data/texture.h"
 #include "list/list.h"
 #include "plan/cache.h"
 
@@ -46,6 +47,8 @@ static void spyi_device_destroy(spy_device *device) {
     while (device->lists) spyi_list_free(device->lists);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
     spyi_tensors_free_all(device);
+    spyi_textures_free_all(device);
+    spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
     spyi_modules_free_all(device);
     spyi_free_retired_objects(ctx);
@@ -117,6 +120,8 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
     device->reload = desc->reload;
     device->dump_directory = spyi_strdup(desc->dump_directory);
     spyi_tensors_attach(device);
+    spyi_textures_attach(device);
+    spyi_samplers_attach(device);
     spyi_cursors_attach(device);
     spyi_modules_attach(device);
     spyi_calls_attach(device);
@@ -229,6 +234,7 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
     stats.recording_bytes = device->base->stats.recording_bytes + device->pool.waiting_bytes;
     stats.pool_bytes = device->pool.held_bytes;
     stats.used_bytes = device->pool.used_bytes;
+    stats.texture_bytes = device->image_bytes;
     stats.compiler_loads = spyi_compiler_loads(device->compiler);
     spyi_leave(device);
     return stats;

@@ -100,9 +100,16 @@ static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
     spyi_text type = { NULL, 0, 0 };
     if (!leaf->field_size && !leaf->binds) return;
     leaf->kind->build->field(leaf, &type);
-    if (leaf->binds && spyi_leaf_is_whole(leaf)) {
-        spyi_text_add(&s->buffers, ",\n                uniform %s b_%s", spyi_text_str(&type), s->names[i]);
+    if (leaf->binds && (spyi_leaf_is_whole(leaf) || spyi_leaf_is_resource(leaf))) {
+        uint32_t number;
+        const char *format = leaf->format ? spyi_format_layout(leaf->format, &number) : NULL;
+        spyi_text_add(&s->buffers, ",\n                ");
+        if (format) spyi_text_add(&s->buffers, "[format(\"%s\")] ", format);
+        spyi_text_add(&s->buffers, "uniform %s b_%s", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
+        if (leaf->field_size) // of a texture that is run over: its steps
+            spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, leaf->field_size, 4, "int %s[%u]", s->names[i],
+                           leaf->field_size / 4);
         spyi_text_free(&type);
         return;
     }

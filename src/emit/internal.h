@@ -3,7 +3,7 @@
 #ifndef SPYI_EMIT_INTERNAL_H
 #define SPYI_EMIT_INTERNAL_H
 
-#include "data/type_name.h"
+#include "data/texture_form.h"
 #include "data/scalars.h"
 #include "emit/emit.h"
 

@@ -48,12 +48,16 @@ SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf) {
     return type->scalar;
 }
 
-// Writes the current element's value of a leaf that is not in memory.
-static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
+// Writes the current element's value of a leaf that is not in memory, or, if `store` is a variable, the
+// statement that stores it.
+static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *store, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 };
+    spyi_text field = { NULL, 0, 0 }, element = { NULL, 0, 0 }, binding = { NULL, 0, 0 };
     spyi_place_text at;
-    const char *prefix = !leaf->binds ? "spyi_block." : spyi_leaf_is_whole(leaf) ? "b_" : SPYI_HOLDER_PREFIX;
+    bool resource = spyi_leaf_is_resource(leaf);
+    const char *prefix = !leaf->binds || (resource && leaf->field_size) ? "spyi_block."
+                         : spyi_leaf_is_whole(leaf) || resource         ? "b_"
+                                                                        : SPYI_HOLDER_PREFIX;
     if (spyi_is_split_field(s, i)) {
         spyi_text_add(&field, "%s(", spyi_spell(leaf->element));
         for (uint32_t c = 0; c < leaf->element->columns; c++)
@@ -62,15 +66,19 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, spyi_text *ou
     } else {
         spyi_text_add(&field, "%s%s", prefix, s->names[i]);
     }
+    if (resource) spyi_text_add(&binding, "b_%s", s->names[i]);
     s->prologue->number(s, &element);
     at.field = spyi_text_str(&field);
+    at.binding = spyi_text_str(&binding);
     at.element = spyi_text_str(&element);
     at.thread =
         s->key->grouped && s->prologue == spyi_compute_prologue() ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.rank = s->bound->rank;
-    leaf->kind->build->load(leaf, &at, out);
+    if (store) leaf->kind->build->store(leaf, &at, store, out);
+    else leaf->kind->build->load(leaf, &at, out);
     spyi_text_free(&field);
+    spyi_text_free(&binding);
     spyi_text_free(&element);
 }
 
@@ -175,7 +183,7 @@ SPYI_FN void spyi_load_hoisted(spyi_emit_state *s, uint32_t i) {
 SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_text *out) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     if (leaf->out) return false;
-    if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, out);
+    if (!spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, out);
     else if (spyi_is_hoisted(s, i)) spyi_text_add(out, "v_%s", s->names[i]);
     else if (spyi_is_wide(s, i)) spyi_wide_value(s, i, out);
     else return false;
@@ -184,7 +192,9 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
 
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
     spyi_text value = { NULL, 0, 0 };
-    if (s->bound->leaves[i].out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // an inout leaf
+    const spyi_leaf *leaf = &s->bound->leaves[i];
+    if (leaf->out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value); // an inout leaf
+    else if (leaf->out && !spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, &value);
     else if (!spyi_leaf_expression(s, i, &value)) {
         spyi_move_value(s, i, s->lvalues[i], false, indent);
         return;
@@ -196,7 +206,11 @@ SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *ind
 }
 
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t i, const char *indent) {
-    if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
+    if (!spyi_leaf_in_memory(&s->bound->leaves[i])) {
+        spyi_text_add(&s->body, "%s", indent);
+        spyi_block_value(s, i, s->lvalues[i], &s->body);
+        spyi_text_add(&s->body, ";\n");
+    } else if (spyi_is_wide(s, i)) spyi_wide_store(s, i, indent);
     else spyi_move_value(s, i, s->lvalues[i], true, indent);
 }
 

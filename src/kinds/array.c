@@ -44,11 +44,22 @@ static const char *spyi_upload_host(const spyi_leaf *leaf, const spyi_value *val
 }
 
 static const spyi_kind_build spyi_upload_build = {
-    NULL, NULL, NULL, NULL, NULL, NULL
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 }; // spyi_array_bind gives a leaf this kind
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_upload_memory };
+                                                   SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               &spyi_upload_memory,
+                                               NULL };
 static const spyi_value_kind spyi_upload_kind = { "host array", &spyi_upload_build, &spyi_upload_run };
 
 SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void) {
@@ -111,9 +122,21 @@ static void spyi_array_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "a host array for %s", leaf->type->display);
 }
 
-static const spyi_kind_build spyi_array_build = { spyi_array_bind,      NULL, spyi_kind_plain_field,
-                                                  spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED, SPYI_FIELD_ARRAY, SPYI_AGAIN_ARRAY, NULL, spyi_array_pack, spyi_array_match, spyi_array_expected, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_array_build = {
+    spyi_array_bind, NULL, spyi_kind_plain_field, spyi_kind_plain_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_array_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_SIZED,
+                                              SPYI_FIELD_ARRAY,
+                                              SPYI_AGAIN_ARRAY,
+                                              NULL,
+                                              spyi_array_pack,
+                                              spyi_array_match,
+                                              spyi_array_expected,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL };
 static const spyi_value_kind spyi_array_kind = { "host array", &spyi_array_build, &spyi_array_run };
 
 SPYI_FN const spyi_value_kind *spyi_array_kind_of(void) {

@@ -163,9 +163,14 @@ static void spyi_buffer_type_name(spyi_types *types, const spyi_type *type, cons
     spyi_free_parts(&parts);
 }
 
-static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,  NULL,
-                                                   spyi_buffer_field, spyi_kind_own_load,
-                                                   spyi_buffer_takes, spyi_buffer_type_name };
+static const spyi_kind_build spyi_buffer_build = { spyi_buffer_bind,
+                                                   NULL,
+                                                   spyi_buffer_field,
+                                                   spyi_kind_own_load,
+                                                   spyi_buffer_takes,
+                                                   spyi_buffer_type_name,
+                                                   NULL,
+                                                   NULL };
 static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
@@ -175,6 +180,7 @@ static const spyi_kind_run spyi_buffer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REP
                                                NULL,
                                                NULL,
                                                spyi_buffer_addresses,
+                                               NULL,
                                                NULL,
                                                NULL };
 static const spyi_value_kind spyi_buffer_kind = { "buffer", &spyi_buffer_build, &spyi_buffer_run };

@@ -27,9 +27,21 @@ static void spyi_bytes_expected(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%zu bytes of host data for %s", leaf->type->host_size, leaf->type->display);
 }
 
-static const spyi_kind_build spyi_bytes_build = { spyi_bytes_bind,      NULL, spyi_kind_plain_field,
-                                                  spyi_kind_plain_load, NULL, NULL };
-static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS, SPYI_FIELD_BYTES, SPYI_AGAIN_NEVER, NULL, spyi_bytes_pack, spyi_bytes_match, spyi_bytes_expected, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_bytes_build = {
+    spyi_bytes_bind, NULL, spyi_kind_plain_field, spyi_kind_plain_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_bytes_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_BYTES,
+                                              SPYI_AGAIN_NEVER,
+                                              NULL,
+                                              spyi_bytes_pack,
+                                              spyi_bytes_match,
+                                              spyi_bytes_expected,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL,
+                                              NULL };
 static const spyi_value_kind spyi_bytes_kind = { "host bytes", &spyi_bytes_build, &spyi_bytes_run };
 
 SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void) {

@@ -17,8 +17,9 @@ static void spyi_thread_id_load(const spyi_leaf *leaf, const spyi_place_text *at
                    spyi_kind_components(leaf->type), at->thread);
 }
 
-static const spyi_kind_build spyi_call_id_build = { spyi_call_id_bind, NULL, NULL,
-                                                    spyi_call_id_load, NULL, NULL };
+static const spyi_kind_build spyi_call_id_build = {
+    spyi_call_id_bind, NULL, NULL, spyi_call_id_load, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
@@ -29,13 +30,16 @@ static const spyi_kind_run spyi_call_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 NULL,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_call_id_kind = { "call_id", &spyi_call_id_build, &spyi_call_id_run };
-static const spyi_kind_build spyi_thread_id_build = { spyi_call_id_bind,   NULL, NULL,
-                                                      spyi_thread_id_load, NULL, NULL };
+static const spyi_kind_build spyi_thread_id_build = {
+    spyi_call_id_bind, NULL, NULL, spyi_thread_id_load, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_thread_id_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                   SPYI_FIELD_KIND,
                                                   SPYI_AGAIN_NEVER,
+                                                  NULL,
                                                   NULL,
                                                   NULL,
                                                   NULL,

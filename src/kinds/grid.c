@@ -62,12 +62,14 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
 }
 
 static const spyi_kind_build spyi_grid_build = { spyi_grid_bind, NULL, spyi_grid_field,
-                                                 spyi_grid_load, NULL, NULL };
+                                                 spyi_grid_load, NULL, NULL,
+                                                 NULL,           NULL };
 static const spyi_kind_run spyi_grid_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                              SPYI_FIELD_KIND,
                                              SPYI_AGAIN_NEVER,
                                              spyi_grid_describe,
                                              spyi_grid_pack,
+                                             NULL,
                                              NULL,
                                              NULL,
                                              NULL,

@@ -21,14 +21,15 @@ static const char *spyi_holder_takes(const spyi_type *type, const char *base, co
     return spyi_type_is_bound_array(type) ? "; it takes a struct of tensors, one for each element" : NULL;
 }
 
-static const spyi_kind_build spyi_holder_build = { spyi_holder_bind,    NULL,
-                                                   spyi_kind_own_field, spyi_kind_own_load,
-                                                   spyi_holder_takes,   NULL };
+static const spyi_kind_build spyi_holder_build = {
+    spyi_holder_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_holder_takes, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_holder_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_PARTS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
                                                NULL,
                                                spyi_holder_pack,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,
@@ -75,9 +76,9 @@ static uint32_t spyi_unsized_elements(const spyi_leaf *leaf, const spyi_value *v
     return value->child_count * stride;
 }
 
-static const spyi_kind_build spyi_unsized_build = { spyi_unsized_bind,   NULL,
-                                                    spyi_kind_own_field, spyi_kind_own_load,
-                                                    spyi_unsized_takes,  NULL };
+static const spyi_kind_build spyi_unsized_build = {
+    spyi_unsized_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_unsized_takes, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_PARTS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,
@@ -88,6 +89,7 @@ static const spyi_kind_run spyi_unsized_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 NULL,
                                                 NULL,
                                                 spyi_unsized_elements,
+                                                NULL,
                                                 NULL };
 static const spyi_value_kind spyi_unsized_kind = { "unsized array", &spyi_unsized_build, &spyi_unsized_run };
 

@@ -38,8 +38,11 @@ SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void); // Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);  // TensorView<T> and DiffTensorView<T>
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void); // StructuredBuffer<T>, Buffer<T> ...
-SPYI_FN bool spyi_is_buffer_address(const char *base);    // whether such a buffer is one element's address
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T>, Buffer<T> ...
+SPYI_FN bool spyi_is_buffer_address(const char *base);     // whether such a buffer is one element's address
+SPYI_FN const spyi_value_kind *spyi_texture_kind_of(void); // texture.c: Texture2D<T>, RWTexture2D<T> ...
+SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void);  // texture.c: by texel
+SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.
 SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c

@@ -23,7 +23,8 @@ enum {
     SPYI_TRAIT_OWN_GRADIENTS = 1 << 10, // the function itself reads its gradient and adds to it
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
-    SPYI_TRAIT_PARTS = 1 << 13          // the argument is given by its parts, which have leaves of their own
+    SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
+    SPYI_TRAIT_RESOURCE = 1 << 14       // it is a resource that is no memory: kind->run->resource is set
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -60,6 +61,7 @@ typedef struct spyi_fitting {
 // Slang expressions that a kind can use in the expression of its value.
 typedef struct spyi_place_text {
     const char *field;   // the value's field in the parameter block: "spyi_block.x"
+    const char *binding; // its binding, if it has one: "b_x"
     const char *element; // number of the call's element, an int
     const char *thread;  // number of the element in the order of threads: in call groups, group by group
     const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
@@ -80,9 +82,15 @@ typedef struct spyi_kind_build {
     // belong to this kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when
     // the text does not matter. A NULL function: the kind depends on the argument alone.
     const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
-    // Writes the type that a tensor is passed as when the parameter's own type is generic or an interface:
-    // "RWTensor<float, 2>". NULL: the parameter's own type is used.
+    // Writes the type that a tensor or texture is passed as when the parameter's own type is generic or an
+    // interface: "RWTensor<float, 2>". NULL: the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
+    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL: this
+    // one.
+    const spyi_value_kind *(*choose)(const spyi_type *type);
+    // Writes a statement, without its semicolon, that stores the variable `value` of an output for one
+    // element. NULL: outputs lie in memory.
+    void (*store)(const spyi_leaf *leaf, const spyi_place_text *at, const char *value, spyi_text *out);
 } spyi_kind_build;
 
 // The memory of one leaf in one call.
@@ -103,6 +111,20 @@ typedef struct spyi_kind_memory {
     // Returns the host memory that receives an output, and its bytes in *size. NULL: as for `finish`.
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
+
+#define SPYI_MOST_VALUE_USES 32 // of one value: of a texture and, later, of its gradient
+
+// The functions of a kind whose arguments are resources that are no memory: textures, samplers.
+typedef struct spyi_kind_resource {
+    // spyi_kind of the objects that the argument points to: arg.value.data and, if it is not 0, arg.dims[0].
+    // 0: none. They are checked before `describe`, which finds them in value->held.
+    uint32_t objects[2];
+    // Fills the binding of the value. `pack` with a NULL field has accepted the value.
+    bool (*binding)(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out, spyi_text *error);
+    // Writes the uses that a kernel makes of the value when it reads or writes it; returns their number, at
+    // most SPYI_MOST_VALUE_USES.
+    uint32_t (*uses)(const spyi_value *value, bool reads, bool writes, spyi_use *uses);
+} spyi_kind_resource;
 
 #define SPYI_MOST_ADDRESSES 3 // in one field: the addresses of a tensor and of its two gradients
 
@@ -128,7 +150,8 @@ typedef struct spyi_kind_run {
     // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
     // holds their number. NULL: the kind has no such elements.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
-    const spyi_kind_memory *memory; // NULL: calls make no memory for it
+    const spyi_kind_memory *memory;     // NULL: calls make no memory for it
+    const spyi_kind_resource *resource; // SPYI_TRAIT_RESOURCE; else NULL
 } spyi_kind_run;
 
 struct spyi_value_kind {

@@ -11,7 +11,11 @@ SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf) {
 }
 
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf) {
-    return leaf->reads || leaf->writes;
+    return (leaf->reads || leaf->writes) && !spyi_leaf_is_resource(leaf);
+}
+
+SPYI_FN bool spyi_leaf_is_resource(const spyi_leaf *leaf) {
+    return (leaf->traits & SPYI_TRAIT_RESOURCE) != 0;
 }
 
 SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value) {

@@ -34,11 +34,13 @@ typedef struct spyi_leaf {
     int64_t consumed_dims[SPY_MAX_RANK];
     const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
     uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
-    bool reads, writes;               // a tensor passed whole: the function may read, write it anywhere
-    bool untracked;                   // the function may reach memory that the library cannot track
-    bool texels;                      // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
-    bool binds;                       // it is bound to a parameter of the entry point
-    const char *kind_type;            // Slang type of a tensor passed whole, interned; or NULL
+    // A tensor passed whole: the function may read, write it anywhere. A texture: it is read, may be written.
+    bool reads, writes;
+    bool untracked;        // the function may reach memory that the library cannot track
+    bool texels;           // it is bound to a typed buffer: Buffer<T>, RWBuffer<T>
+    bool binds;            // it is bound to a parameter of the entry point
+    uint8_t format;        // spy_format of a texture that is written, if kernels name it; else 0
+    const char *kind_type; // Slang type of a tensor passed whole, interned; or NULL
     uint32_t site; // number of function and path for messages about bad indices; 0: they are not checked
     spyi_role role;
     uint32_t value_leaf; // of a gradient: index of the leaf of its value
@@ -56,6 +58,8 @@ SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind);
 SPYI_FN bool spyi_leaf_in_memory(const spyi_leaf *leaf);
 // Returns whether the leaf is a tensor that is passed whole.
 SPYI_FN bool spyi_leaf_is_whole(const spyi_leaf *leaf);
+// Returns whether the leaf is a resource that is no memory: a texture or sampler.
+SPYI_FN bool spyi_leaf_is_resource(const spyi_leaf *leaf);
 // Returns the first consumed dimension whose size in the value differs from consumed_dims, or leaf->consumed
 // when all agree.
 SPYI_FN uint32_t spyi_leaf_wrong_size(const spyi_leaf *leaf, const spyi_value *value);

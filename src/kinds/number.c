@@ -75,7 +75,7 @@ static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, vo
 }
 
 static const spyi_kind_build spyi_filling_build = {
-    NULL, NULL, NULL, NULL, NULL, NULL
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 }; // spyi_number_bind gives a leaf this kind
 static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                 SPYI_FIELD_KIND,
@@ -84,6 +84,7 @@ static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_RE
                                                 spyi_filling_pack,
                                                 spyi_number_match,
                                                 spyi_number_expected,
+                                                NULL,
                                                 NULL,
                                                 NULL,
                                                 NULL,
@@ -121,8 +122,9 @@ static bool spyi_number_bind(spyi_fitting *fitting, const spyi_value *value, spy
     return true;
 }
 
-static const spyi_kind_build spyi_number_build = { spyi_number_bind,     NULL, spyi_kind_plain_field,
-                                                   spyi_kind_plain_load, NULL, NULL };
+static const spyi_kind_build spyi_number_build = {
+    spyi_number_bind, NULL, spyi_kind_plain_field, spyi_kind_plain_load, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_NUMBER,
                                                SPYI_AGAIN_NUMBER,
@@ -130,6 +132,7 @@ static const spyi_kind_run spyi_number_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REP
                                                spyi_number_pack,
                                                spyi_number_match,
                                                spyi_number_expected,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,

@@ -3,8 +3,8 @@
 
 // Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
-    spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
-    spyi_whole_kind_of,   spyi_view_kind_of,   spyi_buffer_kind_of,
+    spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of, spyi_whole_kind_of,
+    spyi_view_kind_of,    spyi_buffer_kind_of, spyi_texture_kind_of, spyi_sampler_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -50,7 +50,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
 }
 
 SPYI_FN const spyi_value_kind *spyi_kind_of(const spyi_type *type, const spyi_value *value) {
-    if (value->kind == SPY_ARG_KIND_CUSTOM) return value->custom;
+    if (value->kind == SPY_ARG_KIND_CUSTOM)
+        return value->custom->build->choose ? value->custom->build->choose(type) : value->custom;
     const spyi_value_kind *kind = spyi_kind_of_parameter(type, value);
     return kind ? kind : spyi_kind_of_value(value);
 }
@@ -72,7 +73,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         spyi_number_kind_of, spyi_filling_kind_of, spyi_bytes_kind_of,  spyi_array_kind_of,
         spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,    spyi_readback_kind_of,
         spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
-        spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,
+        spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of, spyi_texture_kind_of,
+        spyi_texels_kind_of, spyi_sampler_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();

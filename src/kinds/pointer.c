@@ -58,10 +58,21 @@ static const char *spyi_pointer_takes(const spyi_type *type, const char *base, c
     return strcmp(base, "Ptr") == 0 ? "; it takes a tensor, or an address as uint64" : NULL;
 }
 
-static const spyi_kind_build spyi_pointer_build = { spyi_pointer_bind,  NULL,
-                                                    spyi_pointer_field, spyi_kind_own_load,
-                                                    spyi_pointer_takes, NULL };
-static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_pointer_fill, NULL, NULL, NULL, spyi_pointer_addresses, NULL, NULL };
+static const spyi_kind_build spyi_pointer_build = {
+    spyi_pointer_bind, NULL, spyi_pointer_field, spyi_kind_own_load, spyi_pointer_takes, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_pointer_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_pointer_fill,
+                                                NULL,
+                                                NULL,
+                                                NULL,
+                                                spyi_pointer_addresses,
+                                                NULL,
+                                                NULL,
+                                                NULL };
 static const spyi_value_kind spyi_pointer_kind = { "pointer", &spyi_pointer_build, &spyi_pointer_run };
 
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {

@@ -59,7 +59,8 @@ static bool spyi_random_pack(const spyi_leaf *leaf, const spyi_value *value, voi
 }
 
 static const spyi_kind_build spyi_hash_build = { spyi_hash_bind, NULL, spyi_random_field,
-                                                 spyi_hash_load, NULL, NULL };
+                                                 spyi_hash_load, NULL, NULL,
+                                                 NULL,           NULL };
 static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                              SPYI_FIELD_KIND,
                                              SPYI_AGAIN_NEVER,
@@ -70,16 +71,19 @@ static const spyi_kind_run spyi_hash_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEA
                                              NULL,
                                              NULL,
                                              NULL,
+                                             NULL,
                                              NULL };
 static const spyi_value_kind spyi_hash_kind = { "wang_hash", &spyi_hash_build, &spyi_hash_run };
-static const spyi_kind_build spyi_random_build = { spyi_random_bind, NULL, spyi_random_field,
-                                                   spyi_random_load, NULL, NULL };
+static const spyi_kind_build spyi_random_build = {
+    spyi_random_bind, NULL, spyi_random_field, spyi_random_load, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_random_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
                                                SPYI_FIELD_KIND,
                                                SPYI_AGAIN_NEVER,
                                                spyi_random_describe,
                                                spyi_random_pack,
                                                spyi_kind_same,
+                                               NULL,
                                                NULL,
                                                NULL,
                                                NULL,

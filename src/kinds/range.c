@@ -48,6 +48,8 @@ static const spyi_kind_build spyi_range_build = {
     spyi_range_load,
     NULL, // takes: the kind depends on the argument alone
     NULL, // type_name
+    NULL,
+    NULL,
 };
 static const spyi_kind_run spyi_range_run = {
     SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
@@ -61,6 +63,7 @@ static const spyi_kind_run spyi_range_run = {
     NULL, // addresses
     NULL, // elements
     NULL, // memory: none
+    NULL,
 };
 static const spyi_value_kind spyi_range_kind = { "range", &spyi_range_build, &spyi_range_run };
 

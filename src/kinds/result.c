@@ -42,12 +42,23 @@ static const char *spyi_readback_host(const spyi_leaf *leaf, const spyi_value *v
 }
 
 static const spyi_kind_build spyi_readback_build = {
-    NULL, NULL, NULL, NULL, NULL, NULL
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 }; // spyi_kind_return gives a leaf this kind
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
-                                                     SPYI_TRAIT_RETURNS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_readback_memory };
+                                                     SPYI_TRAIT_RETURNS,
+                                                 SPYI_FIELD_KIND,
+                                                 SPYI_AGAIN_NEVER,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 NULL,
+                                                 &spyi_readback_memory,
+                                                 NULL };
 static const spyi_value_kind spyi_readback_kind = { "value", &spyi_readback_build, &spyi_readback_run };
 
 SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void) {
@@ -94,10 +105,22 @@ static spy_status spyi_new_make(const spyi_leaf *leaf, const spyi_value *value, 
     return status;
 }
 
-static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_new_build = { spyi_new_bind, spyi_new_settle, NULL, NULL, NULL, NULL, NULL,
+                                                NULL };
 static const spyi_kind_memory spyi_new_memory = { spyi_new_make, NULL, NULL };
 static const spyi_kind_run spyi_new_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
-                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEW, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &spyi_new_memory };
+                                                SPYI_TRAIT_CALL_SHAPED | SPYI_TRAIT_REPEATS,
+                                            SPYI_FIELD_KIND,
+                                            SPYI_AGAIN_NEW,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            NULL,
+                                            &spyi_new_memory,
+                                            NULL };
 static const spyi_value_kind spyi_new_kind = { "new tensor", &spyi_new_build, &spyi_new_run };
 
 SPYI_FN const spyi_value_kind *spyi_new_kind_of(void) {
@@ -111,9 +134,20 @@ static void spyi_unused_settle(const spyi_value *value, uint32_t rank, spyi_leaf
 }
 
 static const spyi_kind_build spyi_unused_build = {
-    NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL
+    NULL, spyi_unused_settle, spyi_kind_own_field, spyi_kind_own_load, NULL, NULL, NULL, NULL
 };
-static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED, SPYI_FIELD_KIND, SPYI_AGAIN_UNUSED, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_run spyi_unused_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS | SPYI_TRAIT_UNUSED,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_UNUSED,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
 static const spyi_value_kind spyi_unused_kind = { "nothing", &spyi_unused_build, &spyi_unused_run };
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void) {

@@ -36,12 +36,29 @@ static void spyi_index_load(const spyi_leaf *leaf, const spyi_place_text *at, sp
 }
 
 static const spyi_kind_build spyi_thread_build = {
-    spyi_system_bind, NULL, NULL, spyi_thread_load, NULL, NULL
+    spyi_system_bind, NULL, NULL, spyi_thread_load, NULL, NULL, NULL, NULL
 };
-static const spyi_kind_build spyi_group_build = { spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL };
-static const spyi_kind_build spyi_local_build = { spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL };
-static const spyi_kind_build spyi_index_build = { spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL };
-static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_group_build = {
+    spyi_system_bind, NULL, NULL, spyi_group_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_build spyi_local_build = {
+    spyi_system_bind, NULL, NULL, spyi_local_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_build spyi_index_build = {
+    spyi_system_bind, NULL, NULL, spyi_index_load, NULL, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_system_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_SYSTEM,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
 
 static const spyi_value_kind spyi_system_kinds[] = {
     { "SV_DispatchThreadID", &spyi_thread_build, &spyi_system_run },

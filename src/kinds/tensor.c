@@ -46,9 +46,22 @@ static bool spyi_tensor_bind(spyi_fitting *fitting, const spyi_value *value, spy
     return spyi_kind_fit(fitting, value, leaf, &fit);
 }
 
-static const spyi_kind_build spyi_tensor_build = { spyi_tensor_bind, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_build spyi_tensor_build = {
+    spyi_tensor_bind, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+};
 static const spyi_kind_run spyi_tensor_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TENSOR |
-                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_TENSOR, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+                                                   SPYI_TRAIT_TRACKED | SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_TENSOR,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
 static const spyi_value_kind spyi_tensor_kind = { "tensor", &spyi_tensor_build, &spyi_tensor_run };
 
 SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void) {

@@ -42,6 +42,7 @@ SPYI_FN void spyi_value_text(const spyi_value *value, spyi_text *out) {
         break;
     case SPY_ARG_KIND_CUSTOM:
         spyi_text_add(out, "%s", value->custom->name);
+        if (value->type) spyi_text_add(out, " %s", value->type->display);
         if (value->rank) spyi_text_add(out, " ");
         if (value->rank) spyi_shape_text(&shape, out);
         break;

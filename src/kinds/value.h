@@ -17,13 +17,19 @@ typedef struct spyi_value {
     bool whole;           // spy_map() without dimensions, or spy_map_value(): all of it is one value
     bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
     uint32_t child_count; // of a struct: number of its fields, which follow
-    uint32_t size;        // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes
+    // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
+    // is in the key.
+    uint32_t size;
     const int8_t *map;
     const char *cast;      // explicit Slang type, or NULL
     const spyi_type *type; // type of a number, or of the elements of a tensor or host array
     const int64_t *dims;   // sizes; -1, in custom values only: any size
     spy_tensor *tensor;
     const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
+    const spyi_type *texel;        // of a texture: the type of its texels; `type` is the texture's
+    // SPY_ARG_KIND_CUSTOM: the objects that it points to, or NULL; NULL in the copies that compile threads
+    // use.
+    spyi_object *held[2];
     // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all
     // arguments; 0: none.
     uint32_t grads[2];

@@ -130,10 +130,21 @@ static const char *spyi_view_takes(const spyi_type *type, const char *base, cons
                : "; Slang has such parameters for the CUDA backend alone: here write RWTensor<T, D>";
 }
 
-static const spyi_kind_build spyi_view_build = { spyi_view_bind,      NULL,
-                                                 spyi_kind_own_field, spyi_kind_own_load,
-                                                 spyi_view_takes,     NULL };
-static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_view_fill, NULL, NULL, NULL, spyi_view_addresses, NULL, NULL };
+static const spyi_kind_build spyi_view_build = {
+    spyi_view_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_view_takes, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_view_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_OWN_GRADIENTS,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             NULL,
+                                             spyi_view_fill,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             spyi_view_addresses,
+                                             NULL,
+                                             NULL,
+                                             NULL };
 static const spyi_value_kind spyi_view_kind = { "tensor view", &spyi_view_build, &spyi_view_run };
 
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(void) {

@@ -108,10 +108,26 @@ static const char *spyi_whole_takes(const spyi_type *type, const char *base, con
     return spyi_family_of(base) ? "; it takes a tensor" : NULL;
 }
 
-static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,  NULL,
-                                                  spyi_whole_field, spyi_whole_load,
-                                                  spyi_whole_takes, spyi_whole_type_name };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, NULL, spyi_whole_fill, NULL, NULL, spyi_whole_stop_adding, spyi_whole_addresses, NULL, NULL };
+static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,
+                                                  NULL,
+                                                  spyi_whole_field,
+                                                  spyi_whole_load,
+                                                  spyi_whole_takes,
+                                                  spyi_whole_type_name,
+                                                  NULL,
+                                                  NULL };
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                              SPYI_FIELD_KIND,
+                                              SPYI_AGAIN_NEVER,
+                                              NULL,
+                                              spyi_whole_fill,
+                                              NULL,
+                                              NULL,
+                                              spyi_whole_stop_adding,
+                                              spyi_whole_addresses,
+                                              NULL,
+                                              NULL,
+                                              NULL };
 static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_build, &spyi_whole_run };
 
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {

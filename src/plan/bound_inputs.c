@@ -162,7 +162,7 @@ static spy_status spyi_check_given(spyi_input_binding *f) {
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;
-        if (input->kind == SPYI_INPUT_BUFFER && !f->bound[input->slot])
+        if (input->kind == SPYI_INPUT_BINDING && !f->bound[input->slot])
             spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
         if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
@@ -233,7 +233,7 @@ static spy_status spyi_bind_holders(spyi_input_binding *f, const spyi_emitted *e
     }
     for (uint32_t i = 0; status == SPY_OK && i < f->inputs->count && holder < emitted->holder_count; i++) {
         const spyi_input *input = &f->inputs->items[i];
-        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BUFFER) continue;
+        if (!input->parameter || strpbrk(input->path, ".[") || input->kind == SPYI_INPUT_BINDING) continue;
         const spyi_leaf *leaf = &b->leaves[emitted->holders[holder++]];
         status = spyi_bind_to_input(function, f->values, leaf->value, f->inputs, true, input->path,
                                     leaf->path, &f->leaves, f->error);

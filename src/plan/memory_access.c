@@ -3,9 +3,11 @@
 #include "plan/plan.h"
 
 static void spyi_add_access(spyi_variant *variant, const spyi_leaf *leaf, uint32_t number) {
-    bool whole = spyi_leaf_is_whole(leaf);
+    bool resource = spyi_leaf_is_resource(leaf), whole = spyi_leaf_is_whole(leaf) || resource;
     spyi_memory_access *access = &variant->accesses[variant->access_count++];
     access->whole = whole;
+    access->resource = resource ? leaf->kind->run->resource : NULL;
+    variant->resources = variant->resources || resource;
     access->number = whole ? leaf->value : number;
     access->reads = whole ? leaf->reads : leaf->in;
     access->writes = whole ? leaf->writes : leaf->out;
@@ -22,13 +24,17 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
         const spyi_leaf *leaf = &b->leaves[i];
         bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
         variant->untracked = variant->untracked || leaf->untracked;
-        if (((leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf)) && !skipped)
-            spyi_add_access(variant, leaf, i);
+        bool accessed = (leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf) ||
+                        (spyi_leaf_is_resource(leaf) && !b->shader); // a shader's are among its inputs
+        if (accessed && !skipped) spyi_add_access(variant, leaf, i);
     }
     for (uint32_t i = 0; i < bound_inputs->count; i++) { // shader parameters are not walked
         const spyi_leaf *leaf = &bound_inputs->leaves[i];
         variant->untracked = variant->untracked || leaf->untracked;
-        if (spyi_leaf_is_whole(leaf)) spyi_add_access(variant, leaf, 0);
+        if (spyi_leaf_is_whole(leaf) || spyi_leaf_is_resource(leaf)) spyi_add_access(variant, leaf, 0);
     }
-    return true;
+    if (!variant->resources) return true;
+    free(variant->uses);
+    variant->uses = (spyi_use *)spyi_calloc(most * SPYI_MOST_VALUE_USES + 3, sizeof *variant->uses);
+    return variant->uses != NULL;
 }

@@ -5,12 +5,17 @@
 
 // >>calls that leave the device
 
-static void spyi_hold_tensors(const spyi_values *values, bool hold) {
+static void spyi_hold_objects(const spyi_values *values, bool hold) {
     uint32_t count = spyi_values_all(values);
     for (uint32_t i = 0; i < count; i++) {
         spy_tensor *t = values->items[i].tensor;
         if (t && hold) spyi_atomic_add(&t->object.references, 1);
         else if (t) spyi_object_release(&t->object);
+        for (int k = 0; k < 2; k++) {
+            spyi_object *object = values->items[i].held[k];
+            if (object && hold) spyi_atomic_add(&object->references, 1);
+            else if (object) spyi_object_release(object);
+        }
     }
 }
 
@@ -24,13 +29,13 @@ static bool spyi_values_aside(spy_device *device, spyi_call_outside *o) {
     memset(o, 0, sizeof *o);
     o->values = cache->values;
     cache->values = others;
-    spyi_hold_tensors(o->values, true);
+    spyi_hold_objects(o->values, true);
     return true;
 }
 
 static void spyi_values_back(spy_device *device, const spyi_call_outside *o) {
     spyi_cache *cache = device->cache;
-    spyi_hold_tensors(o->values, false);
+    spyi_hold_objects(o->values, false);
     cache->values->next = cache->spare;
     cache->spare = cache->values;
     cache->values = o->values;

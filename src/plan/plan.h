@@ -36,6 +36,8 @@ typedef struct spyi_memory_access {
     uint32_t number;
     bool whole;
     bool reads, writes;
+    // The kernel gets a texture or sampler, the value with this number; NULL: memory.
+    const spyi_kind_resource *resource;
 } spyi_memory_access;
 
 struct spyi_variant {
@@ -44,6 +46,7 @@ struct spyi_variant {
     spyi_bound_inputs bound_inputs;
     spyi_memory_access *accesses; // memory of parameters and of shader parameters
     uint32_t access_count;
+    bool resources; // some accesses are of textures or samplers
     bool untracked; // an argument is a raw address: the kernel may read and write any memory
     spyi_kernel *kernel;
     spyi_program *program; // NULL: not kept, or kept in shared_kernel

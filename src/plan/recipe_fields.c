@@ -93,6 +93,7 @@ static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_coun
     spyi_recipe_bool(r, &leaf->untracked);
     spyi_recipe_bool(r, &leaf->texels);
     spyi_recipe_bool(r, &leaf->binds);
+    spyi_recipe_u8(r, &leaf->format);
     spyi_recipe_text(r, &kind_type);
     // `site` is not written: only kernels that check indices have it, and spyi_recipe_write() refuses them.
     leaf->role = (spyi_role)spyi_recipe_enum(r, (uint32_t)leaf->role, (uint32_t)SPYI_ROLE_INSIDE + 1);
@@ -232,7 +233,7 @@ static void spyi_recipe_parameter(spyi_recipe *r, spyi_parameter *p) {
     bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
     (void)spyi_recipe_expect(
         r,
-        p->kind <= SPYI_PARAMETER_RW_TEXELS && p->count >= 1 &&
+        p->kind <= SPYI_PARAMETER_COMBINED && p->count >= 1 &&
             (!texels || (p->scalar < SPY_DTYPE_COUNT && p->columns >= 1 && p->columns <= 4)),
         "a kernel's parameter cannot be");
 }

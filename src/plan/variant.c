@@ -260,6 +260,27 @@ SPYI_FN void spyi_program_free(spyi_program *program) {
 
 // >>making
 
+// Names the formats of stored textures that are fields, globals or a shader's own parameters, where kernels
+// must; a generated kernel's own parameters have theirs in the text.
+static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *variant, const spyi_text *name,
+                                       spyi_code *code, spyi_text *error) {
+    const spyi_bound_inputs *inputs = &variant->bound_inputs;
+    uint8_t formats[SPYI_MOST_MEMORY_LEAVES];
+    bool any = false;
+    if (!device->base->limits.profile.names_formats) return SPY_OK;
+    memset(formats, 0, sizeof formats);
+    for (uint32_t i = 0; i < inputs->pack_count; i++) {
+        const spyi_pack *pack = &inputs->packs[i];
+        if (pack->op != SPYI_PACK_BINDING) continue;
+        formats[pack->offset] = inputs->leaves[pack->leaf].format;
+        any = any || formats[pack->offset];
+    }
+    if (!any) return SPY_OK;
+    spy_status status = spyi_code_name_formats(code, formats, SPYI_MOST_MEMORY_LEAVES, error);
+    if (status == SPY_OK) spyi_dump(device, spyi_text_str(name), &variant->emitted.text, code);
+    return status;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
@@ -297,6 +318,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
             spyi_text_add(error, "\nin the generated kernel:\n%s", spyi_text_str(source));
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
+    if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
     if (status == SPY_OK) {
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;

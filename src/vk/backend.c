@@ -1,6 +1,11 @@
 // The function table of the Vulkan backend.
 #include "vk/internal.h"
 
+static const spyi_image_functions spyi_vk_images = {
+    spyi_vk_image_support,      spyi_vk_create_image,   spyi_vk_destroy_image,   spyi_vk_create_image_view,
+    spyi_vk_destroy_image_view, spyi_vk_create_sampler, spyi_vk_destroy_sampler,
+};
+
 // The members are in the order of struct spyi_backend, the functions for work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_vk_table = {
@@ -21,6 +26,10 @@ static const struct spyi_backend spyi_vk_table = {
         spyi_vk_label,
         spyi_vk_time_mark,
         spyi_vk_time_store,
+        spyi_vk_image_bytes,
+        spyi_vk_image_copy,
+        spyi_vk_image_blit,
+        spyi_vk_image_clear,
     },
     spyi_vk_download,
     spyi_vk_time_begin,
@@ -29,12 +38,13 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    NULL, // from here on: no graphs, because each submission records its command buffer anew
+    NULL, // six: no graphs, because each submission records its command buffer anew
     NULL,
     NULL,
     NULL,
     NULL,
     NULL,
+    &spyi_vk_images,
 };
 // clang-format on
 

@@ -252,6 +252,8 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
     profile->max_uniforms = have->maxPerStageDescriptorUniformBuffers;
     profile->max_uniform_bytes = have->maxUniformBufferRange;
     limits->fill_alignment = 4;
+    profile->names_formats = !gpu->adapter.features[SPYI_VK_FEATURE_shaderStorageImageReadWithoutFormat] ||
+                             !gpu->adapter.features[SPYI_VK_FEATURE_shaderStorageImageWriteWithoutFormat];
     profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_TYPE_CPU;
     profile->bindings_from_bytes = (uint64_t)8 << 20;
     limits->unified_memory =

@@ -29,6 +29,7 @@
     X(GetPhysicalDeviceProperties2)                                                                          \
     X(GetPhysicalDeviceFeatures2)                                                                            \
     X(GetPhysicalDeviceFormatProperties)                                                                     \
+    X(GetPhysicalDeviceImageFormatProperties)                                                                \
     X(GetPhysicalDeviceMemoryProperties)                                                                     \
     X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
     X(CreateDevice)                                                                                          \
@@ -40,8 +41,15 @@
     X(vkAllocateMemory)                                                                                      \
     X(vkBeginCommandBuffer)                                                                                  \
     X(vkBindBufferMemory)                                                                                    \
+    X(vkBindImageMemory)                                                                                     \
     X(vkCmdBindPipeline)                                                                                     \
+    X(vkCmdBlitImage)                                                                                        \
+    X(vkCmdClearColorImage)                                                                                  \
+    X(vkCmdClearDepthStencilImage)                                                                           \
     X(vkCmdCopyBuffer)                                                                                       \
+    X(vkCmdCopyBufferToImage)                                                                                \
+    X(vkCmdCopyImage)                                                                                        \
+    X(vkCmdCopyImageToBuffer)                                                                                \
     X(vkCmdCopyQueryPoolResults)                                                                             \
     X(vkCmdDispatch)                                                                                         \
     X(vkCmdDispatchIndirect)                                                                                 \
@@ -49,15 +57,19 @@
     X(vkCmdPipelineBarrier)                                                                                  \
     X(vkCmdPushConstants)                                                                                    \
     X(vkCmdResetQueryPool)                                                                                   \
+    X(vkCmdResolveImage)                                                                                     \
     X(vkCmdWriteTimestamp)                                                                                   \
     X(vkCreateBuffer)                                                                                        \
     X(vkCreateBufferView)                                                                                    \
     X(vkCreateCommandPool)                                                                                   \
     X(vkCreateComputePipelines)                                                                              \
     X(vkCreateDescriptorSetLayout)                                                                           \
+    X(vkCreateImage)                                                                                         \
+    X(vkCreateImageView)                                                                                     \
     X(vkCreatePipelineCache)                                                                                 \
     X(vkCreatePipelineLayout)                                                                                \
     X(vkCreateQueryPool)                                                                                     \
+    X(vkCreateSampler)                                                                                       \
     X(vkCreateSemaphore)                                                                                     \
     X(vkCreateShaderModule)                                                                                  \
     X(vkDestroyBuffer)                                                                                       \
@@ -65,10 +77,13 @@
     X(vkDestroyCommandPool)                                                                                  \
     X(vkDestroyDescriptorSetLayout)                                                                          \
     X(vkDestroyDevice)                                                                                       \
+    X(vkDestroyImage)                                                                                        \
+    X(vkDestroyImageView)                                                                                    \
     X(vkDestroyPipeline)                                                                                     \
     X(vkDestroyPipelineCache)                                                                                \
     X(vkDestroyPipelineLayout)                                                                               \
     X(vkDestroyQueryPool)                                                                                    \
+    X(vkDestroySampler)                                                                                      \
     X(vkDestroySemaphore)                                                                                    \
     X(vkDestroyShaderModule)                                                                                 \
     X(vkEndCommandBuffer)                                                                                    \
@@ -76,6 +91,7 @@
     X(vkGetBufferDeviceAddress)                                                                              \
     X(vkGetBufferMemoryRequirements)                                                                         \
     X(vkGetDeviceQueue)                                                                                      \
+    X(vkGetImageMemoryRequirements)                                                                          \
     X(vkGetQueryPoolResults)                                                                                 \
     X(vkGetSemaphoreCounterValue)                                                                            \
     X(vkMapMemory)                                                                                           \

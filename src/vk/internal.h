@@ -7,7 +7,7 @@
 
 #include "api/vk.h"
 #include "backend/target.h"
-#include "backend/work.h"
+#include "backend/image.h"
 #include "vk/functions.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -54,6 +54,14 @@
     X(core.features, shaderStorageImageExtendedFormats)                                                      \
     X(core.features, shaderStorageImageReadWithoutFormat)                                                    \
     X(core.features, shaderStorageImageWriteWithoutFormat)                                                   \
+    X(core.features, shaderSampledImageArrayDynamicIndexing)                                                 \
+    X(core.features, shaderStorageImageArrayDynamicIndexing)                                                 \
+    X(core.features, shaderImageGatherExtended)                                                              \
+    X(core.features, shaderResourceMinLod)                                                                   \
+    X(core.features, imageCubeArray)                                                                         \
+    X(core.features, samplerAnisotropy)                                                                      \
+    X(core.features, textureCompressionBC)                                                                   \
+    X(core.features, textureCompressionASTC_LDR)                                                             \
     X(core.features, shaderStorageBufferArrayDynamicIndexing)                                                \
     X(v11, storageBuffer16BitAccess)                                                                         \
     X(v11, uniformAndStorageBuffer16BitAccess)                                                               \
@@ -67,6 +75,8 @@
     X(v12, shaderInt8)                                                                                       \
     X(v12, shaderBufferInt64Atomics)                                                                         \
     X(v12, shaderSharedInt64Atomics)                                                                         \
+    X(v12, samplerMirrorClampToEdge)                                                                         \
+    X(v12, samplerFilterMinmax)                                                                              \
     X(v12, shaderSubgroupExtendedTypes)                                                                      \
     X(v12, vulkanMemoryModel)                                                                                \
     X(v12, vulkanMemoryModelDeviceScope)                                                                     \
@@ -211,10 +221,11 @@ typedef struct spyi_vk_semaphores {
 } spyi_vk_semaphores;
 
 // Neighbouring bindings of a kernel that one VkWriteDescriptorSet fills: structured buffers, or one array, or
-// one typed buffer.
+// one typed buffer, texture or sampler.
 typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
+    bool images;     // textures and samplers
     VkFormat format; // of a typed buffer's elements; VK_FORMAT_UNDEFINED: the buffers are not typed
 } spyi_vk_run;
 
@@ -406,11 +417,39 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 // Records a barrier: all work recorded earlier is finished and visible to later work. `counts`: also to the
 // reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
+// Records what must come before work: the barrier and the transitions of images.
+SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
+                            bool counts);
 // Makes a pool of `count` timestamps if *pool is NULL.
 SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
                                         spyi_text *error);
 // Makes sure that the command buffer gpu->commands has begun.
 SPYI_FN spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error);
+
+// >>image.c
+SPYI_FN uint32_t spyi_vk_image_support(spyi_gpu *gpu, uint32_t format);
+SPYI_FN spy_status spyi_vk_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
+                                        spyi_image *image, spyi_text *error);
+SPYI_FN void spyi_vk_destroy_image(spyi_gpu *gpu, spyi_image *image);
+SPYI_FN spy_status spyi_vk_create_image_view(spyi_gpu *gpu, const spyi_image *image,
+                                             const spyi_image_desc *image_desc,
+                                             const spyi_image_view_desc *desc, uint64_t sampler,
+                                             uint64_t *view, spyi_text *error);
+SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *gpu, uint64_t view, bool stored);
+SPYI_FN spy_status spyi_vk_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                          spyi_text *error);
+SPYI_FN void spyi_vk_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
+SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED: Vulkan has none
+// Returns the layout of an image's part in this use; `format` is a spy_format.
+SPYI_FN VkImageLayout spyi_vk_image_layout(uint32_t how, uint32_t format);
+SPYI_FN VkImageAspectFlags spyi_vk_aspects(uint32_t format);
+SPYI_FN VkFormatFeatureFlags spyi_vk_format_features(const spyi_vk_gpu *gpu, uint32_t format);
+
+// >>image_work.c
+SPYI_FN spy_status spyi_vk_image_bytes(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_image_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_image_blit(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_vk_image_clear(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>mark.c
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);

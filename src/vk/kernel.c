@@ -33,12 +33,16 @@ static VkDescriptorType spyi_vk_descriptor_type(const spyi_parameter *parameter)
     case SPYI_PARAMETER_UNIFORM: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     case SPYI_PARAMETER_TEXELS: return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
     case SPYI_PARAMETER_RW_TEXELS: return VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+    case SPYI_PARAMETER_TEXTURE: return VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+    case SPYI_PARAMETER_RW_TEXTURE: return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    case SPYI_PARAMETER_SAMPLER: return VK_DESCRIPTOR_TYPE_SAMPLER;
+    case SPYI_PARAMETER_COMBINED: return VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
     default: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     }
 }
 
 // Groups the kernel's bindings by the VkWriteDescriptorSet that fills them: one for neighbouring structured
-// buffers, one for each array, and one for each typed buffer.
+// buffers, one for each array, and one for each typed buffer, texture and sampler.
 static void spyi_vk_make_runs(spyi_vk_kernel *kernel, const spyi_vk_shape *shape) {
     spyi_vk_run *run = NULL;
     for (uint32_t i = 0; i < shape->count; i++) {
@@ -53,8 +57,10 @@ static void spyi_vk_make_runs(spyi_vk_kernel *kernel, const spyi_vk_shape *shape
         next->first = p->number;
         next->count = p->count;
         next->type = spyi_vk_descriptor_type(p);
-        next->format = p->kind == SPYI_PARAMETER_BUFFER ? VK_FORMAT_UNDEFINED
-                                                        : spyi_vk_texel_format(p->scalar, p->columns);
+        next->images = p->kind >= SPYI_PARAMETER_TEXTURE;
+        next->format = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS
+                           ? spyi_vk_texel_format(p->scalar, p->columns)
+                           : VK_FORMAT_UNDEFINED;
         run = plain ? next : NULL;
     }
 }
@@ -147,30 +153,39 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     const spyi_interface *iface = &desc->iface;
     const spyi_kernel_base has = spyi_interface_counts(iface);
-    uint32_t i, kinds[SPYI_PARAMETER_RW_TEXELS + 1] = { 0 };
+    uint32_t i, kinds[SPYI_PARAMETER_COMBINED + 1] = { 0 };
     if (!iface->block_by_address && iface->block_size > limits->profile.max_block_bytes) {
-        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u",
-                      iface->block_size, limits->profile.max_block_bytes);
+        spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", iface->block_size,
+                      limits->profile.max_block_bytes);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
         has.uniform_count > limits->profile.max_uniforms) {
         spyi_text_add(error,
-                      "the kernel has %u buffers and %u uniform buffers, the device takes %u, of "
-                      "which %u uniform buffers",
+                      "the kernel has %u buffers, textures and samplers, and %u uniform buffers, the device "
+                      "takes %u, of which %u uniform buffers",
                       has.binding_count, has.uniform_count, limits->profile.max_bindings,
                       limits->profile.max_uniforms);
         return SPY_ERROR_UNSUPPORTED;
     }
     for (i = 0; i < iface->parameter_count; i++)
         kinds[iface->parameters[i].kind] += iface->parameters[i].count;
-    if (kinds[SPYI_PARAMETER_TEXELS] > have->maxPerStageDescriptorSampledImages ||
-        kinds[SPYI_PARAMETER_RW_TEXELS] > have->maxPerStageDescriptorStorageImages) {
+    uint32_t sampled =
+        kinds[SPYI_PARAMETER_TEXELS] + kinds[SPYI_PARAMETER_TEXTURE] + kinds[SPYI_PARAMETER_COMBINED];
+    uint32_t stored = kinds[SPYI_PARAMETER_RW_TEXELS] + kinds[SPYI_PARAMETER_RW_TEXTURE];
+    uint32_t samplers = kinds[SPYI_PARAMETER_SAMPLER] + kinds[SPYI_PARAMETER_COMBINED];
+    if (samplers > have->maxPerStageDescriptorSamplers) {
+        spyi_text_add(error, "the kernel has %u samplers, the device '%s' takes %u", samplers,
+                      gpu->adapter.info.name, have->maxPerStageDescriptorSamplers);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (sampled > have->maxPerStageDescriptorSampledImages ||
+        stored > have->maxPerStageDescriptorStorageImages) {
         spyi_text_add(error,
-                      "the kernel has %u typed buffers that it reads and %u that it writes, the device '%s' "
-                      "takes %u and %u",
-                      kinds[SPYI_PARAMETER_TEXELS], kinds[SPYI_PARAMETER_RW_TEXELS], gpu->adapter.info.name,
-                      have->maxPerStageDescriptorSampledImages, have->maxPerStageDescriptorStorageImages);
+                      "the kernel has %u typed buffers and textures that it reads and %u that it writes, the "
+                      "device '%s' takes %u and %u",
+                      sampled, stored, gpu->adapter.info.name, have->maxPerStageDescriptorSampledImages,
+                      have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
     return spyi_vk_check_code(&gpu->adapter, desc, error);

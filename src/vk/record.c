@@ -27,6 +27,74 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
     gpu->base.stats.barriers++;
 }
 
+// Adds the stages and accesses of a use of an image; the writes alone if `first`, as reads need no flush.
+static void spyi_vk_add_access(uint32_t how, bool first, VkPipelineStageFlags *stages,
+                               VkAccessFlags *access) {
+    const bool reads = (how & SPYI_USE_READS) && !first, writes = (how & SPYI_USE_WRITES) || first;
+    if (how & SPYI_USE_ATTACHMENT) {
+        *stages |= VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT |
+                   VK_PIPELINE_STAGE_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT;
+        *access |= VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
+        if (!first)
+            *access |= VK_ACCESS_COLOR_ATTACHMENT_READ_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
+    } else if (how & SPYI_USE_COPIED) {
+        if (reads) *access |= VK_ACCESS_TRANSFER_READ_BIT;
+        if (writes) *access |= VK_ACCESS_TRANSFER_WRITE_BIT;
+    } else if (how & SPYI_USE_STORED) { // later reads and writes need no further transition
+        *access |= VK_ACCESS_SHADER_WRITE_BIT;
+        if (!first) *access |= VK_ACCESS_SHADER_READ_BIT;
+    } else if (how & SPYI_USE_SAMPLED) {
+        if (!first) *access |= VK_ACCESS_SHADER_READ_BIT;
+    }
+}
+
+#define SPYI_VK_TRANSITIONS 16u // in one vkCmdPipelineBarrier
+
+static void spyi_vk_transit(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
+                            bool back) {
+    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VkImageMemoryBarrier barriers[SPYI_VK_TRANSITIONS];
+    uint32_t done, count, i;
+    for (done = 0; done < before->transition_count; done += count) {
+        VkPipelineStageFlags from = stages, to = stages;
+        count = before->transition_count - done;
+        if (count > SPYI_VK_TRANSITIONS) count = SPYI_VK_TRANSITIONS;
+        memset(barriers, 0, count * sizeof *barriers);
+        for (i = 0; i < count; i++) {
+            const spyi_transition *t = &before->transitions[done + i];
+            const uint32_t begin = back ? t->to : t->from, end = back && t->from ? t->from : t->to;
+            VkImageMemoryBarrier *b = &barriers[i];
+            b->sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+            spyi_vk_add_access(begin, true, &from, &b->srcAccessMask);
+            spyi_vk_add_access(end, false, &to, &b->dstAccessMask);
+            b->oldLayout = spyi_vk_image_layout(begin, t->format);
+            b->newLayout = spyi_vk_image_layout(end, t->format);
+            b->srcQueueFamilyIndex = b->dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+            b->image = (VkImage)t->texture;
+            b->subresourceRange.aspectMask = spyi_vk_aspects(t->format);
+            b->subresourceRange.baseMipLevel = t->level;
+            b->subresourceRange.levelCount = 1;
+            b->subresourceRange.baseArrayLayer = t->first_layer;
+            b->subresourceRange.layerCount = t->layer_count;
+        }
+        gpu->vk.vkCmdPipelineBarrier(commands, from, to, 0, 0, NULL, 0, NULL, count, barriers);
+    }
+}
+
+SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                         const spyi_before *before, bool counts) {
+    if (before->barrier) spyi_vk_barrier(gpu, commands, counts);
+    spyi_vk_transit(gpu, commands, before, false);
+}
+
+// Work that fails must leave the layouts as they were. A part without content keeps its new layout: the next
+// transition begins with nothing, too.
+static SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
+                                              spy_status status) {
+    if (before->transition_count) spyi_vk_transit(gpu, gpu->commands, before, true);
+    return status;
+}
+
 // Begins the open batch in its slot, or, during a recording, takes the engine's command buffer.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
@@ -91,17 +159,32 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 
 // >>dispatch
 
+static SPYI_VK_COLD void spyi_vk_describe_images(const spyi_binding *bindings, const spyi_vk_run *run,
+                                                 VkDescriptorImageInfo *images) {
+    for (uint32_t i = run->first; i < run->first + run->count; i++) {
+        const spyi_binding *b = &bindings[i];
+        bool general = b->kind == SPYI_BINDING_RW_TEXTURE || b->offset == SPYI_USE_STORED;
+        images[i].sampler = b->kind == SPYI_BINDING_SAMPLER    ? (VkSampler)b->handle
+                            : b->kind == SPYI_BINDING_COMBINED ? (VkSampler)b->range
+                                                               : VK_NULL_HANDLE;
+        images[i].imageView = b->kind == SPYI_BINDING_SAMPLER ? VK_NULL_HANDLE : (VkImageView)b->handle;
+        images[i].imageLayout = general ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
+    }
+}
+
 static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                         const spyi_vk_kernel *kernel, const spyi_binding *bindings,
                                         spyi_text *error) {
     VkDescriptorBufferInfo infos[SPYI_VK_MAX_BINDINGS];
+    VkDescriptorImageInfo images[SPYI_VK_MAX_BINDINGS];
     VkBufferView views[SPYI_VK_MAX_BINDINGS];
     VkWriteDescriptorSet writes[SPYI_VK_MAX_BINDINGS];
     uint32_t i, r;
     for (r = 0; r < kernel->run_count; r++) {
         const spyi_vk_run *run = &kernel->runs[r];
         VkWriteDescriptorSet *write = &writes[r];
-        for (i = run->first; i < run->first + run->count; i++) {
+        if (run->images) spyi_vk_describe_images(bindings, run, images);
+        for (i = run->first; !run->images && i < run->first + run->count; i++) {
             infos[i].buffer = (VkBuffer)bindings[i].handle;
             infos[i].offset = bindings[i].offset;
             infos[i].range = bindings[i].range;
@@ -116,7 +199,7 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
         write->dstArrayElement = 0;
         write->descriptorCount = run->count;
         write->descriptorType = run->type;
-        write->pImageInfo = NULL;
+        write->pImageInfo = images + run->first;
         write->pBufferInfo = infos + run->first;
         write->pTexelBufferView = views + run->first;
     }
@@ -192,7 +275,9 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         if (status != SPY_OK) return status;
     }
     commands = gpu->commands;
-    if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    if (!SPYI_LIKELY(work->before.transition_count == 0))
+        spyi_vk_before(gpu, commands, &work->before, dispatch->indirect != 0);
+    else if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -204,15 +289,15 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         }
     } else {
         status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
-        if (status != SPY_OK) return status;
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
     }
     if (kernel->run_count > 0) {
         status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
-        if (status != SPY_OK) return status;
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
     }
     if (kernel->base.uniform_count > 0) {
         status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
-        if (status != SPY_OK) return status;
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
     }
     if (SPYI_LIKELY(dispatch->indirect == 0)) {
         gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);

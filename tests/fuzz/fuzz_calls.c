@@ -18,6 +18,7 @@
 #include "api/print.h"
 #include "api/reflect.h"
 #include "api/resolve.h"
+#include "api/texture.h"
 #include "backend/null/null.h"
 
 #include <pthread.h>
@@ -52,6 +53,8 @@ typedef struct world {
     spy_command_list *lists[FEW], *dead_list;
     spy_prepared *prepared[FEW], *dead_prepared;
     spy_packed *packed[FEW];
+    spy_texture *texture; // NULL where the backend has none
+    spy_sampler *sampler;
     spy_cursor cursors[FEW], dead_cursor;
     spy_module *gone;
     spy_function *gone_function;
@@ -289,6 +292,9 @@ static spy_arg pick_arg(world *w, const char *name, int depth) {
         for (int k = 0; k < 8; k++) dims.dims[k] = (int32_t)R(w, 5) - (once_in(w, 10) ? 100 : 0);
         return spy_map(pick_arg(w, name, depth + 1), dims);
     case 31: return spy_map_value(pick_arg(w, name, depth + 1));
+    case 32: return spy_arg_texture(name, R(w, 4) ? w->texture : (spy_texture *)(void *)pick_tensor(w));
+    case 33: return spy_arg_sampler(name, R(w, 4) ? w->sampler : (spy_sampler *)(void *)pick_tensor(w));
+    case 34: return spy_arg_sampled_texture(name, w->texture, R(w, 4) ? w->sampler : (spy_sampler *)(void *)w->texture);
     default: return spy_arg_tensor(name, pick_tensor(w));
     }
 }
@@ -842,6 +848,14 @@ static bool open_world(world *w, spy_device *device, spy_module *module, spy_dev
     for (int i = 0; i < FUNCTIONS; i++) w->functions[i] = spy_find_function(module, names[i]);
     for (int i = 0; i < TENSORS; i += 2) w->tensors[i] = spy_create_tensor(device, &t);
     if (other) w->foreign = spy_create_tensor(other, &t);
+    spy_texture_desc image;
+    memset(&image, 0, sizeof image);
+    image.type = SPY_TEXTURE_TYPE_1D;
+    image.format = SPY_FORMAT_R32_FLOAT;
+    image.width = 3;
+    w->texture = spy_create_texture(device, &image);
+    w->sampler = spy_create_sampler(device, NULL);
+    (void)spy_take_error(device);
     for (int i = 0; i < FUNCTIONS; i++)
         if (!w->functions[i]) return false;
     return true;

@@ -30,6 +30,7 @@ typedef struct row {
 typedef struct table {
     char name[64];
     bool strict;        // its module has strict_broadcasting
+    bool textures;      // its arguments are textures: skipped on CUDA, which has none yet
     char *declarations; // Slang text of the lines that begin with '>'
     row *rows[MOST_ROWS];
     size_t row_count, line_count;
@@ -173,6 +174,8 @@ static void read_table(const char *folder, const char *name) {
             memcpy(t->declarations + size++, "\n", 2);
         } else if (strcmp(text, "strict") == 0) {
             t->strict = true;
+        } else if (strcmp(text, "textures") == 0) {
+            t->textures = true;
         } else if (text[0] && text[0] != '#') {
             read_row(t, text, &last, number, &spaces);
             t->line_count++;
@@ -218,6 +221,9 @@ typedef struct parser {
     size_t name_size;
     spy_tensor *made[MOST_MADE];
     size_t made_count;
+    spy_texture *textures[MOST_MADE];
+    size_t texture_count;
+    spy_sampler *sampler;
     spy_tensor *new_tensor;
     spy_grid_desc grids[MOST_GRIDS];
     size_t grid_count;
@@ -420,6 +426,50 @@ static spy_arg parse_range(parser *p) {
 }
 
 // The word that an argument begins with; a word that is not here is the element type of a tensor.
+static spy_arg make_texture(parser *p, bool array, bool cube) {
+    static const struct {
+        const char *texel;
+        spy_format format;
+    } formats[] = { { "float", SPY_FORMAT_R32_FLOAT },      { "float2", SPY_FORMAT_RG32_FLOAT }, { "float4", SPY_FORMAT_RGBA32_FLOAT },
+                    { "unorm", SPY_FORMAT_RGBA8_UNORM },    { "uint", SPY_FORMAT_R32_UINT },     { "uint4", SPY_FORMAT_RGBA8_UINT },
+                    { "int", SPY_FORMAT_R32_SINT } };
+    spy_texture_desc d;
+    memset(&d, 0, sizeof d);
+    const char *texel = word(p);
+    spy_shape s = shape(p);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].texel, texel) == 0) d.format = formats[i].format;
+    uint32_t first = array ? 1 : 0, rank = s.rank - first;
+    if (array && s.rank) d.array_size = (uint32_t)s.dims[0];
+    d.type = cube ? SPY_TEXTURE_TYPE_CUBE : rank == 1 ? SPY_TEXTURE_TYPE_1D : rank == 3 ? SPY_TEXTURE_TYPE_3D : SPY_TEXTURE_TYPE_2D;
+    if (rank >= 1) d.width = (uint32_t)s.dims[s.rank - 1];
+    if (rank >= 2) d.height = (uint32_t)s.dims[s.rank - 2];
+    if (rank == 3) d.depth = (uint32_t)s.dims[s.rank - 3];
+    if (cube) d.height = d.width;
+    spy_texture *t = p->texture_count < MOST_MADE && !p->error ? spy_create_texture(gpu_device, &d) : NULL;
+    if (t) p->textures[p->texture_count++] = t;
+    else parse_fails(p, "the texture cannot be made");
+    return spy_arg_texture(NULL, t);
+}
+
+// texture float4 (480, 640), textures float4 (LAYERS, 480, 640), cube float4 (64)
+static spy_arg parse_texture(parser *p) {
+    return make_texture(p, false, false);
+}
+
+static spy_arg parse_texture_array(parser *p) {
+    return make_texture(p, true, false);
+}
+
+static spy_arg parse_cube(parser *p) {
+    return make_texture(p, false, true);
+}
+
+static spy_arg parse_sampler(parser *p) {
+    if (!p->sampler) p->sampler = spy_create_sampler(gpu_device, NULL);
+    return spy_arg_sampler(NULL, p->sampler);
+}
+
 static const struct {
     const char *word;
     spy_arg (*parse)(parser *p);
@@ -429,6 +479,7 @@ static const struct {
     { "call_id", parse_call_id }, { "thread_id", parse_thread_id },
     { "wang_hash", parse_wang_hash }, { "rand_float", parse_rand_float },
     { "grid", parse_grid }, { "range", parse_range },
+    { "texture", parse_texture }, { "textures", parse_texture_array }, { "cube", parse_cube }, { "sampler", parse_sampler },
 };
 
 static spy_args arguments(parser *p, char end);
@@ -601,6 +652,8 @@ static bool check_row(spy_module *module, const row *r, char *came, size_t capac
         }
     }
     for (size_t i = 0; i < p.made_count; i++) spy_release_tensor(p.made[i]);
+    for (size_t i = 0; i < p.texture_count; i++) spy_release_texture(p.textures[i]);
+    spy_release_sampler(p.sampler);
     return good;
 }
 
@@ -664,6 +717,10 @@ static void test_table(void **state) {
     const table *t = (const table *)*state;
     if (!gpu_device) {
         print_message("skipped: no Vulkan device\n");
+        skip();
+    }
+    if (t->textures && gpu_is_cuda()) {
+        print_message("skipped: no textures on CUDA\n");
         skip();
     }
     spy_module *module = load_table(t);

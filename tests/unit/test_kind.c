@@ -72,8 +72,19 @@ static bool ramp_match(const spyi_leaf *leaf, const spyi_value *value) {
     return value->kind == SPY_ARG_KIND_CUSTOM && value->custom == leaf->kind;
 }
 
-static const spyi_kind_build ramp_build = { ramp_bind, NULL, ramp_field, ramp_load, NULL, NULL };
-static const spyi_kind_run ramp_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS, SPYI_FIELD_KIND, SPYI_AGAIN_NEVER, ramp_describe, ramp_pack, ramp_match, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_build ramp_build = { ramp_bind, NULL, ramp_field, ramp_load, NULL, NULL, NULL, NULL };
+static const spyi_kind_run ramp_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                        SPYI_FIELD_KIND,
+                                        SPYI_AGAIN_NEVER,
+                                        ramp_describe,
+                                        ramp_pack,
+                                        ramp_match,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL };
 static const spyi_value_kind ramp_kind = { "ramp", &ramp_build, &ramp_run };
 
 static spy_arg ramp(const char *name, int64_t start, int64_t slope) {
@@ -108,7 +119,8 @@ static bool last_has(int32_t start, int32_t slope) {
 
 static void refused(spy_status status, spy_status expected, const char *words) {
     spy_error error = spy_take_error(device);
-    if (status != expected || !strstr(error.message, words)) fail_msg("gave %d '%s', not '%s'", (int)status, error.message, words);
+    if (status != expected || !strstr(error.message, words))
+        fail_msg("gave %d '%s', not '%s'", (int)status, error.message, words);
 }
 
 static void test_called(void **state) {
@@ -117,11 +129,14 @@ static void test_called(void **state) {
     spy_function *f = spy_find_function(module, "half_of");
     spy_tensor *y = floats(100), *out = floats(100);
     for (int i = 0; i < 5; i++) { // the first, and repeated ones
-        assert_int_equal(spy_call(f, SPY_ARGS(ramp("x", 7 + i, -3), spy_arg_tensor("y", y), spy_arg_tensor("_result", out))), SPY_OK);
+        assert_int_equal(spy_call(f, SPY_ARGS(ramp("x", 7 + i, -3), spy_arg_tensor("y", y),
+                                              spy_arg_tensor("_result", out))),
+                         SPY_OK);
         assert_true(last_has(7 + i, -3));
     }
     assert_int_equal(spy_get_device_stats(device).plan_hits, 4);
-    spy_explain_call(f, SPY_ARGS(ramp("x", 7, -3), spy_arg_tensor("y", y), spy_arg_tensor("_result", out)), NULL, text, sizeof text);
+    spy_explain_call(f, SPY_ARGS(ramp("x", 7, -3), spy_arg_tensor("y", y), spy_arg_tensor("_result", out)),
+                     NULL, text, sizeof text);
     assert_non_null(strstr(text, "int2 x;"));
     assert_non_null(strstr(text, "float(spyi_block.x.x + spyi_block.x.y * "));
     assert_non_null(strstr(text, "<- ramp"));
@@ -131,10 +146,15 @@ static void test_refused(void **state) {
     (void)state;
     spy_function *f = spy_find_function(module, "half_of");
     spy_tensor *y = floats(100), *out = floats(100), *threes = floats(300);
-    refused(spy_call(f, SPY_ARGS(ramp("x", 7, 0), spy_arg_tensor("y", y), spy_arg_tensor("_result", out))), SPY_ERROR_INVALID_ARGUMENT, "its slope is 0");
-    refused(spy_call(f, SPY_ARGS(ramp("x", 2000, 1), spy_arg_tensor("y", y), spy_arg_tensor("_result", out))), SPY_ERROR_OUT_OF_RANGE, "'x': its start is 2000");
-    refused(spy_call(spy_find_function(module, "tripled"), SPY_ARGS(ramp("x", 1, 1), spy_arg_tensor("_result", threes))), SPY_ERROR_TYPE_MISMATCH, "ramp");
-    refused(spy_call(f, SPY_ARGS(spy_arg_tensor("x", y), spy_arg_tensor("y", y), ramp("_result", 1, 1))), SPY_ERROR_TYPE_MISMATCH, "_result");
+    refused(spy_call(f, SPY_ARGS(ramp("x", 7, 0), spy_arg_tensor("y", y), spy_arg_tensor("_result", out))),
+            SPY_ERROR_INVALID_ARGUMENT, "its slope is 0");
+    refused(spy_call(f, SPY_ARGS(ramp("x", 2000, 1), spy_arg_tensor("y", y), spy_arg_tensor("_result", out))),
+            SPY_ERROR_OUT_OF_RANGE, "'x': its start is 2000");
+    refused(spy_call(spy_find_function(module, "tripled"),
+                     SPY_ARGS(ramp("x", 1, 1), spy_arg_tensor("_result", threes))),
+            SPY_ERROR_TYPE_MISMATCH, "ramp");
+    refused(spy_call(f, SPY_ARGS(spy_arg_tensor("x", y), spy_arg_tensor("y", y), ramp("_result", 1, 1))),
+            SPY_ERROR_TYPE_MISMATCH, "_result");
 }
 
 static void test_recorded(void **state) {
@@ -142,7 +162,10 @@ static void test_recorded(void **state) {
     spy_function *f = spy_find_function(module, "half_of");
     spy_tensor *y = floats(100), *out = floats(100);
     spy_command_list *list = spy_create_command_list(device, NULL);
-    assert_int_equal(spy_list_call(list, f, SPY_ARGS(ramp("x", 11, 2), spy_arg_tensor("y", y), spy_arg_tensor("_result", out))), SPY_OK);
+    assert_int_equal(
+        spy_list_call(list, f,
+                      SPY_ARGS(ramp("x", 11, 2), spy_arg_tensor("y", y), spy_arg_tensor("_result", out))),
+        SPY_OK);
     assert_int_equal(spy_list_finish(list), SPY_OK);
     assert_int_equal(spy_list_submit(list), SPY_OK);
     assert_true(last_has(11, 2));
@@ -153,6 +176,7 @@ static void test_recorded(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_called), cmocka_unit_test(test_refused), cmocka_unit_test(test_recorded) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_called), cmocka_unit_test(test_refused),
+                                        cmocka_unit_test(test_recorded) };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

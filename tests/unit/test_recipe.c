@@ -681,7 +681,7 @@ static void test_refused(void **state) {
     spyi_text bytes = recipe_of(1, c, r);
     refused(&c[1], &bytes, 0, "ends too early");
     change(&c[1], &bytes, 0, 1, "no recipe");
-    change(&c[1], &bytes, 8, 1, "format 3, and this library reads and writes format 2");
+    change(&c[1], &bytes, 8, 1, "format 2, and this library reads and writes format 3");
     change(&c[1], &bytes, 12, 1, "bytes, and there are");
     size_t library = 20, device = after_text(&bytes, library), profile = after_text(&bytes, device), print = profile + 8,
            function = print + 1, signature = after_text(&bytes, function);
@@ -933,6 +933,75 @@ static void test_real_device(void **state) {
     close_sides();
 }
 
+// Textures and samplers: whole, by texel, and as fields and globals.
+static void test_textures(void **state) {
+    (void)state;
+    static const char text[] =
+        "struct Look { Texture2D<float4> image; SamplerState how; float4 tint; }\n"
+        "Texture2D<float4> base;\nRWTexture2D<float4> target;\n"
+        "float4 mixed(float4 x, Texture2D<float4> t, int2 at) { return x + t[at]; }\n"
+        "void looked(Look l, float2 uv, out float4 y) { y = l.tint * l.image.SampleLevel(l.how, uv, 0); }\n"
+        "void based(int2 at) { target[at] = 2 * base[at]; }\n";
+    enum { W = 6, H = 4, FORMS = 3 };
+    const char *name = getenv("SPY_TEST_BACKEND");
+    if (name && strcmp(name, "cuda") == 0) skip();
+    spy_texture *image[SIDES], *to[SIDES];
+    spy_sampler *sampler[SIDES];
+    for (int k = 0; k < SIDES; k++) {
+        float data[W * H * 4];
+        spy_texture_desc d;
+        open_side(&sides[k], spy_vk_backend(), NULL);
+        spy_release_module(sides[k].module);
+        sides[k].module = load(&sides[k], "pictures", text);
+        for (int i = 0; i < W * H * 4; i++) data[i] = (float)i;
+        memset(&d, 0, sizeof d);
+        d.format = SPY_FORMAT_RGBA32_FLOAT;
+        d.width = W;
+        d.height = H;
+        d.data = data;
+        image[k] = spy_create_texture(sides[k].device, &d);
+        to[k] = spy_create_texture(sides[k].device, &d);
+        sampler[k] = spy_create_sampler(sides[k].device, NULL);
+        assert_true(image[k] && to[k] && sampler[k]);
+    }
+    for (int form = 0; form < FORMS; form++) {
+        call c[SIDES];
+        room r[SIDES];
+        spyi_text error = { NULL, 0, 0 };
+        float got[SIDES][W * H * 4];
+        static const float uv[2] = { 0.3f, 0.6f }, tint[4] = { 1, 2, 3, 4 };
+        memset(c, 0, sizeof c);
+        for (int k = 0; k < SIDES; k++) {
+            spy_args fields = { r[k].fields, 3 };
+            c[k].function = form == 0 ? "mixed" : form == 1 ? "looked" : "based";
+            r[k].fields[0] = spy_arg_texture("image", image[k]), r[k].fields[1] = spy_arg_sampler("how", sampler[k]);
+            r[k].fields[2] = spy_arg_f32n("tint", tint, 4);
+            r[k].globals[0] = spy_arg_texture("base", image[k]), r[k].globals[1] = spy_arg_texture("target", to[k]);
+            if (form == 0) give(&c[k], spy_arg_texture("x", image[k])), give(&c[k], spy_arg_texture("t", image[k]));
+            if (form == 1) give(&c[k], spy_arg_struct("l", fields)), give(&c[k], spy_arg_f32n("uv", uv, 2));
+            if (form == 1) give(&c[k], spy_arg_texture("y", to[k]));
+            else give(&c[k], spy_arg_call_id("at"));
+            if (form == 0) give(&c[k], spy_arg_texture("_result", to[k]));
+            if (form == 2) c[k].options.thread_count = SPY_SHAPE(H, W), c[k].options.globals.items = r[k].globals, c[k].options.globals.count = 2;
+        }
+        if (make_call(&sides[0], &c[0]) != SPY_OK) fail_msg("form %d: %s", form, spy_take_error(sides[0].device).message);
+        spyi_text bytes = written(&sides[0], form);
+        if (read_for(&sides[1], &c[1], bytes.data, bytes.size, true, &error) != SPY_OK) fail_msg("form %d: %s", form, spyi_text_str(&error));
+        if (make_call(&sides[1], &c[1]) != SPY_OK) fail_msg("form %d: %s", form, spy_take_error(sides[1].device).message);
+        assert_int_equal(sides[1].device->stats.kernels_built, 0);
+        for (int k = 0; k < SIDES; k++) assert_int_equal(spy_texture_read(to[k], NULL, got[k], sizeof got[k]), SPY_OK);
+        assert_memory_equal(got[0], got[1], sizeof got[0]);
+        for (int i = 0; i < W * H * 4 && form != 1; i++) assert_true(got[0][i] == 2 * (float)i);
+        spyi_text_free(&bytes);
+    }
+    for (int k = 0; k < SIDES; k++) {
+        spy_release_texture(image[k]);
+        spy_release_texture(to[k]);
+        spy_release_sampler(sampler[k]);
+    }
+    close_sides();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
@@ -944,6 +1013,7 @@ int main(void) {
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_not_written),
         cmocka_unit_test(test_real_device),
+        cmocka_unit_test(test_textures),
         cmocka_unit_test(test_same_work),
         cmocka_unit_test(test_same_work_by_bindings),
         cmocka_unit_test(test_same_work_for_cuda),

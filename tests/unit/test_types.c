@@ -1,6 +1,7 @@
 // Our type model without the compiler: interning, names, layouts, copies between layouts, scalar conversions.
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
+#include "data/texture_form.h"
 #include "data/type.h"
 #endif
 #include <math.h>
@@ -540,6 +541,68 @@ static void test_conversions(void **state) {
     assert_true(spyi_convert_scalars(NULL, SPY_DTYPE_INT32, NULL, SPY_DTYPE_FLOAT32, 0));
 }
 
+// >>texture types, known by their names
+
+static void test_textures(void **state) {
+    (void)state;
+    enum { T = SPYI_PARAMETER_TEXTURE, RW = SPYI_PARAMETER_RW_TEXTURE, S = SPYI_PARAMETER_SAMPLER, C = SPYI_PARAMETER_COMBINED };
+    static const struct {
+        const char *name, *texel, *spelled; // texel NULL: it is no texture; spelled NULL: as the name
+        uint8_t kind, type;
+        bool array, multisampled, write_only;
+    } rows[] = {
+        { "Texture2D<vector<float,4>>", "float4", "Texture2D<float4>", T, SPY_TEXTURE_TYPE_2D, false, false, false },
+        { "Texture1D<float>", "float", NULL, T, SPY_TEXTURE_TYPE_1D, false, false, false },
+        { "Texture3D<uint2>", "uint2", NULL, T, SPY_TEXTURE_TYPE_3D, false, false, false },
+        { "TextureCubeArray<float4>", "float4", NULL, T, SPY_TEXTURE_TYPE_CUBE, true, false, false },
+        { "Texture2DMSArray<float4>", "float4", NULL, T, SPY_TEXTURE_TYPE_2D, true, true, false },
+        { "Texture2DArrayMS<float4, 4>", "float4", "Texture2DMSArray<float4>", T, SPY_TEXTURE_TYPE_2D, true, true, false },
+        { "Texture2D<unorm vector<float,4>>", "float4", "Texture2D<float4>", T, SPY_TEXTURE_TYPE_2D, false, false, false },
+        { "RWTexture2DArray<float4>", "float4", NULL, RW, SPY_TEXTURE_TYPE_2D, true, false, false },
+        { "RWTexture1D<int>", "int", NULL, RW, SPY_TEXTURE_TYPE_1D, false, false, false },
+        { "RasterizerOrderedTexture2D<float4>", "float4", "RWTexture2D<float4>", RW, SPY_TEXTURE_TYPE_2D, false, false, false },
+        { "WTexture2D<float4>", "float4", NULL, RW, SPY_TEXTURE_TYPE_2D, false, false, true },
+        { "_Texture<vector<float,4>, __Shape2D, 0, 0, 0, 2, 0, 0, 0>", "float4", "WTexture2D<float4>", RW, SPY_TEXTURE_TYPE_2D, false, false, true },
+        { "_Texture<float, __Shape3D, 0, 0, 0, 0, 0, 0, 0>", "float", "Texture3D<float>", T, SPY_TEXTURE_TYPE_3D, false, false, false },
+        { "Sampler2D<float4>", "float4", NULL, C, SPY_TEXTURE_TYPE_2D, false, false, false },
+        { "SamplerCube<float4>", "float4", NULL, C, SPY_TEXTURE_TYPE_CUBE, false, false, false },
+        { "SamplerState", "", NULL, S, 0, false, false, false },
+        { "SamplerComparisonState", "", NULL, S, 0, false, false, false },
+        { "Texture2D<float4>[3]", NULL, NULL, 0, 0, false, false, false },
+        { "Texture2Da<float4>", NULL, NULL, 0, 0, false, false, false },
+        { "Texture<float4>", NULL, NULL, 0, 0, false, false, false },
+        { "TextureView<float4>", NULL, NULL, 0, 0, false, false, false },
+        { "_Texture<float4, __ShapeBuffer, 0, 0, 0, 0, 0, 0, 0>", NULL, NULL, 0, 0, false, false, false },
+        { "Sampler", NULL, NULL, 0, 0, false, false, false },
+        { "StructuredBuffer<float>", NULL, NULL, 0, 0, false, false, false },
+        { "", NULL, NULL, 0, 0, false, false, false },
+    };
+    spyi_types *types = spyi_types_create(SPYI_TARGET_SPIRV);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        spyi_texture_form form;
+        spyi_text spelled = { NULL, 0, 0 };
+        bool known = spyi_texture_form_read(rows[i].name, NULL, &form);
+        if (known != (rows[i].texel != NULL)) fail_msg("%s: %s", rows[i].name, known ? "read" : "not read");
+        if (!known) continue;
+        const spyi_type *texel = spyi_texture_form_texel(types, rows[i].name);
+        if (form.kind != rows[i].kind || form.type != rows[i].type || form.array != rows[i].array || form.multisampled != rows[i].multisampled ||
+            form.write_only != rows[i].write_only || form.comparison != (strcmp(rows[i].name, "SamplerComparisonState") == 0))
+            fail_msg("%s: kind %u, type %u", rows[i].name, form.kind, form.type);
+        if (!texel != !rows[i].texel[0] || (texel && strcmp(texel->display, rows[i].texel) != 0)) fail_msg("%s: its texels", rows[i].name);
+        spyi_texture_form_spell(&form, texel, &spelled);
+        assert_string_equal(spyi_text_str(&spelled), rows[i].spelled ? rows[i].spelled : rows[i].name);
+        spyi_text_free(&spelled);
+    }
+    assert_null(spyi_texture_form_texel(types, "Texture2D<T>"));
+    assert_null(spyi_texture_form_texel(types, "Texture2D<float4x4>"));
+    spyi_types_destroy(types);
+    uint32_t number = 0;
+    assert_string_equal(spyi_format_layout(SPY_FORMAT_RGBA8_UNORM, &number), "rgba8");
+    assert_int_equal(number, 4);
+    assert_null(spyi_format_layout(SPY_FORMAT_BGRA8_UNORM, &number));
+    assert_null(spyi_format_layout(SPY_FORMAT_NONE, &number));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),
@@ -550,6 +613,7 @@ int main(void) {
         cmocka_unit_test(test_ranges_of_integers),
         cmocka_unit_test(test_conversions_in_runs),
         cmocka_unit_test(test_conversions),
+        cmocka_unit_test(test_textures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

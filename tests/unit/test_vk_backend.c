@@ -998,12 +998,12 @@ static void test_fill_features(void **state) {
     // Required ones, optional ones that are there, the engine's own.
     have12.scalarBlockLayout = have12.shaderInt8 = have12.hostQueryReset = have.features.shaderFloat64 =
         VK_TRUE;
-    want.features.shaderInt16 = want12.samplerMirrorClampToEdge = VK_TRUE;
+    want.features.shaderInt16 = want12.drawIndirectCount = VK_TRUE;
     assert_int_equal(spy_vk_fill_features(&want, &have, &on), SPY_OK);
     assert_true(want.features.shaderInt64 && want12.timelineSemaphore && want12.bufferDeviceAddress &&
                 want12.scalarBlockLayout);
     assert_true(want.features.shaderFloat64 && want12.shaderInt8 && want.features.shaderInt16 &&
-                want12.samplerMirrorClampToEdge);
+                want12.drawIndirectCount);
     assert_false(want12.hostQueryReset || want12.shaderFloat16 || want.features.geometryShader);
     assert_int_equal(on.count, 3);
     assert_true(test_names(&on, "shaderFloat64") && test_names(&on, "shaderInt8") &&

@@ -225,6 +225,11 @@ static void see_handle(void *user, uint64_t *handle, uint64_t *offset) {
     *handle += 50;
 }
 
+static void see_image(void *user, uint64_t *handle) {
+    spyi_text_add(&((seen *)user)->text, "image%u ", (unsigned)*handle);
+    *handle += 100;
+}
+
 // Keeps the work, visits it twice, and compares what was seen: the second time as the first visit has left it.
 static void visited(const spyi_work *work, spyi_kernel *kernel, const char *first, const char *second) {
     union {
@@ -235,7 +240,7 @@ static void visited(const spyi_work *work, spyi_kernel *kernel, const char *firs
     work->kind->keep(work, kept.bytes);
     for (int k = 0; k < 2; k++) {
         seen s = { { NULL, 0, 0 }, kept.bytes, kernel };
-        spyi_work_visitor v = { see_kernel, see_inside, see_memory, see_handle, &s };
+        spyi_work_visitor v = { see_kernel, see_inside, see_memory, see_handle, &s, see_image };
         if (work->kind->visit) work->kind->visit((spyi_work *)(void *)kept.bytes, &v);
         assert_string_equal(spyi_text_str(&s.text), k ? second : first);
         spyi_text_free(&s.text);

@@ -22,6 +22,7 @@ typedef struct spyp_invocation {
     bool has_options;
     spy_result value, grad; // a result that no `_result` object takes, and its gradient of a forward call
     spy_tensor *tensor, *grad_tensor; // a result that must be a tensor, and its gradient
+    bool texture;                     // the tensor becomes a texture
     spy_arg pair[2];
     PyObject *result;       // the argument `_result`, borrowed; NULL: not given
     PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
@@ -89,8 +90,8 @@ static spy_arg spyp_new_result(spyp_invocation *in, bool tensor) {
     return spy_arg_diff_pair("_result", pair);
 }
 
-// Checks `_result` given as a name or class. Returns 0 if it says 'numpy' or 'tensor', and -1 with an
-// exception set otherwise.
+// Checks `_result` given as a name or class. Returns 0 if it says 'numpy', 'tensor' or 'texture', and -1 with
+// an exception set otherwise.
 static int spyp_result_kind(spyp_invocation *in) {
     PyObject *given = in->result;
     const char *word = NULL;
@@ -98,19 +99,15 @@ static int spyp_result_kind(spyp_invocation *in) {
     if (name) word = spyp_utf8(name);
     bool numpy = word && (strcmp(word, "numpy") == 0 || strcmp(word, "ndarray") == 0);
     bool texture = word && strcmp(word, "texture") == 0;
+    texture = texture || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.texture));
     bool tensors = (word && strcmp(word, "tensor") == 0) || (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.tensor));
     Py_XDECREF(name);
     PyErr_Clear();
-    if ((numpy || tensors) && in->call.mode != SPY_CALL_MODE_BACKWARD) return 0;
-    if (texture)
-        return PyErr_Format(PyExc_ValueError,
-                            "%U: argument '_result': 'texture' is not in this version; there are 'numpy' and 'tensor'",
-                            in->call.function->name)
-                   ? 0
-                   : -1;
+    in->texture = texture && in->call.mode == SPY_CALL_MODE_DEFAULT;
+    if (in->texture || ((numpy || tensors) && in->call.mode != SPY_CALL_MODE_BACKWARD)) return 0;
     PyErr_Format(PyExc_ValueError, "%U: argument '_result': expected %s, got %R", in->call.function->name,
                  in->call.mode == SPY_CALL_MODE_BACKWARD ? "a Tensor with gradients or a DiffPair"
-                                                    : "'numpy', 'tensor', Tensor, NDBuffer or an object to fill",
+                                                    : "'numpy', 'tensor', 'texture', Tensor, NDBuffer or an object to fill",
                  given);
     return -1;
 }
@@ -202,11 +199,24 @@ static PyObject *spyp_give_tensor(spyp_function *f, PyObject *given, spy_tensor 
     return array;
 }
 
+// Returns a new texture with the texels of the result. A recorded call fills it when it runs.
+static PyObject *spyp_give_texture(spyp_invocation *in) {
+    spyp_function *f = in->call.function;
+    PyObject *made = spyp_tensor_make(spyp.tensor, f->module->device, in->tensor, (PyObject *)f->module), *result = NULL;
+    PyObject *resources = made ? PyImport_ImportModule("slangpy.resources") : NULL;
+    if (resources) result = PyObject_CallMethod(resources, "of_result", "OO", made, in->append_to ? in->append_to : Py_None);
+    if (!result && made) spyp_error_behind("%U: ", f->name);
+    Py_XDECREF(resources);
+    Py_XDECREF(made);
+    return result;
+}
+
 static PyObject *spyp_give_result(spyp_invocation *in) {
     spyp_function *f = in->call.function;
     PyObject *given = in->result;
     if (in->call.mode == SPY_CALL_MODE_BACKWARD) Py_RETURN_NONE;
     if (given && !in->tensor) return Py_NewRef(given);
+    if (in->texture) return spyp_give_texture(in);
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
     if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
     if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
@@ -314,7 +324,7 @@ static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
     spyp_call_begin(&in->call, f);
     in->args.items = in->items;
     in->args.count = 0;
-    in->has_options = in->dispatch = false;
+    in->has_options = in->dispatch = in->texture = false;
     in->result = in->append_to = in->thread_count = NULL;
     in->value.tensor = in->grad.tensor = in->tensor = in->grad_tensor = NULL;
     in->value.type = in->grad.type = NULL;

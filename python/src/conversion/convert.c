@@ -301,8 +301,14 @@ static int spyp_convert_dicts(spyp_call *call, PyObject *rows, spy_arg *arg) {
     return status == 0 ? spyp_convert_dict(call, columns, arg) : -1;
 }
 
-// Converts a list of tensors or of DiffPairs as a struct without names of fields. It feeds an array of
-// buffers or DifferentialPairs.
+// Returns whether an item of a list is no number, and feeds one element of an array: a buffer, a texture, a
+// sampler or a DifferentialPair.
+static bool spyp_is_element(PyObject *item) {
+    return PyObject_TypeCheck(item, spyp.tensor) || PyObject_TypeCheck(item, spyp.pair) ||
+           PyObject_TypeCheck(item, spyp.texture) || PyObject_TypeCheck(item, spyp.sampler);
+}
+
+// Converts a list of such items as a struct without names of fields.
 static int spyp_convert_tensors(spyp_call *call, PyObject *tensors, spy_arg *arg) {
     Py_ssize_t n = PyTuple_Size(tensors);
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
@@ -320,7 +326,7 @@ static int spyp_convert_tensors(spyp_call *call, PyObject *tensors, spy_arg *arg
 // Returns whether an item of a list stands for the value that its get_this() returns.
 static bool spyp_stands_for_this(PyObject *item) {
     if (PyFloat_Check(item) || PyLong_Check(item) || PyDict_Check(item) || PyType_Check(item)) return false;
-    if (spyp_is_sequence(item) || PyObject_TypeCheck(item, spyp.tensor)) return false;
+    if (spyp_is_sequence(item) || spyp_is_element(item)) return false;
     return PyObject_HasAttr(item, spyp.s_get_this);
 }
 
@@ -345,7 +351,7 @@ static PyObject *spyp_unpacked_items(spyp_call *call, PyObject *object) {
 static int spyp_convert_list(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *items = spyp_unpacked_items(call, object);
     PyObject *first = items && PyTuple_Size(items) ? PyTuple_GetItem(items, 0) : NULL;
-    bool dicts = first && PyDict_Check(first), tensors = first && (PyObject_TypeCheck(first, spyp.tensor) || PyObject_TypeCheck(first, spyp.pair));
+    bool dicts = first && PyDict_Check(first), tensors = first && spyp_is_element(first);
     int structs = items ? spyp_convert_structs(call, object, items, arg) : -1;
     int status = structs             ? (structs < 0 ? -1 : 0)
                  : dicts || tensors ? spyp_arena_keep(&call->arena, items)
@@ -404,6 +410,22 @@ static int spyp_convert_tensor(spyp_call *call, PyObject *object, spy_arg *arg) 
         return 0;
     }
     PyErr_SetString(PyExc_ValueError, "the tensor belongs to another device");
+    return -1;
+}
+
+static int spyp_convert_texture(spyp_call *call, PyObject *object, spy_arg *arg) {
+    spyp_texture *t = (spyp_texture *)object;
+    *arg = spy_arg_texture(NULL, t->texture);
+    if (SPYP_LIKELY(t->device == call->function->module->device)) return 0;
+    PyErr_SetString(PyExc_ValueError, "the texture belongs to another device");
+    return -1;
+}
+
+static int spyp_convert_sampler(spyp_call *call, PyObject *object, spy_arg *arg) {
+    spyp_sampler *s = (spyp_sampler *)object;
+    *arg = spy_arg_sampler(NULL, s->sampler);
+    if (SPYP_LIKELY(s->device == call->function->module->device)) return 0;
+    PyErr_SetString(PyExc_ValueError, "the sampler belongs to another device");
     return -1;
 }
 
@@ -512,9 +534,10 @@ static const spyp_converter spyp_converter_table[] = {
     { "bool", spyp_convert_bool },     { "int", spyp_convert_int },      { "float", spyp_convert_float },
     { "list", spyp_convert_list },     { "struct", spyp_convert_dict },  { "tensor", spyp_convert_tensor },
     { "vector or matrix", spyp_convert_math }, { "array", spyp_convert_array }, { "object", spyp_convert_this },
-    { "number", spyp_convert_number }, { "address", spyp_convert_address },
+    { "number", spyp_convert_number }, { "address", spyp_convert_address }, { "texture", spyp_convert_texture },
+    { "sampler", spyp_convert_sampler },
 };
-enum { BOOL, INT, FLOAT, LIST, STRUCT, TENSOR, MATH, ARRAY, THIS, NUMBER, ADDRESS };
+enum { BOOL, INT, FLOAT, LIST, STRUCT, TENSOR, MATH, ARRAY, THIS, NUMBER, ADDRESS, TEXTURE, SAMPLER };
 
 const spyp_converter *spyp_converter_of(PyObject *object) {
     spyp_math_info info;
@@ -522,6 +545,8 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if ((own = spyp_extension_converter(object)) || PyErr_Occurred()) return own;
     if (PyBool_Check(object)) return &spyp_converter_table[BOOL];
     if (PyObject_TypeCheck(object, spyp.tensor)) return &spyp_converter_table[TENSOR];
+    if (PyObject_TypeCheck(object, spyp.texture)) return &spyp_converter_table[TEXTURE];
+    if (PyObject_TypeCheck(object, spyp.sampler)) return &spyp_converter_table[SAMPLER];
     if (spyp_math_view(object, &info)) return &spyp_converter_table[MATH];
     if ((own = spyp_values_converter(object))) return own;
     bool class_itself = PyType_Check(object); // a class has its instances' methods as attributes

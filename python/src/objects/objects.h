@@ -40,6 +40,9 @@ int spyp_cursor_ready(PyObject *module);
 int spyp_tensor_ready(PyObject *module);
 int spyp_buffer_ready(PyObject *module);
 
+// >>texture.c
+int spyp_texture_ready(PyObject *module);
+
 // >>device.c, cuda.c, encoder.c, reflection.c
 int spyp_device_ready(PyObject *module);
 int spyp_cuda_ready(PyObject *module);

@@ -31,7 +31,7 @@ typedef struct spyp_state {
     PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error, *marshalled;
     // Classes of this package.
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *generators[5], *value_ref,
-        *packed, *recorder, *encoder, *commands, *pair;
+        *packed, *recorder, *encoder, *commands, *pair, *texture, *sampler;
     // Interned strings, each for the name that its member has.
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_exchange;
@@ -184,6 +184,21 @@ typedef struct spyp_tensor {
     PyObject *owner;              // lease of another library's memory under the tensor, or NULL
     PyObject *weakrefs;
 } spyp_tensor;
+
+// A texture or a view of one: the base of Texture and TextureView, whose other members are Python's.
+typedef struct spyp_texture {
+    PyObject_HEAD
+    spyp_device *device;
+    spy_texture *texture;
+    PyObject *weakrefs;
+} spyp_texture;
+
+typedef struct spyp_sampler {
+    PyObject_HEAD
+    spyp_device *device;
+    spy_sampler *sampler;
+    PyObject *weakrefs;
+} spyp_sampler;
 
 // >>rules: what code of the user can change, and when
 //

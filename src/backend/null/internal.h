@@ -23,9 +23,14 @@ typedef struct spyi_null_kernel {
     spyi_atomic pending;        // recorded dispatches that have not finished
 } spyi_null_kernel;
 
+typedef struct spyi_null_image spyi_null_image; // images.c
+typedef struct spyi_null_image_view spyi_null_image_view;
+
 typedef struct spyi_null_gpu {
     spyi_gpu_base base;
     spyi_null_chunk *chunks;
+    spyi_null_image *images;
+    spyi_null_image_view *views;
     uint64_t last_handle;
     spyi_null_counts counts; // `kernels` is guarded by `lock`
     uint64_t memory_bytes;
@@ -58,6 +63,36 @@ typedef struct spyi_null_gpu {
 static inline spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
     return (spyi_null_gpu *)(void *)gpu;
 }
+
+// >>images.c
+SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format);
+SPYI_FN spy_status spyi_null_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
+                                          spyi_image *image, spyi_text *error);
+SPYI_FN void spyi_null_destroy_image(spyi_gpu *gpu, spyi_image *image);
+SPYI_FN spy_status spyi_null_create_view(spyi_gpu *gpu, const spyi_image *image,
+                                         const spyi_image_desc *image_desc, const spyi_image_view_desc *desc,
+                                         uint64_t sampler, uint64_t *view, spyi_text *error);
+SPYI_FN void spyi_null_destroy_view(spyi_gpu *gpu, uint64_t view, bool stored);
+SPYI_FN spy_status spyi_null_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                            spyi_text *error);
+SPYI_FN void spyi_null_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
+SPYI_FN void spyi_null_free_images(spyi_null_gpu *n); // at the end of the device
+// Carries transitions out, which must begin with the layout that each part has; and takes them back.
+SPYI_FN spy_status spyi_null_transit(spyi_null_gpu *n, const spyi_before *before, spyi_text *error);
+SPYI_FN void spyi_null_transit_back(spyi_null_gpu *n, const spyi_before *before);
+SPYI_FN spy_status spyi_null_check_image_binding(spyi_null_gpu *n, const char *label, uint32_t number,
+                                                 const spyi_binding *b, const spyi_parameter *p,
+                                                 spyi_text *error);
+SPYI_FN spy_status spyi_null_check_image_bytes(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_null_describe_image_bytes(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
+                                            void *extra);
+SPYI_FN void spyi_null_run_image_bytes(spyi_null_gpu *n, spyi_null_op *op);
+SPYI_FN spy_status spyi_null_check_image_copy(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_null_run_image_copy(spyi_null_gpu *n, spyi_null_op *op);
+SPYI_FN spy_status spyi_null_check_image_blit(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_null_run_image_blit(spyi_null_gpu *n, spyi_null_op *op);
+SPYI_FN spy_status spyi_null_check_image_clear(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op);
 
 // >>works.c
 

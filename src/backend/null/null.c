@@ -107,6 +107,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     if (n->counts.kernels > 0)
         spyi_null_broken(n, NULL, "destroy: %llu kernels were not destroyed",
                          (unsigned long long)n->counts.kernels);
+    spyi_null_free_images(n);
     while (n->chunks) {
         spyi_null_chunk *c = n->chunks;
         n->chunks = c->next;
@@ -123,6 +124,11 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
 
 // Work of every kind is logged by one function.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
+
+static const spyi_image_functions spyi_null_images = { spyi_null_image_support,  spyi_null_create_image,
+                                                       spyi_null_destroy_image,  spyi_null_create_view,
+                                                       spyi_null_destroy_view,   spyi_null_create_sampler,
+                                                       spyi_null_destroy_sampler };
 
 static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_enumerate,
@@ -146,7 +152,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      NULL,
-                                                     NULL };
+                                                     NULL,
+                                                     &spyi_null_images };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;

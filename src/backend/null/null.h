@@ -11,7 +11,7 @@
 #ifndef SPYI_BACKEND_NULL_H
 #define SPYI_BACKEND_NULL_H
 
-#include "backend/work.h"
+#include "backend/image.h"
 
 SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
 
@@ -102,6 +102,9 @@ SPYI_FN void spyi_null_on_dispatch(spyi_gpu *gpu, spyi_null_func func, void *use
 
 // Returns the host address of a byte of a chunk; NULL for an unknown handle or an offset beyond its end.
 SPYI_FN void *spyi_null_memory(spyi_gpu *gpu, uint64_t handle, uint64_t offset);
+// Returns the host address of the texels of a level and layer, without gaps. `handle`: of an image, or of a view as a
+// binding has it, whose levels and layers then count. NULL: there is none.
+SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, uint32_t layer);
 // Makes a chunk over the test's memory, for spyi_import_tensor(). The memory must outlive the device.
 SPYI_FN spyi_chunk spyi_null_import(spyi_gpu *gpu, void *memory, size_t size);
 
@@ -127,8 +130,9 @@ SPYI_FN void spyi_null_fail(spyi_gpu *gpu, spyi_null_step step, uint32_t skip, s
 SPYI_FN const char *spyi_null_report(spyi_gpu *gpu); // one broken rule a line; "" when there are none
 
 typedef struct spyi_null_counts {
-    uint64_t chunks, chunk_bytes; // not freed yet, without imported ones
-    uint64_t kernels;             // not destroyed yet
+    uint64_t chunks, chunk_bytes;     // not freed yet, without imported ones
+    uint64_t kernels;                 // not destroyed yet
+    uint64_t images, views, samplers; // not destroyed yet; images are part of chunk_bytes
 } spyi_null_counts;
 SPYI_FN spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu);
 

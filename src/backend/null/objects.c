@@ -130,7 +130,7 @@ static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interf
     for (uint32_t i = 0; i < iface->parameter_count; i++) {
         const spyi_parameter *p = &iface->parameters[i];
         uint8_t use = p->kind == SPYI_PARAMETER_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
-        bool texels = spyi_takes_bindings(p) && p->kind != SPYI_PARAMETER_BUFFER;
+        bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
         if (p->kind == SPYI_PARAMETER_VALUES) continue;
         if (p->number != next || p->count == 0 ||
             (texels && !(limits->texels[p->scalar][p->columns - 1] & use)))

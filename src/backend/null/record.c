@@ -112,10 +112,15 @@ SPYI_FN spy_status spyi_null_record(spyi_gpu *gpu, const spyi_work *work, spyi_t
     spy_status status =
         n->lost ? spyi_null_lost(error) : spyi_null_step_status(n, SPYI_NULL_STEP_RECORD, error);
     if (status == SPY_ERROR_DEVICE_LOST && !n->lost) spyi_null_lose(n);
+    if (status == SPY_OK && work->before.transition_count)
+        status = spyi_null_transit(n, &work->before, error);
     if (status == SPY_OK && rule->check) status = rule->check(n, work, error);
-    if (status != SPY_OK || rule->at_once) return status;
-    op = spyi_null_new_op(n, work, error);
-    return op ? spyi_null_add_op(n, op, error) : SPY_ERROR_OUT_OF_MEMORY;
+    if (status == SPY_OK && rule->at_once) return status;
+    op = status == SPY_OK ? spyi_null_new_op(n, work, error) : NULL;
+    if (op) status = spyi_null_add_op(n, op, error);
+    else if (status == SPY_OK) status = SPY_ERROR_OUT_OF_MEMORY;
+    if (status != SPY_OK) spyi_null_transit_back(n, &work->before);
+    return status;
 }
 
 // >>batches

@@ -56,8 +56,13 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *wo
         const spyi_parameter *s = spyi_interface_find(&k->iface, i);
         bool texels = s->kind != SPYI_PARAMETER_BUFFER;
         uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
-        if (b->kind != SPYI_BINDING_BUFFER)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is no buffer", k->label, i);
+        if (b->kind != SPYI_BINDING_BUFFER) {
+            spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
+            if (status != SPY_OK) return status;
+            continue;
+        }
+        if (s->kind >= SPYI_PARAMETER_TEXTURE)
+            return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is a buffer", k->label, i);
         if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
             b->range % texel != 0 ||
             b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
@@ -247,6 +252,11 @@ SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
         { SPYI_NULL_OTHER, true, spyi_null_time_mark, NULL, NULL, NULL, NULL },
         { SPYI_NULL_UPLOAD, false, spyi_null_check_time_store, NULL, spyi_null_time_store_extra,
           spyi_null_describe_time_store, spyi_null_run_upload },
+        { SPYI_NULL_COPY, false, spyi_null_check_image_bytes, NULL, NULL, spyi_null_describe_image_bytes,
+          spyi_null_run_image_bytes },
+        { SPYI_NULL_OTHER, false, spyi_null_check_image_copy, NULL, NULL, NULL, spyi_null_run_image_copy },
+        { SPYI_NULL_OTHER, false, spyi_null_check_image_blit, NULL, NULL, NULL, spyi_null_run_image_blit },
+        { SPYI_NULL_OTHER, false, spyi_null_check_image_clear, NULL, NULL, NULL, spyi_null_run_image_clear },
     };
     return &rules[work->kind->number];
 }

@@ -1,0 +1,226 @@
+"""What command encoders record of textures: copies, uploads, clears, blits and mip levels."""
+from __future__ import annotations
+
+from . import _slangpy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, overload
+
+    from ._slangpy import _ArrayLike
+    from .buffers import Buffer
+    from .enums import ResourceState
+    from .resources import Texture, TextureView
+    from .textures import SubresourceRange, TextureFilteringMode
+
+    _Three = Any
+    _Four = Any
+
+
+def _named(where: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any], defaults: dict[str, Any]) -> list[Any]:
+    """Returns the values of an overload's parameters."""
+    if len(args) > len(names):
+        raise TypeError("{}: Too many arguments: expected {}, got {}".format(where, len(names), len(args)))
+    given = dict(zip(names, args))
+    for name, value in kwargs.items():
+        if name not in names or name in given:
+            raise TypeError("{}: No parameter named '{}', or it is given twice; there are: {}".format(where, name, ", ".join(names)))
+        given[name] = value
+    missing = [name for name in names if name not in given and name not in defaults]
+    if missing:
+        raise TypeError("{}: argument '{}' not specified".format(where, missing[0]))
+    return [given.get(name, defaults.get(name)) for name in names]
+
+
+def _of(texture: Any, where: str, name: str = "texture") -> Texture:
+    from .resources import Texture
+
+    if not isinstance(texture, Texture):
+        raise TypeError("{}: argument '{}': expected a Texture, got {!r}".format(where, name, type(texture)))
+    return texture
+
+
+def _rest(extent: Any, offset: Any, size: Any) -> tuple[int, int, int]:
+    """Returns an extent in which numbers of -1 and a missing extent are what is left of a mip level."""
+    from .resources import _three
+
+    at = _three(offset, "offset", 0)
+    left = tuple(max(s - o, 0) for s, o in zip(size, at))
+    given = _three(extent, "extent", 0xFFFFFFFF)
+    x, y, z = (n if e == 0xFFFFFFFF else e for n, e in zip(left, given))
+    return x, y, z
+
+
+def _colors(value: Any, name: str, kind: type) -> tuple[Any, ...]:
+    values = [value] * 4 if isinstance(value, (int, float)) else list(value)
+    if len(values) != 4:
+        raise ValueError("argument '{}': expected four numbers, got {!r}".format(name, value))
+    return tuple(kind(v) for v in values)
+
+
+class TextureCommands:
+    """The methods of CommandEncoder that record work on textures."""
+
+    if TYPE_CHECKING:
+        @overload
+        def copy_texture(
+                self, dst: Texture, dst_subresource_range: SubresourceRange | Mapping[str, int], dst_offset: _Three, src: Texture,
+                src_subresource_range: SubresourceRange | Mapping[str, int], src_offset: _Three, extent: _Three = ...) -> None: ...
+        @overload
+        def copy_texture(
+                self, dst: Texture, dst_layer: int, dst_mip: int, dst_offset: _Three, src: Texture, src_layer: int, src_mip: int,
+                src_offset: _Three, extent: _Three = ...) -> None: ...
+        def copy_texture(self, *args: Any, **kwargs: Any) -> None: ...
+
+        @overload
+        def upload_texture_data(self, texture: Texture, layer: int, mip: int, data: _ArrayLike) -> None: ...
+        @overload
+        def upload_texture_data(
+                self, texture: Texture, offset: _Three, extent: _Three, range: SubresourceRange | Mapping[str, int],
+                subresource_data: Sequence[_ArrayLike]) -> None: ...
+        @overload
+        def upload_texture_data(
+                self, texture: Texture, range: SubresourceRange | Mapping[str, int], subresource_data: Sequence[_ArrayLike]) -> None: ...
+        @overload
+        def upload_texture_data(self, texture: Texture, subresource_data: Sequence[_ArrayLike]) -> None: ...
+        def upload_texture_data(self, *args: Any, **kwargs: Any) -> None: ...
+
+    else:
+
+        def copy_texture(self, *args, **kwargs):
+            """copy_texture(dst, dst_subresource_range, dst_offset, src, src_subresource_range, src_offset, extent=-1), or
+            copy_texture(dst, dst_layer, dst_mip, dst_offset, src, src_layer, src_mip, src_offset, extent=-1): copies texels between
+            textures of formats of as many bits. Ranges are SubresourceRanges or dicts; extent: three sizes, -1 up to the end."""
+            where = "CommandEncoder.copy_texture"
+            by_range = ("dst", "dst_subresource_range", "dst_offset", "src", "src_subresource_range", "src_offset", "extent")
+            by_layer = ("dst", "dst_layer", "dst_mip", "dst_offset", "src", "src_layer", "src_mip", "src_offset", "extent")
+            if "dst_layer" in kwargs or (len(args) > 1 and hasattr(args[1], "__index__")):
+                dst, dst_layer, dst_mip, to, src, src_layer, src_mip, at, extent = _named(where, by_layer, args, kwargs, {"extent": None})
+                dst_range = {"layer": dst_layer, "layer_count": 1, "mip": dst_mip, "mip_count": 1}
+                src_range = {"layer": src_layer, "layer_count": 1, "mip": src_mip, "mip_count": 1}
+            else:
+                dst, dst_range, to, src, src_range, at, extent = _named(where, by_range, args, kwargs, {"extent": None})
+            dst, src = _of(dst, where, "dst"), _of(src, where, "src")
+            dst_range, src_range = dst._range(dst_range), src._range(src_range)
+            if (dst_range.layer_count, dst_range.mip_count) != (src_range.layer_count, src_range.mip_count):
+                raise ValueError("{}: expected ranges of as many layers and mip levels, got {!r} and {!r}".format(where, dst_range, src_range))
+            for i in range(src_range.mip_count):
+                size = _rest(extent, at, src.get_mip_size(src_range.mip + i))
+                if 0 not in size:
+                    _slangpy._texture_copy(dst, dst._region(dst_range.layer, dst_range.mip + i, dst_range.layer_count, to, size),
+                                           src, src._region(src_range.layer, src_range.mip + i, src_range.layer_count, at, size), self)
+
+        def upload_texture_data(self, *args, **kwargs):
+            """upload_texture_data(texture, layer, mip, data), or upload_texture_data(texture, subresource_data), with `range` or with
+            `offset, extent, range` before the data: copies contiguous arrays, as they are now, to a texture. subresource_data: a list with
+            one array for each mip level of each layer, in order of layer, then mip."""
+            from .resources import _three
+
+            where = "CommandEncoder.upload_texture_data"
+            texture = _of(args[0] if args else kwargs.get("texture"), where)
+            offset = extent = within = None
+            if "layer" in kwargs or (len(args) > 1 and hasattr(args[1], "__index__")):
+                _, layer, mip, data = _named(where, ("texture", "layer", "mip", "data"), args, kwargs, {})
+                within, items = {"layer": layer, "layer_count": 1, "mip": mip, "mip_count": 1}, [data]
+            elif "offset" in kwargs or len(args) > 3:
+                _, offset, extent, within, items = _named(where, ("texture", "offset", "extent", "range", "subresource_data"), args, kwargs, {})
+            elif "range" in kwargs or len(args) > 2:
+                _, within, items = _named(where, ("texture", "range", "subresource_data"), args, kwargs, {})
+            else:
+                _, items = _named(where, ("texture", "subresource_data"), args, kwargs, {})
+            within, items = texture._range(within), list(items)
+            if len(items) != within.layer_count * within.mip_count:
+                raise _slangpy.ArgumentValueError("{}: argument 'subresource_data': expected {} arrays, one for each mip level of each layer, got {}".format(
+                    where, within.layer_count * within.mip_count, len(items)))
+            for i, data in enumerate(items):
+                layer, mip = within.layer + i // within.mip_count, within.mip + i % within.mip_count
+                if not memoryview(data).c_contiguous:
+                    raise _slangpy.Error("{}: expected contiguous arrays".format(where))
+                size = _rest(extent, offset, texture.get_mip_size(mip)) if extent is not None or offset is not None else None
+                _slangpy._texture_write(texture, texture._region(layer, mip, 1, _three(offset, "offset", 0), size), data, self)
+
+    def copy_texture_to_buffer(
+            self, dst: Buffer, dst_offset: int, dst_size: int, dst_row_pitch: int, src: Texture, src_layer: int, src_mip: int,
+            src_offset: _Three = None, extent: _Three = None) -> None:
+        """copy_texture_to_buffer(dst, dst_offset, dst_size, dst_row_pitch, src, src_layer, src_mip, src_offset=0, extent=-1): copies texels
+        to bytes of a buffer, of which at most dst_size from dst_offset on. dst_row_pitch: bytes from one row to the next."""
+        self._copy_buffer(True, src, src_layer, src_mip, src_offset, extent, dst, dst_offset, dst_size, dst_row_pitch)
+
+    def copy_buffer_to_texture(
+            self, dst: Texture, dst_layer: int, dst_mip: int, dst_offset: _Three, src: Buffer, src_offset: int, src_size: int,
+            src_row_pitch: int, extent: _Three = None) -> None:
+        """copy_buffer_to_texture(dst, dst_layer, dst_mip, dst_offset, src, src_offset, src_size, src_row_pitch, extent=-1): copies bytes of a
+        buffer, at most src_size from src_offset on, to texels. src_row_pitch: bytes from one row to the next."""
+        self._copy_buffer(False, dst, dst_layer, dst_mip, dst_offset, extent, src, src_offset, src_size, src_row_pitch)
+
+    def _copy_buffer(self, to_buffer, texture, layer, mip, at, extent, buffer, offset, size, pitch):
+        from .formats import get_format_info
+
+        where = "CommandEncoder.copy_texture_to_buffer" if to_buffer else "CommandEncoder.copy_buffer_to_texture"
+        texture = _of(texture, where)
+        texture._mip(mip)
+        texture._layer(layer)
+        x, y, z = _rest(extent, at, texture.get_mip_size(mip))
+        if 0 in (x, y, z):
+            return
+        info = get_format_info(texture.format)
+        row, rows = -(-x // info.block_width) * info.bytes_per_block, -(-y // info.block_height) * z
+        pitch = pitch or row
+        if pitch < row:
+            raise _slangpy.ArgumentValueError("{}: expected a row pitch of {} bytes or more, got {}".format(where, row, pitch))
+        if size < pitch * (rows - 1) + row:
+            raise _slangpy.ArgumentValueError("{}: the texels take {} bytes, got a size of {}".format(where, pitch * (rows - 1) + row, size))
+        _slangpy._texture_copy_buffer(to_buffer, texture, texture._region(layer, mip, 1, at, (x, y, z)), buffer, offset,
+                                      0 if pitch == row else pitch, self)
+
+    def clear_texture_float(self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_value: _Four = 0.0) -> None:
+        """clear_texture_float(texture, range=None, clear_value=0): sets all texels of a texture of floats, unorm or snorm, or of the layers
+        and mip levels of a SubresourceRange or dict. clear_value: a float4, four numbers or one."""
+        self._clear(texture, range, "f", _colors(clear_value, "clear_value", float))
+
+    def clear_texture_uint(self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_value: _Four = 0) -> None:
+        """clear_texture_uint(texture, range=None, clear_value=0): as clear_texture_float(), for formats of unsigned integers."""
+        self._clear(texture, range, "u", _colors(clear_value, "clear_value", int))
+
+    def clear_texture_sint(self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_value: _Four = 0) -> None:
+        """clear_texture_sint(texture, range=None, clear_value=0): as clear_texture_float(), for formats of signed integers."""
+        self._clear(texture, range, "i", _colors(clear_value, "clear_value", int))
+
+    def _clear(self, texture, range, kind, value):
+        texture = _of(texture, "CommandEncoder.clear_texture")
+        _slangpy._texture_clear(texture._part(texture._range(range)), kind, value, self)
+
+    def clear_texture_depth_stencil(
+            self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_depth: bool = True, depth_value: float = 0.0, clear_stencil: bool = True,
+            stencil_value: int = 0) -> None:
+        """clear_texture_depth_stencil(texture, range=None, clear_depth=True, depth_value=0, clear_stencil=True, stencil_value=0): sets depth
+        and stencil of all texels, or of those of a SubresourceRange or dict. A format with both is cleared as a whole."""
+        from .formats import get_format_info
+
+        texture = _of(texture, "CommandEncoder.clear_texture_depth_stencil")
+        info = get_format_info(texture.format)
+        if info.is_depth and info.is_stencil and clear_depth != clear_stencil:
+            raise NotImplementedError("CommandEncoder.clear_texture_depth_stencil: depth and stencil are cleared together in this version")
+        if clear_depth or (clear_stencil and not info.is_depth):
+            _slangpy._texture_clear_depth(texture._part(texture._range(range)), depth_value, stencil_value, self)
+
+    def blit(self, dst: Texture | TextureView, src: Texture | TextureView, filter: TextureFilteringMode | int = 1) -> None:
+        """blit(dst, src, filter=TextureFilteringMode.linear): scales the first mip level of `src` to that of `dst`, and converts formats.
+        The samples of a multisampled texture are averaged."""
+        both: list[Any] = [getattr(t, "texture", t) for t in (dst, src)]
+        resolve = all(hasattr(t, "desc") for t in both) and both[1].desc.sample_count > 1 == both[0].desc.sample_count
+        _slangpy._texture_blit(dst, src, -1 if resolve else int(filter), self)
+
+    def generate_mips(self, texture: Texture, layer: int = 0) -> None:
+        """generate_mips(texture, layer=0): makes each mip level of a layer from the one before it, by averages."""
+        texture = _of(texture, "CommandEncoder.generate_mips")
+        part = texture if texture.layer_count == 1 else texture.create_view(layer=texture._layer(layer), layer_count=1)
+        _slangpy._texture_mips(part, self)
+
+    def set_texture_state(self, texture: Texture, range: Any = None, state: ResourceState | None = None) -> None:
+        """set_texture_state(texture, state), or set_texture_state(texture, range, state): records nothing, because the library orders work on
+        textures by itself."""
+        _of(texture, "CommandEncoder.set_texture_state")
+        if self.is_finished:  # type: ignore[attr-defined]
+            raise _slangpy.Error("CommandEncoder.set_texture_state: the command encoder is finished; create another one")

@@ -1,0 +1,330 @@
+// Textures: images in device memory, with samplers, copies, and arguments.
+#ifndef SPY_API_TEXTURE_H
+#define SPY_API_TEXTURE_H
+
+#include "api/list.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_texture spy_texture; // a texture, or a view of some of its levels and layers
+typedef struct spy_sampler spy_sampler;
+
+// The format of a texel: channels, bits of each, and how they are read. unorm and snorm are read as floats from 0
+// and from -1 to 1; _srgb also converts to linear colours. The numbers are those of SlangPy's Format.
+typedef enum spy_format {
+    SPY_FORMAT_NONE = 0,
+    SPY_FORMAT_R8_UINT,
+    SPY_FORMAT_R8_SINT,
+    SPY_FORMAT_R8_UNORM,
+    SPY_FORMAT_R8_SNORM,
+    SPY_FORMAT_RG8_UINT,
+    SPY_FORMAT_RG8_SINT,
+    SPY_FORMAT_RG8_UNORM,
+    SPY_FORMAT_RG8_SNORM,
+    SPY_FORMAT_RGBA8_UINT,
+    SPY_FORMAT_RGBA8_SINT,
+    SPY_FORMAT_RGBA8_UNORM,
+    SPY_FORMAT_RGBA8_UNORM_SRGB,
+    SPY_FORMAT_RGBA8_SNORM,
+    SPY_FORMAT_BGRA8_UNORM,
+    SPY_FORMAT_BGRA8_UNORM_SRGB,
+    SPY_FORMAT_BGRX8_UNORM,
+    SPY_FORMAT_BGRX8_UNORM_SRGB,
+    SPY_FORMAT_R16_UINT,
+    SPY_FORMAT_R16_SINT,
+    SPY_FORMAT_R16_UNORM,
+    SPY_FORMAT_R16_SNORM,
+    SPY_FORMAT_R16_FLOAT,
+    SPY_FORMAT_RG16_UINT,
+    SPY_FORMAT_RG16_SINT,
+    SPY_FORMAT_RG16_UNORM,
+    SPY_FORMAT_RG16_SNORM,
+    SPY_FORMAT_RG16_FLOAT,
+    SPY_FORMAT_RGBA16_UINT,
+    SPY_FORMAT_RGBA16_SINT,
+    SPY_FORMAT_RGBA16_UNORM,
+    SPY_FORMAT_RGBA16_SNORM,
+    SPY_FORMAT_RGBA16_FLOAT,
+    SPY_FORMAT_R32_UINT,
+    SPY_FORMAT_R32_SINT,
+    SPY_FORMAT_R32_FLOAT,
+    SPY_FORMAT_RG32_UINT,
+    SPY_FORMAT_RG32_SINT,
+    SPY_FORMAT_RG32_FLOAT,
+    SPY_FORMAT_RGB32_UINT,
+    SPY_FORMAT_RGB32_SINT,
+    SPY_FORMAT_RGB32_FLOAT,
+    SPY_FORMAT_RGBA32_UINT,
+    SPY_FORMAT_RGBA32_SINT,
+    SPY_FORMAT_RGBA32_FLOAT,
+    SPY_FORMAT_R64_UINT,
+    SPY_FORMAT_R64_SINT,
+    SPY_FORMAT_BGRA4_UNORM,
+    SPY_FORMAT_B5G6R5_UNORM,
+    SPY_FORMAT_BGR5A1_UNORM,
+    SPY_FORMAT_RGB9E5_UFLOAT,
+    SPY_FORMAT_RGB10A2_UINT,
+    SPY_FORMAT_RGB10A2_UNORM,
+    SPY_FORMAT_R11G11B10_FLOAT,
+    SPY_FORMAT_D32_FLOAT,
+    SPY_FORMAT_D16_UNORM,
+    SPY_FORMAT_D32_FLOAT_S8_UINT,
+    SPY_FORMAT_BC1_UNORM,
+    SPY_FORMAT_BC1_UNORM_SRGB,
+    SPY_FORMAT_BC2_UNORM,
+    SPY_FORMAT_BC2_UNORM_SRGB,
+    SPY_FORMAT_BC3_UNORM,
+    SPY_FORMAT_BC3_UNORM_SRGB,
+    SPY_FORMAT_BC4_UNORM,
+    SPY_FORMAT_BC4_SNORM,
+    SPY_FORMAT_BC5_UNORM,
+    SPY_FORMAT_BC5_SNORM,
+    SPY_FORMAT_BC6H_UFLOAT,
+    SPY_FORMAT_BC6H_SFLOAT,
+    SPY_FORMAT_BC7_UNORM,
+    SPY_FORMAT_BC7_UNORM_SRGB,
+    SPY_FORMAT_ASTC4X4_UNORM,
+    SPY_FORMAT_ASTC4X4_UNORM_SRGB,
+    SPY_FORMAT_ASTC6X6_UNORM,
+    SPY_FORMAT_ASTC6X6_UNORM_SRGB,
+    SPY_FORMAT_ASTC8X8_UNORM,
+    SPY_FORMAT_ASTC8X8_UNORM_SRGB,
+    SPY_FORMAT_COUNT
+} spy_format;
+
+typedef enum spy_texture_type {
+    SPY_TEXTURE_TYPE_DEFAULT, // 2-D
+    SPY_TEXTURE_TYPE_1D,
+    SPY_TEXTURE_TYPE_2D,
+    SPY_TEXTURE_TYPE_3D,
+    SPY_TEXTURE_TYPE_CUBE, // six square layers: +x, -x, +y, -y, +z, -z
+    SPY_TEXTURE_TYPE_COUNT
+} spy_texture_type;
+
+// What a texture is used for; also what a format can be used for on a device.
+typedef enum spy_texture_usage {
+    SPY_TEXTURE_USAGE_DEFAULT = 0,       // SAMPLED, and STORED if the device can for this format
+    SPY_TEXTURE_USAGE_SAMPLED = 1,       // Texture2D<T> parameters: loads, samples
+    SPY_TEXTURE_USAGE_STORED = 2,        // RWTexture2D<T> parameters: loads and stores
+    SPY_TEXTURE_USAGE_COPIED = 4,        // copies, reads and writes by the host, clears, blits; always set
+    SPY_TEXTURE_USAGE_COLOR_TARGET = 8,  // draws write to it
+    SPY_TEXTURE_USAGE_DEPTH_TARGET = 16, // depth and stencil tests
+    // Only of formats, in spy_format_support():
+    SPY_TEXTURE_USAGE_FILTERED = 32, // linear filters
+    SPY_TEXTURE_USAGE_BLENDED = 64,  // blending of colour targets
+    SPY_TEXTURE_USAGE_MULTISAMPLED = 128
+} spy_texture_usage;
+
+#define SPY_ALL_LEVELS UINT32_MAX // levels down to one texel
+
+// Options of a new texture. All zero but the format: a 2-D texture of one texel.
+typedef struct spy_texture_desc {
+    spy_texture_type type;
+    spy_format format;             // required
+    uint32_t width, height, depth; // texels of level 0; 0: 1. height: not of 1-D; depth: of 3-D only
+    // Layers of an array, or cubes of an array of cubes, which has 6 layers for each; 0: no array. An array of
+    // one layer differs from a texture that is no array.
+    uint32_t array_size;
+    uint32_t levels;  // mip levels, each half the size of the one before; 0: 1; SPY_ALL_LEVELS
+    uint32_t samples; // of a multisampled 2-D texture: 2, 4, 8 ...; 0: 1
+    uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0: SAMPLED, and STORED if the device can for this format
+    const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL: undefined
+    size_t data_size_bytes; // bytes of data; 0: as many as that takes
+    const char *label;      // name in debug tools and messages
+    uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_texture_desc;
+
+// Part of a texture. All zero: the whole texture, as it is.
+typedef struct spy_texture_view_desc {
+    spy_format format;     // NONE: the texture's. Else a format of as many bits, also with or without _srgb
+    uint32_t level, layer; // the first ones
+    uint32_t level_count;  // 0: all from `level` on
+    uint32_t
+        layer_count; // 0: all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of a
+                     // cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+    uint64_t _end_canary; // must be 0
+} spy_texture_view_desc;
+
+// Texels of one level. All zero: all of level 0.
+typedef struct spy_texture_region {
+    uint32_t level;
+    uint32_t layer, layer_count;   // layer_count 0: all from `layer` on
+    uint32_t x, y, z;              // the first texel; multiples of the format's block
+    uint32_t width, height, depth; // texels; 0: up to the end
+} spy_texture_region;
+
+typedef struct spy_texture_info {
+    spy_texture_type type; // never DEFAULT
+    spy_format format;
+    uint32_t width, height, depth; // texels of the view's first level
+    uint32_t array_size;           // as in spy_texture_desc
+    uint32_t layer_count;          // layers, 6 for each cube
+    uint32_t levels, samples, usage;
+    uint32_t first_level, first_layer; // of a view: in the texture it was made from
+    spy_dtype dtype;                   // what Slang code gets from a texel: the scalar type ...
+    uint32_t columns;                  // ... and how many of them, 1 to 4
+    spy_shape shape;                   // sizes when it is run over: [layer,] [depth,] height, width
+    size_t size_bytes;                 // of the first level, all layers, rows without gaps
+    const char *label;                 // "": none
+} spy_texture_info;
+
+// Creates a texture. NULL on failure. Released by the caller, or with the device. Threads: any.
+SPY_API spy_texture *spy_create_texture(spy_device *device, const spy_texture_desc *desc);
+// Returns a texture over a part of another one, which it keeps alive. NULL on failure. Released by the caller.
+// Threads: any.
+SPY_API spy_texture *spy_texture_view(spy_texture *texture, const spy_texture_view_desc *desc);
+// Adds one reference to the texture, which then needs one more release. Threads: any.
+SPY_API void spy_retain_texture(spy_texture *texture);
+// Drops one reference; the last one frees the texture once the GPU no longer uses it. NULL is ignored. Threads:
+// any, at any time.
+SPY_API void spy_release_texture(spy_texture *texture);
+// Describes the texture; all zero for NULL. `label` lives as long as the texture. Threads: any.
+SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
+
+// Copies texels to and from host memory: layer after layer, slice after slice, rows without gaps, each texel as its
+// format has it. `region` NULL: all of level 0. size_bytes must be the region's size. write: `data` may change after
+// the return. read: waits for exactly the work that writes the texture. Threads: any.
+SPY_API spy_status spy_texture_write(spy_texture *texture, const spy_texture_region *region, const void *data,
+                                     size_t size_bytes);
+SPY_API spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
+                                    size_t size_bytes);
+// Copies texels between textures of formats of as many bits. The regions have the same sizes; a size of 0 in one
+// takes that of the other. NULL: all of level 0. Threads: any.
+SPY_API spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
+                                    const spy_texture_region *from_region);
+// Copy texels to and from a tensor, from its element `offset_bytes` on, without a trip through the host. Rows lie
+// row_pitch_bytes apart (0: without gaps), and slices and layers as many rows apart as the region has. The tensor's
+// elements lie next to each other; what type they have does not matter. Threads: any.
+SPY_API spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region,
+                                                spy_tensor *tensor, size_t offset_bytes,
+                                                size_t row_pitch_bytes);
+SPY_API spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_texture_region *region,
+                                              spy_tensor *tensor, size_t offset_bytes,
+                                              size_t row_pitch_bytes);
+
+// A colour for each way in which formats are read; the texture's format decides which is taken.
+typedef union spy_clear_color {
+    float floats[4]; // float, unorm and snorm formats
+    uint32_t uints[4];
+    int32_t ints[4];
+} spy_clear_color;
+// Set all texels of all levels and layers. clear_depth: of depth formats; stencil is ignored where there is none.
+// Threads: any.
+SPY_API spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color);
+SPY_API spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil);
+
+typedef enum spy_filter { SPY_FILTER_DEFAULT /* linear */, SPY_FILTER_NEAREST, SPY_FILTER_LINEAR } spy_filter;
+// Scales the first level of `from` to that of `to`, layer by layer, and converts formats. Threads: any.
+SPY_API spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filter filter);
+// Makes each level from the one before it, by averages. Threads: any.
+SPY_API spy_status spy_texture_generate_mips(spy_texture *texture);
+// Averages the samples of a multisampled texture. Threads: any.
+SPY_API spy_status spy_texture_resolve(spy_texture *to, spy_texture *from);
+
+// >>recording: as spy_list_copy() and its like, with the arguments of the functions above. `data` is copied now.
+SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
+                                          const spy_texture_region *region, const void *data,
+                                          size_t size_bytes);
+SPY_API spy_status spy_list_texture_copy(spy_command_list *list, spy_texture *to,
+                                         const spy_texture_region *to_region, spy_texture *from,
+                                         const spy_texture_region *from_region);
+SPY_API spy_status spy_list_texture_copy_from_tensor(spy_command_list *list, spy_texture *to,
+                                                     const spy_texture_region *region, spy_tensor *tensor,
+                                                     size_t offset_bytes, size_t row_pitch_bytes);
+SPY_API spy_status spy_list_texture_copy_to_tensor(spy_command_list *list, spy_texture *from,
+                                                   const spy_texture_region *region, spy_tensor *tensor,
+                                                   size_t offset_bytes, size_t row_pitch_bytes);
+SPY_API spy_status spy_list_texture_clear(spy_command_list *list, spy_texture *texture,
+                                          spy_clear_color color);
+SPY_API spy_status spy_list_texture_clear_depth(spy_command_list *list, spy_texture *texture, float depth,
+                                                uint32_t stencil);
+SPY_API spy_status spy_list_texture_blit(spy_command_list *list, spy_texture *to, spy_texture *from,
+                                         spy_filter filter);
+SPY_API spy_status spy_list_texture_generate_mips(spy_command_list *list, spy_texture *texture);
+SPY_API spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture *to, spy_texture *from);
+
+// >>samplers
+
+typedef enum spy_address_mode {
+    SPY_ADDRESS_MODE_DEFAULT, // wrap
+    SPY_ADDRESS_MODE_WRAP,
+    SPY_ADDRESS_MODE_MIRROR,
+    SPY_ADDRESS_MODE_CLAMP,
+    SPY_ADDRESS_MODE_BORDER,
+    SPY_ADDRESS_MODE_MIRROR_ONCE
+} spy_address_mode;
+
+typedef enum spy_compare {
+    SPY_COMPARE_NONE,
+    SPY_COMPARE_NEVER,
+    SPY_COMPARE_LESS,
+    SPY_COMPARE_EQUAL,
+    SPY_COMPARE_LESS_EQUAL,
+    SPY_COMPARE_GREATER,
+    SPY_COMPARE_NOT_EQUAL,
+    SPY_COMPARE_GREATER_EQUAL,
+    SPY_COMPARE_ALWAYS
+} spy_compare;
+
+typedef enum spy_reduction {
+    SPY_REDUCTION_DEFAULT, // the weighted average
+    SPY_REDUCTION_AVERAGE,
+    SPY_REDUCTION_MIN,
+    SPY_REDUCTION_MAX
+} spy_reduction;
+
+// How textures are sampled. All zero: linear filters, and coordinates wrap.
+typedef struct spy_sampler_desc {
+    spy_filter min_filter, mag_filter, mip_filter;
+    spy_address_mode address_u, address_v, address_w;
+    spy_compare compare; // SamplerComparisonState; NONE: SamplerState
+    spy_reduction reduction;
+    uint32_t max_anisotropy; // 0 and 1: none
+    float mip_bias;
+    float min_level, max_level; // max_level 0: no limit
+    float border[4];            // the colour of BORDER; devices without custom colours take the nearest of
+                                // transparent black, black and white
+    const char *label;
+    uint64_t _end_canary; // must be 0
+} spy_sampler_desc;
+
+// Creates a sampler; desc NULL: all zero. Equal samplers share one object of the driver. NULL on failure. Threads:
+// any.
+SPY_API spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc);
+SPY_API void spy_retain_sampler(spy_sampler *sampler);  // Threads: any.
+SPY_API void spy_release_sampler(spy_sampler *sampler); // NULL is ignored. Threads: any, at any time.
+
+// >>arguments
+
+// A texture for a parameter Texture2D<T>, RWTexture2D<T> or another of its type, which it feeds whole. For a
+// parameter of its texels' type it is run over, and an out parameter writes it: the call's shape is
+// spy_texture_info.shape. The texels' type is exactly that of the format: four channels of floats, unorm or snorm
+// feed float4, one channel feeds float. Views feed the size of their first level.
+SPY_API spy_arg spy_arg_texture(const char *name, spy_texture *texture);
+SPY_API spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler); // for SamplerState parameters
+// A texture with its sampler, for a parameter Sampler2D<T> or another combined one. Else as spy_arg_texture().
+SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_sampler *sampler);
+
+// >>formats
+
+typedef struct spy_format_info {
+    const char *name;                   // "rgba8_unorm"
+    uint32_t block_bytes;               // of one block
+    uint32_t block_width, block_height; // texels of a block; 1 but of compressed formats
+    uint32_t channels;                  // 1 to 4
+    uint32_t bits[4];                   // of red, green, blue, alpha; of depth and stencil: the first two
+    spy_dtype dtype; // what Slang code gets of a channel: float32, int32, uint32, float16 ...
+    bool is_unorm, is_snorm, is_srgb, is_float, is_integer, is_signed, has_depth, has_stencil, is_compressed;
+} spy_format_info;
+// Describes a format; all zero for SPY_FORMAT_NONE and numbers that are none. Threads: any.
+SPY_API spy_format_info spy_get_format_info(spy_format format);
+// Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0: none. Threads: any.
+SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // SPY_API_TEXTURE_H

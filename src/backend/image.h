@@ -1,0 +1,123 @@
+// Images: what a backend makes textures and samplers of, and the work on them. Vulkan has VkImage, VkImageView and
+// VkSampler; CUDA has arrays, texture objects (which include the sampler) and surface objects.
+#ifndef SPYI_IMAGE_H
+#define SPYI_IMAGE_H
+
+#include "api/texture.h"
+#include "backend/work.h"
+
+// format.c
+SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL: it is none
+// Returns the bytes of texels without gaps between rows.
+SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
+                                  uint32_t layers);
+static inline uint32_t spyi_level_size(uint32_t size, uint32_t level) {
+    return level < 32 && size >> level ? size >> level : 1;
+}
+
+// Plain bytes, zeroed before the members are set, so that equal descs have equal bytes.
+typedef struct spyi_image_desc {
+    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t format; // spy_format
+    bool array;
+    uint32_t width, height, depth; // of level 0, at least 1
+    uint32_t layers;               // at least 1; 6 for each cube
+    uint32_t levels, samples;      // at least 1
+    uint32_t usage;                // SPY_TEXTURE_USAGE_*
+} spyi_image_desc;
+
+// An image of the driver.
+typedef struct spyi_image {
+    uint64_t handle; // VkImage; CUmipmappedArray or CUarray
+    void *memory;    // the backend's own object (VkDeviceMemory); NULL for images of the program
+    size_t size;     // bytes of device memory
+} spyi_image;
+
+// A part of an image, in the form in which a shader sees it.
+typedef struct spyi_image_view_desc {
+    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t format; // spy_format
+    bool array;
+    bool stored; // for loads and stores by coordinates (RWTexture2D): one level
+    uint32_t first_level, level_count, first_layer, layer_count;
+} spyi_image_view_desc;
+
+// Texels of one level and of some layers. Sizes in texels, at least 1; of compressed formats in whole blocks, or up to
+// the end.
+typedef struct spyi_image_box {
+    uint32_t level, first_layer, layer_count;
+    uint32_t x, y, z, width, height, depth;
+} spyi_image_box;
+
+// The functions for images; NULL in the backend's table: it has none.
+typedef struct spyi_image_functions {
+    // Returns the SPY_TEXTURE_USAGE_* that the device has for images of this format.
+    uint32_t (*support)(spyi_gpu *gpu, uint32_t format);
+    spy_status (*create)(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label, spyi_image *image,
+                         spyi_text *error);
+    // No work uses the image or its views any more.
+    void (*destroy)(spyi_gpu *gpu, spyi_image *image);
+    // A view's handle is what spyi_binding.handle takes: VkImageView; on CUDA it goes into the kernel's block:
+    // CUsurfObject if `stored`, else CUtexObject, which reads through `sampler` (0: without filters, for loads).
+    spy_status (*create_view)(spyi_gpu *gpu, const spyi_image *image, const spyi_image_desc *image_desc,
+                              const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
+                              spyi_text *error);
+    void (*destroy_view)(spyi_gpu *gpu, uint64_t view, bool stored);
+    spy_status (*create_sampler)(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                 spyi_text *error);
+    void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
+} spyi_image_functions;
+
+// >>work on images
+
+// Returns whether the work reads and writes the same level and layer of one image: such parts are in the layout of a
+// use with SPYI_USE_COPIED, SPYI_USE_READS and SPYI_USE_WRITES, and both boxes are in that layout.
+struct spyi_image_copy_work;
+SPYI_FN bool spyi_image_copies_within(const struct spyi_image_copy_work *copy);
+
+// Copies between an image and bytes of a chunk: rows lie row_pitch bytes apart, slices and layers slice_pitch.
+typedef struct spyi_image_bytes_work {
+    spyi_work work;
+    bool to_image;
+    uint64_t image; // spyi_image.handle
+    spyi_image_desc desc;
+    spyi_image_box box;
+    const spyi_chunk *chunk;
+    // Bytes. slice_pitch is a multiple of row_pitch, and row_pitch and offset are multiples of the size of a block;
+    // offset is also a multiple of 4.
+    uint64_t offset, row_pitch, slice_pitch;
+} spyi_image_bytes_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void);
+
+// Copies texels between two images, or parts of one that do not overlap. The boxes have equal sizes.
+typedef struct spyi_image_copy_work {
+    spyi_work work;
+    uint64_t to, from; // spyi_image.handle
+    spyi_image_desc to_desc, from_desc;
+    spyi_image_box to_box, from_box;
+} spyi_image_copy_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_copy(void);
+
+// Scales the texels of one box to another, and converts them; `resolve`: averages the samples of a multisampled image.
+typedef struct spyi_image_blit_work {
+    spyi_work work;
+    uint64_t to, from; // spyi_image.handle
+    spyi_image_desc to_desc, from_desc;
+    spyi_image_box to_box, from_box;
+    bool linear, resolve;
+} spyi_image_blit_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_blit(void);
+
+// Sets all texels of some levels and layers.
+typedef struct spyi_image_clear_work {
+    spyi_work work;
+    uint64_t image; // spyi_image.handle
+    spyi_image_desc desc;
+    uint32_t first_level, level_count, first_layer, layer_count;
+    spy_clear_color color; // of color formats
+    float depth;           // of depth formats
+    uint32_t stencil;
+} spyi_image_clear_work;
+SPYI_FN const spyi_work_kind *spyi_work_image_clear(void);
+
+#endif // SPYI_IMAGE_H

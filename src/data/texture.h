@@ -1,0 +1,127 @@
+// Textures and samplers: what a user holds of the backend's images.
+#ifndef SPYI_DATA_TEXTURE_H
+#define SPYI_DATA_TEXTURE_H
+
+#include "backend/image.h"
+#include "data/resource.h"
+#include "data/type.h"
+
+// A view that shaders get of an image. It lives as long as the image: textures over the same part share it, and
+// recorded work may still use it when its texture has been released.
+typedef struct spyi_shader_view {
+    spyi_image_view_desc desc;
+    uint64_t sampler; // of CUDA's texture objects; else 0
+    uint64_t handle;  // of the backend
+    struct spyi_shader_view *next;
+} spyi_shader_view;
+
+// An image with the state of its levels and layers. Textures, views and command lists hold it by references.
+typedef struct spyi_texture_image {
+    spyi_texture texture; // first; .texture.resource is what uses name
+    spyi_image image;
+    spyi_image_desc desc;
+    spyi_shader_view *views;
+    struct spyi_texture_image *next; // in device.waiting_images
+} spyi_texture_image;
+
+// A texture, or a view of one: both are parts of an image.
+struct spy_texture {
+    spyi_object object;
+    spyi_texture_image *image; // one reference
+    // What it is of the image. type, array, layer_count and level_count are also those of shader parameters.
+    spyi_image_view_desc part;
+    uint32_t width, height, depth; // texels of its first level
+    uint64_t serial;               // unique on the device
+    // Slang's name for such a parameter, "Texture2DArray<float4>", as a type of kind SPYI_TYPE_OTHER; bind and the key
+    // of a call know the texture by it. RWTexture2D and others have the same name here.
+    const spyi_type *type;
+    const spyi_type *texel; // "float4"
+    spy_shape shape;        // sizes when it is run over
+    // The views that shaders get, made when first needed; 0: not yet.
+    // They belong to the image.
+    uint64_t sampled_view, stored_view;
+    const char *label;            // a copy; NULL: none
+    spy_texture *previous, *next; // in device.textures
+};
+
+// A sampler of the backend, which all equal samplers share. It lives as long as the device: a program has few, and
+// recorded work may use one whose spy_sampler has been released.
+typedef struct spyi_sampler_object {
+    spy_sampler_desc desc; // .label is NULL
+    uint64_t handle;       // of the backend
+    struct spyi_sampler_object *next;
+} spyi_sampler_object;
+
+struct spy_sampler {
+    spyi_object object;
+    spy_sampler_desc desc;        // .label is a copy or NULL; no member is DEFAULT
+    uint64_t handle;              // of the backend; its spyi_sampler_object owns it
+    spy_sampler *previous, *next; // in device.samplers
+};
+
+// texture.c
+// Returns the type of a texel in Slang code; NULL: shaders cannot read the format.
+SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format);
+
+// The use that work makes of the texture: of all its levels and layers, or of `level` (counted in the texture) alone.
+// `how` is SPYI_USE_READS, _WRITES or both, and _SAMPLED, _STORED, _COPIED or _ATTACHMENT. Images that may be stored to
+// are always in the layout for that, so that one call can read and write them.
+SPYI_FN uint32_t spyi_texture_uses(const spy_texture *texture, uint32_t how, spyi_use *uses);
+SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t level, uint32_t how,
+                                         spyi_use *uses);
+// The most uses that one texture has in one piece of work: parts lie level by level, so a view of some layers has one
+// use for each level.
+#define SPYI_MOST_TEXTURE_USES 16
+// Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
+SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
+                                          spyi_text *error);
+// As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
+SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
+                                        uint32_t count, uint32_t how);
+SPYI_FN void spyi_textures_attach(spy_device *device);
+SPYI_FN void spyi_textures_free_all(spy_device *device); // at the device's release
+// Frees the images without references whose work has finished.
+SPYI_FN void spyi_images_free_finished(spy_device *device);
+// Returns a texture over `image`, which has one reference that the texture takes; NULL: the error has been added.
+SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
+                                       const spyi_image_view_desc *part, const char *label, spyi_text *error);
+// Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
+SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);
+
+// sampler.c
+SPYI_FN void spyi_samplers_attach(spy_device *device);
+SPYI_FN void spyi_samplers_free_all(spy_device *device); // at the device's release
+
+// texture_copy.c
+// Writes host data into all of level 0 of a new texture.
+SPYI_FN spy_status spyi_texture_fill(spy_texture *texture, const void *data, size_t size_bytes,
+                                     spyi_text *error);
+// Who gets work on textures, with its uses: the device's queue, or a command list. `error` has no prefix.
+typedef struct spyi_texture_sink {
+    spy_status (*record)(void *object, spyi_work *work, const spyi_use *uses, uint32_t count,
+                         spyi_text *error);
+    void *object;
+} spyi_texture_sink;
+// The functions of api/texture.h for any sink. The first texture is alive; these check the other objects.
+SPYI_FN spy_status spyi_texture_write(const spyi_texture_sink *sink, spy_texture *texture,
+                                      const spy_texture_region *region, const void *data, size_t size_bytes,
+                                      spyi_text *error);
+SPYI_FN spy_status spyi_texture_copy(const spyi_texture_sink *sink, spy_texture *to,
+                                     const spy_texture_region *to_region, spy_texture *from,
+                                     const spy_texture_region *from_region, spyi_text *error);
+SPYI_FN spy_status spyi_texture_copy_tensor(const spyi_texture_sink *sink, bool to_texture,
+                                            spy_texture *texture, const spy_texture_region *region,
+                                            spy_tensor *tensor, size_t offset_bytes, size_t row_pitch_bytes,
+                                            spyi_text *error);
+SPYI_FN spy_status spyi_texture_clear(const spyi_texture_sink *sink, spy_texture *texture,
+                                      const spy_clear_color *color, spyi_text *error);
+SPYI_FN spy_status spyi_texture_clear_depth(const spyi_texture_sink *sink, spy_texture *texture, float depth,
+                                            uint32_t stencil, spyi_text *error);
+SPYI_FN spy_status spyi_texture_blit(const spyi_texture_sink *sink, spy_texture *to, spy_texture *from,
+                                     spy_filter filter, spyi_text *error);
+SPYI_FN spy_status spyi_texture_generate_mips(const spyi_texture_sink *sink, spy_texture *texture,
+                                              spyi_text *error);
+SPYI_FN spy_status spyi_texture_resolve(const spyi_texture_sink *sink, spy_texture *to, spy_texture *from,
+                                        spyi_text *error);
+
+#endif // SPYI_DATA_TEXTURE_H

@@ -1,0 +1,123 @@
+// What a command list can record of textures: writes, copies, clears, blits, mips and resolves. The functions of
+// data/texture_copy.c check and describe the work; here it goes into the list.
+#include "data/texture.h"
+#include "list/list.h"
+
+typedef struct spyi_list_texture_sink {
+    spy_command_list *list;
+    spy_list_op_kind kind;
+} spyi_list_texture_sink;
+
+static spy_status spyi_list_record_texture(void *object, spyi_work *work, const spyi_use *uses,
+                                           uint32_t count, spyi_text *error) {
+    spyi_list_texture_sink *to = (spyi_list_texture_sink *)object;
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(to->list, NULL, work, uses, count, &op, error);
+    if (status == SPY_OK) spyi_list_added(to->list, op, to->kind);
+    return status;
+}
+
+// Enters the list's device and checks that the list is open and the texture alive and on the same device.
+static spy_status spyi_list_enter_texture(spy_command_list *list, const spy_texture *texture,
+                                          const char *name, const char *function) {
+    spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
+    if (status != SPY_OK) return status;
+    spyi_text error = { NULL, 0, 0 };
+    status = spyi_list_check_open(list, &error);
+    if (status == SPY_OK && !spyi_is_on(list->sink.object.device, texture, SPYI_KIND_TEXTURE)) {
+        spyi_text_add(&error, "'%s': ", name);
+        status = spyi_object_problem(texture, SPYI_KIND_TEXTURE, &error);
+    }
+    if (status == SPY_OK) return SPY_OK;
+    spyi_fail_text(list->sink.object.device, status, function, &error);
+    spyi_leave(list);
+    return status;
+}
+
+// An operation that failed after its first work leaves the list as it was.
+static spy_status spyi_list_leave_texture(spy_command_list *list, size_t first_op, const char *function,
+                                          spy_status status, spyi_text *error) {
+    spy_device *device = list->sink.object.device;
+    if (status != SPY_OK) {
+        while (list->op_count > first_op) {
+            const spyi_list_op *op = &list->ops[--list->op_count];
+            while (list->use_count > op->first_use)
+                spyi_resource_release(device, list->uses[--list->use_count].resource);
+        }
+        spyi_fail_text(device, status, function, error);
+    }
+    spyi_text_free(error);
+    spyi_leave(list);
+    return status;
+}
+
+// The body of a public function. `expression` uses `sink` and `error`.
+#define SPYI_LIST_TEXTURE(function, texture, parameter, op_kind, expression)                                 \
+    spy_status entered = spyi_list_enter_texture(list, texture, parameter, function);                        \
+    if (entered != SPY_OK) return entered;                                                                   \
+    spyi_text error = { NULL, 0, 0 };                                                                        \
+    size_t first_op = list->op_count;                                                                        \
+    spyi_list_texture_sink target;                                                                           \
+    spyi_texture_sink sink;                                                                                  \
+    target.list = list;                                                                                      \
+    target.kind = op_kind;                                                                                   \
+    sink.record = spyi_list_record_texture;                                                                  \
+    sink.object = &target;                                                                                   \
+    return spyi_list_leave_texture(list, first_op, function, expression, &error)
+
+spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
+                                  const spy_texture_region *region, const void *data, size_t size_bytes) {
+    SPYI_LIST_TEXTURE("spy_list_texture_write", texture, "texture", SPY_LIST_OP_KIND_WRITE,
+                      spyi_texture_write(&sink, texture, region, data, size_bytes, &error));
+}
+
+spy_status spy_list_texture_copy(spy_command_list *list, spy_texture *to, const spy_texture_region *to_region,
+                                 spy_texture *from, const spy_texture_region *from_region) {
+    SPYI_LIST_TEXTURE("spy_list_texture_copy", to, "to", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_copy(&sink, to, to_region, from, from_region, &error));
+}
+
+spy_status spy_list_texture_copy_from_tensor(spy_command_list *list, spy_texture *to,
+                                             const spy_texture_region *region, spy_tensor *tensor,
+                                             size_t offset_bytes, size_t row_pitch_bytes) {
+    SPYI_LIST_TEXTURE(
+        "spy_list_texture_copy_from_tensor", to, "to", SPY_LIST_OP_KIND_COPY,
+        spyi_texture_copy_tensor(&sink, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+}
+
+spy_status spy_list_texture_copy_to_tensor(spy_command_list *list, spy_texture *from,
+                                           const spy_texture_region *region, spy_tensor *tensor,
+                                           size_t offset_bytes, size_t row_pitch_bytes) {
+    SPYI_LIST_TEXTURE(
+        "spy_list_texture_copy_to_tensor", from, "from", SPY_LIST_OP_KIND_COPY,
+        spyi_texture_copy_tensor(&sink, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+}
+
+spy_status spy_list_texture_clear(spy_command_list *list, spy_texture *texture, spy_clear_color color) {
+    SPYI_LIST_TEXTURE("spy_list_texture_clear", texture, "texture", SPY_LIST_OP_KIND_FILL,
+                      spyi_texture_clear(&sink, texture, &color, &error));
+}
+
+spy_status spy_list_texture_clear_depth(spy_command_list *list, spy_texture *texture, float depth,
+                                        uint32_t stencil) {
+    SPYI_LIST_TEXTURE("spy_list_texture_clear_depth", texture, "texture", SPY_LIST_OP_KIND_FILL,
+                      spyi_texture_clear_depth(&sink, texture, depth, stencil, &error));
+}
+
+spy_status spy_list_texture_blit(spy_command_list *list, spy_texture *to, spy_texture *from,
+                                 spy_filter filter) {
+    SPYI_LIST_TEXTURE("spy_list_texture_blit", to, "to", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_blit(&sink, to, from, filter, &error));
+}
+
+spy_status spy_list_texture_generate_mips(spy_command_list *list, spy_texture *texture) {
+    SPYI_LIST_TEXTURE("spy_list_texture_generate_mips", texture, "texture", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_generate_mips(&sink, texture, &error));
+}
+
+spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture *to, spy_texture *from) {
+    SPYI_LIST_TEXTURE("spy_list_texture_resolve", to, "to", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_resolve(&sink, to, from, &error));
+}
+
+#undef SPYI_LIST_TEXTURE
