@@ -14011,7 +14011,7 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
         return;
     }
     if (device->transition_count == device->transition_capacity) {
-        SPYI_ASSERT(!"one piece of work uses a part of a texture in two layouts");
+        SPYI_ASSERT(false); // one piece of work uses a part of a texture in two layouts
         return;
     }
     last = &device->transitions[device->transition_count++];

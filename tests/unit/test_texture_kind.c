@@ -2,6 +2,7 @@
 // and the uses that follow. The textures are made by hand: no backend has to have images.
 #include "spy_test.h"
 #ifdef SPY_TEST_SPLIT
+#include "data/texture_form.h"
 #include "api/texture.h"
 #include "backend/null/null.h"
 #include "data/texture.h"
