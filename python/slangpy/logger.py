@@ -60,6 +60,7 @@ class ConsoleLoggerOutput(LoggerOutput):
         self.colored = bool(colored)
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
+        """write(level, name, msg): writes one line."""
         stream = sys.stderr if level >= LogLevel.error or _own.messages else sys.stdout
         if stream is None:
             return
@@ -79,6 +80,7 @@ class FileLoggerOutput(LoggerOutput):
         self._file = open(path, "w", encoding="utf-8")
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
+        """write(level, name, msg): writes one line."""
         self._file.write(_line(level, name, msg))
         self._file.flush()
 
@@ -91,6 +93,7 @@ class DebugConsoleLoggerOutput(LoggerOutput):
     """DebugConsoleLoggerOutput(): writes to the debugger's console, which only Windows has. Elsewhere messages go nowhere."""
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
+        """write(level, name, msg): writes one line."""
         if sys.platform == "win32":
             import ctypes
 

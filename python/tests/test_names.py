@@ -107,7 +107,7 @@ def test_methods_of_other_versions(device, m):
     """The same for methods; names that nobody has are told apart."""
     encoder, buffer = device.create_command_encoder(), device.create_buffer(size=4)
     for owner, name in ((device, "create_texture_from_resource"), (device, "create_ray_tracing_pipeline"), (encoder, "begin_render_pass"),
-                        (encoder, "resolve_query"), (m.add, "ray_tracing"), (buffer, "descriptor_handle_ro")):
+                        (m.add, "ray_tracing"), (buffer, "descriptor_handle_ro")):
         with pytest.raises(AttributeError, match=r"\.%s is not in this version" % name):
             getattr(owner, name)
     for owner in (device, encoder, m.add, buffer, spy):
@@ -120,14 +120,14 @@ def test_table_is_true(device):
     from slangpy import absent
 
     names = [n for group in absent._NAMES.values() for n in group.split()] + absent._OUTSIDE.split()
-    assert len(names) == len(set(names)) > 60
+    assert len(names) == len(set(names)) > 50
     there = [n for n in names if n in dir(spy) or any(n in dir(c) for c in (spy.Device, spy.CommandEncoder, spy.Function, spy.Buffer))]
     assert there == []
 
 
 def test_table_costs_nothing():
     """Y7: the table is not read before it is needed."""
-    code = "import sys, slangpy; a = 'slangpy.absent' in sys.modules; hasattr(slangpy, 'create_texture'); print(a, 'slangpy.absent' in sys.modules)"
+    code = "import sys, slangpy; a = 'slangpy.absent' in sys.modules; hasattr(slangpy, 'create_ray_tracing_pipeline'); print(a, 'slangpy.absent' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout.split() == ["False", "True"]
 
 
