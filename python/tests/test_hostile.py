@@ -554,7 +554,7 @@ def test_classes_that_lie(m):
         fails(TypeError, "one: argument 'x': Unsupported type", m.one, Lies())
     finally:
         spy.PYTHON_TYPES.clear()
-    fails(ValueError, "one: argument '_result': expected 'numpy', 'tensor', Tensor", m.one, 1.0, _result=Lies)
+    fails(ValueError, "one: argument '_result': expected 'numpy', 'tensor', 'texture', Tensor", m.one, 1.0, _result=Lies)
     assert isinstance(m.one(1.0, _result=Result), spy.Tensor)
 
 

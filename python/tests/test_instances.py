@@ -167,7 +167,6 @@ def test_the_old_name(module):
     (lambda m: spy.InstanceList(5), TypeError, "InstanceList: argument 'struct': expected a type of a module"),
     (lambda m: spy.InstanceList(m.Particle).position, AttributeError, "field 'position' of Particle not specified"),
     (lambda m: spy.InstanceList(m.Particle).nothing, AttributeError, "InstanceList of Particle has no field or method named 'nothing'"),
-    (lambda m: spy.InstanceList(m.Particle, {"position": np.zeros((2, 3))}).speed(), spy.Error, "velocity"),
     (lambda m: spy.InstanceList(m.Particle, {"position": np.zeros((2, 3)), "velocity": np.zeros((3, 3))}).speed(), ValueError, "Shape mismatch"),
 ])
 def test_instances_refuse(module, act, exception, text):
