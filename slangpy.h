@@ -2867,6 +2867,7 @@ typedef enum spy_format {
     SPY_FORMAT_COUNT
 } spy_format;
 
+// The dimensions of a texture. Layers come by spy_texture_desc.array_size.
 typedef enum spy_texture_type {
     SPY_TEXTURE_TYPE_DEFAULT, // 2-D
     SPY_TEXTURE_TYPE_1D,
@@ -2878,16 +2879,16 @@ typedef enum spy_texture_type {
 
 // What a texture is used for; also what a format can be used for on a device.
 typedef enum spy_texture_usage {
-    SPY_TEXTURE_USAGE_DEFAULT = 0,       // SAMPLED, and STORED if the device can for this format
-    SPY_TEXTURE_USAGE_SAMPLED = 1,       // Texture2D<T> parameters: loads, samples
-    SPY_TEXTURE_USAGE_STORED = 2,        // RWTexture2D<T> parameters: loads and stores
-    SPY_TEXTURE_USAGE_COPIED = 4,        // copies, reads and writes by the host, clears, blits; always set
-    SPY_TEXTURE_USAGE_COLOR_TARGET = 8,  // draws write to it
-    SPY_TEXTURE_USAGE_DEPTH_TARGET = 16, // depth and stencil tests
+    SPY_TEXTURE_USAGE_DEFAULT = 0,      // SAMPLED, and STORED if the device can for this format
+    SPY_TEXTURE_USAGE_SAMPLED = 1 << 0, // Texture2D<T> parameters: loads, samples
+    SPY_TEXTURE_USAGE_STORED = 1 << 1,  // RWTexture2D<T> parameters: loads and stores
+    SPY_TEXTURE_USAGE_COPIED = 1 << 2,  // copies, reads and writes by the host, clears, blits; always set
+    SPY_TEXTURE_USAGE_COLOR_TARGET = 1 << 3, // draws write to it
+    SPY_TEXTURE_USAGE_DEPTH_TARGET = 1 << 4, // depth and stencil tests
     // Only of formats, in spy_format_support():
-    SPY_TEXTURE_USAGE_FILTERED = 32, // linear filters
-    SPY_TEXTURE_USAGE_BLENDED = 64,  // blending of colour targets
-    SPY_TEXTURE_USAGE_MULTISAMPLED = 128
+    SPY_TEXTURE_USAGE_FILTERED = 1 << 5, // linear filters
+    SPY_TEXTURE_USAGE_BLENDED = 1 << 6,  // blending of colour targets
+    SPY_TEXTURE_USAGE_MULTISAMPLED = 1 << 7
 } spy_texture_usage;
 
 #define SPY_ALL_LEVELS UINT32_MAX // levels down to one texel
@@ -2928,6 +2929,7 @@ typedef struct spy_texture_region {
     uint32_t width, height, depth; // texels; 0: up to the end
 } spy_texture_region;
 
+// Describes a texture or a view.
 typedef struct spy_texture_info {
     spy_texture_type type; // never DEFAULT
     spy_format format;
@@ -2988,7 +2990,13 @@ typedef union spy_clear_color {
 SPY_API spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color);
 SPY_API spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil);
 
-typedef enum spy_filter { SPY_FILTER_DEFAULT /* linear */, SPY_FILTER_NEAREST, SPY_FILTER_LINEAR } spy_filter;
+// How a value between texels is found.
+typedef enum spy_filter {
+    SPY_FILTER_DEFAULT, // linear; of blits of integers and depth: nearest
+    SPY_FILTER_NEAREST,
+    SPY_FILTER_LINEAR
+} spy_filter;
+
 // Scales the first level of `from` to that of `to`, layer by layer, and converts formats. Threads: any.
 SPY_API spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filter filter);
 // Makes each level from the one before it, by averages. Threads: any.
@@ -2996,7 +3004,10 @@ SPY_API spy_status spy_texture_generate_mips(spy_texture *texture);
 // Averages the samples of a multisampled texture. Threads: any.
 SPY_API spy_status spy_texture_resolve(spy_texture *to, spy_texture *from);
 
-// >>recording: as spy_list_copy() and its like, with the arguments of the functions above. `data` is copied now.
+// >>recording
+
+// Record what the functions above do, with their arguments, into a command list, as spy_list_copy() and its like.
+// `data` is copied now. Threads: any.
 SPY_API spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                           const spy_texture_region *region, const void *data,
                                           size_t size_bytes);
@@ -3020,6 +3031,7 @@ SPY_API spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture 
 
 // >>samplers
 
+// How coordinates outside of a texture are read.
 typedef enum spy_address_mode {
     SPY_ADDRESS_MODE_DEFAULT, // wrap
     SPY_ADDRESS_MODE_WRAP,
@@ -3029,6 +3041,7 @@ typedef enum spy_address_mode {
     SPY_ADDRESS_MODE_MIRROR_ONCE
 } spy_address_mode;
 
+// The comparison of a reference value with texels, which gives 1 where it is true.
 typedef enum spy_compare {
     SPY_COMPARE_NONE,
     SPY_COMPARE_NEVER,
@@ -3041,6 +3054,7 @@ typedef enum spy_compare {
     SPY_COMPARE_ALWAYS
 } spy_compare;
 
+// What a sample makes of the texels that its filter reads.
 typedef enum spy_reduction {
     SPY_REDUCTION_DEFAULT, // the weighted average
     SPY_REDUCTION_AVERAGE,
@@ -3082,6 +3096,7 @@ SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, 
 
 // >>formats
 
+// What a format is made of.
 typedef struct spy_format_info {
     const char *name;                   // "rgba8_unorm"
     uint32_t block_bytes;               // of one block
@@ -9509,10 +9524,13 @@ const char *spyi_null_report(spyi_gpu *gpu) {
 // >>work as text
 
 static const char *spyi_null_use_name(uint32_t how) {
+    const uint32_t both = SPYI_USE_READS | SPYI_USE_WRITES;
     return how & SPYI_USE_ATTACHMENT ? "attachment"
            : how & SPYI_USE_SAMPLED  ? "sampled"
            : how & SPYI_USE_STORED   ? "stored"
-           : how & SPYI_USE_COPIED   ? "copied"
+           : how & SPYI_USE_COPIED   ? (how & both) == both    ? "copied within"
+                                       : how & SPYI_USE_WRITES ? "copied to"
+                                                               : "copied from"
                                      : "nothing";
 }
 
@@ -14010,10 +14028,9 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
         last->layer_count++;
         return;
     }
-    if (device->transition_count == device->transition_capacity) {
-        SPYI_ASSERT(false); // one piece of work uses a part of a texture in two layouts
-        return;
-    }
+    // Fails where one piece of work uses a part in two layouts, which whoever makes the work must refuse.
+    SPYI_ASSERT(device->transition_count < device->transition_capacity);
+    if (device->transition_count == device->transition_capacity) return;
     last = &device->transitions[device->transition_count++];
     last->texture = texture->handle;
     last->level = level;

@@ -103,10 +103,9 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
         last->layer_count++;
         return;
     }
-    if (device->transition_count == device->transition_capacity) {
-        SPYI_ASSERT(false); // one piece of work uses a part of a texture in two layouts
-        return;
-    }
+    // Fails where one piece of work uses a part in two layouts, which whoever makes the work must refuse.
+    SPYI_ASSERT(device->transition_count < device->transition_capacity);
+    if (device->transition_count == device->transition_capacity) return;
     last = &device->transitions[device->transition_count++];
     last->texture = texture->handle;
     last->level = level;

@@ -287,6 +287,27 @@ static void test_visits(void **state) {
     visited(&label.work, NULL, "nothing ", "nothing ");
     spyi_time_mark_work mark = spyi_time_mark_of(3);
     visited(&mark.work, NULL, "", "");
+
+    // Textures: views and samplers among the bindings, and images.
+    bindings[0].kind = SPYI_BINDING_COMBINED, bindings[0].range = 6, bindings[0].offset = SPYI_USE_SAMPLED;
+    d.indirect = 0;
+    for (int k = 0; k < 2; k++)
+        spyi_text_add(k ? &second : &first, "kernel inside+%d inside+%d inside+%d image%d image%d handle%d+64 inside+%d ", (int)at[0], (int)at[1], (int)at[2], k ? 103 : 3, k ? 106 : 6, k ? 54 : 4, (int)at[3]);
+    visited(&d.work, d.kernel, spyi_text_str(&first), spyi_text_str(&second));
+    spyi_text_free(&first), spyi_text_free(&second);
+    spyi_image_bytes_work bytes;
+    spyi_image_copy_work texels;
+    spyi_image_blit_work blit;
+    spyi_image_clear_work clear;
+    memset(&bytes, 0, sizeof bytes), memset(&texels, 0, sizeof texels), memset(&blit, 0, sizeof blit), memset(&clear, 0, sizeof clear);
+    bytes.work = spyi_work_of(spyi_work_image_bytes()), bytes.image = 5, bytes.chunk = &chunks[0], bytes.offset = 8;
+    visited(&bytes.work, NULL, "image5 chunk1+8 ", "image105 chunk1+1008 ");
+    texels.work = spyi_work_of(spyi_work_image_copy()), texels.to = 5, texels.from = 6;
+    visited(&texels.work, NULL, "image5 image6 ", "image105 image106 ");
+    blit.work = spyi_work_of(spyi_work_image_blit()), blit.to = 5, blit.from = 6;
+    visited(&blit.work, NULL, "image5 image6 ", "image105 image106 ");
+    clear.work = spyi_work_of(spyi_work_image_clear()), clear.image = 5;
+    visited(&clear.work, NULL, "image5 ", "image105 ");
 }
 
 static void test_refusals(void **state) {

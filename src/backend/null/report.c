@@ -51,10 +51,13 @@ const char *spyi_null_report(spyi_gpu *gpu) {
 // >>work as text
 
 static const char *spyi_null_use_name(uint32_t how) {
+    const uint32_t both = SPYI_USE_READS | SPYI_USE_WRITES;
     return how & SPYI_USE_ATTACHMENT ? "attachment"
            : how & SPYI_USE_SAMPLED  ? "sampled"
            : how & SPYI_USE_STORED   ? "stored"
-           : how & SPYI_USE_COPIED   ? "copied"
+           : how & SPYI_USE_COPIED   ? (how & both) == both    ? "copied within"
+                                       : how & SPYI_USE_WRITES ? "copied to"
+                                                               : "copied from"
                                      : "nothing";
 }
 
