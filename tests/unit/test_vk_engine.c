@@ -249,6 +249,56 @@ static void test_lists(void **state) {
     engine_close(&e);
 }
 
+// >>textures
+
+// Texels written, scaled and copied in an engine's command buffer; an image that is released meanwhile stays until the recording has
+// been reported.
+static void test_textures(void **state) {
+    unsigned char in[16 * 16 * 4], out[8 * 8 * 4];
+    engine e;
+    (void)state;
+    if (!engine_open(&e, NULL, 0)) skip();
+    spy_device *device = e.guest;
+    for (size_t i = 0; i < sizeof in; i++) in[i] = (unsigned char)(i / 64 * 4);
+    spy_texture_desc d;
+    memset(&d, 0, sizeof d);
+    d.format = SPY_FORMAT_RGBA8_UNORM;
+    d.width = d.height = 8;
+    spy_texture *kept = spy_create_texture(device, &d);
+    d.width = d.height = 16;
+    d.levels = SPY_ALL_LEVELS;
+    for (int round = 0; round < 3; round++) {
+        spy_texture *t = spy_create_texture(device, &d);
+        assert_true(t && kept);
+        uint64_t bytes = spy_get_device_stats(device).texture_bytes;
+        spy_vk_recording_id id = engine_begin(&e, 0);
+        good(device, spy_texture_write(t, NULL, in, sizeof in));
+        good(device, spy_texture_generate_mips(t));
+        spy_texture_region level;
+        memset(&level, 0, sizeof level);
+        level.level = 1;
+        good(device, spy_texture_copy(kept, NULL, t, &level));
+        assert_int_equal(spy_texture_read(kept, NULL, out, sizeof out), SPY_ERROR_NOT_READY);
+        refuses(device, SPY_ERROR_NOT_READY, "work goes into a command buffer of the program now");
+        engine_end(&e, 0);
+        assert_int_equal(spy_texture_read(kept, NULL, out, sizeof out), SPY_ERROR_NOT_READY);
+        refuses(device, SPY_ERROR_NOT_READY, "is written in a recording that has not been reported as executed");
+        spy_release_texture(t);
+        engine_submit(&e, 0);
+        engine_wait(&e, 0);
+        assert_int_equal(spy_get_device_stats(device).texture_bytes, bytes);
+        good(device, spy_vk_recording_finished(device, id));
+        assert_true(spy_get_device_stats(device).texture_bytes < bytes);
+        good(device, spy_texture_read(kept, NULL, out, sizeof out));
+        for (size_t i = 0; i < sizeof out; i++) assert_int_equal(out[i], i / 32 * 8 + 2);
+        spy_clear_color black;
+        memset(&black, 0, sizeof black);
+        good(device, spy_texture_clear(kept, black));
+    }
+    spy_release_texture(kept);
+    engine_close(&e);
+}
+
 // >>frames in flight
 
 static const char frame_source[] = "float blend(float old, float x, float y, float z) { return 0.5 * old + x + y * z; }\n"
@@ -555,6 +605,7 @@ static void test_features(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_lists),
+    cmocka_unit_test(test_textures),
     cmocka_unit_test(test_frames),
     cmocka_unit_test(test_ids),
     cmocka_unit_test(test_bounds),
