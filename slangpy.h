@@ -375,6 +375,9 @@
 //
 // A tensor without gradients feeds them too, in any call. Indices are up to four ints, an int[D] or a vector.
 //
+// Textures with gradients (spy_texture_desc.with_grad, spy_texture_grad) are sampled and loaded by functions of
+// Texture2D<T> and SamplerState, or of DiffTexture2D<T> and DiffSamplerState: texture.h says more.
+//
 // Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory,
 // then by float atomics, or a second dispatch where the device or the type has none. Their order, and so
 // their last bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode
@@ -739,7 +742,8 @@
 // enabled. Give lock_queue and unlock_queue if other threads use the queue.
 //
 // spy_vk_create_tensor makes a tensor over a VkBuffer, spy_vk_get_tensor_buffer gives a tensor's buffer.
-// spy_vk_share_device gives the Vulkan objects of a spy_device for another one.
+// spy_vk_share_device gives the Vulkan objects of a spy_device for another one. spy_vk_get_command_buffer gives
+// the VkCommandBuffer that the library records into, for a few commands of your own between its work.
 //
 // spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
 //
@@ -1185,7 +1189,12 @@ typedef struct spy_device_desc {
                        // see chapter 26 of the guide
     bool single_threaded; // the program promises to use the device from one thread at a time, so that calls
                           // need no lock (releases may still come from any thread)
-    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
+    // A folder of this user's in which compiled code and the compiler's answers are kept, so that a later start of
+    // a program needs neither libslang nor NVRTC for what it has called before. NULL: environment variable
+    // SLANGPY_CACHE, else `slangpy` in the user's cache folder. "" or "off": nothing is kept.
+    const char *cache_path;
+    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0: 1 GiB
+    uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
 // Creates a device. NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has received it.
@@ -1299,8 +1308,11 @@ typedef struct spy_device_stats {
                               // has not reported
     uint64_t recording_bytes; // memory that is kept until these reports: parameters, uploads, freed tensors
                               // and temporaries
-    uint64_t texture_bytes;   // the part of driver_bytes that textures have, with released ones whose work has
-                              // not finished
+    uint64_t cache_hits;      // kernels whose code came from the cache on disk (desc.cache_path)
+    uint64_t cache_misses;    // kernels that were compiled and are in the cache from now on
+    uint64_t cache_writes;    // files written to the cache: code, and answers of the compiler about modules
+    uint64_t texture_bytes; // the part of driver_bytes that textures have, with released ones whose work has
+                            // not finished
 } spy_device_stats;
 
 // Returns what the device has counted so far; all zero for NULL. Threads: any.
@@ -1660,7 +1672,8 @@ struct spy_type_info {
     spy_type_kind kind;
     const char *name;             // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
                                   // (C's order: 3 arrays of 2)
-    spy_dtype dtype;              // scalar type of a scalar, vector or matrix; integer type of an enum
+    spy_dtype dtype;              // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
+                                  // a pointer, whose address it is
     uint32_t rows, columns;       // sizes of a matrix; a vector's components are columns; else 1
     int64_t count;                // number of an array's elements; 0: unsized, or dependent on a generic
                                   // parameter
@@ -2661,7 +2674,8 @@ typedef enum spy_list_op_kind {
     SPY_LIST_OP_KIND_PUSH_LABEL,
     SPY_LIST_OP_KIND_POP_LABEL,
     SPY_LIST_OP_KIND_MARKER,
-    SPY_LIST_OP_KIND_TIMESTAMP
+    SPY_LIST_OP_KIND_TIMESTAMP,
+    SPY_LIST_OP_KIND_DRAW
 } spy_list_op_kind;
 
 // One recorded operation, for spy_list_desc.on_record.
@@ -2906,6 +2920,7 @@ typedef struct spy_texture_desc {
     uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0: SAMPLED, and STORED if the device can for this format
     const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL: undefined
     size_t data_size_bytes; // bytes of data; 0: as many as that takes
+    bool with_grad;         // also make a zeroed gradient: spy_texture_grad()
     const char *label;      // name in debug tools and messages
     uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_desc;
@@ -2918,6 +2933,7 @@ typedef struct spy_texture_view_desc {
     uint32_t
         layer_count; // 0: all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of a
                      // cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+    bool with_grad;  // the view has a zeroed gradient of its own; else it has none
     uint64_t _end_canary; // must be 0
 } spy_texture_view_desc;
 
@@ -2957,6 +2973,15 @@ SPY_API void spy_retain_texture(spy_texture *texture);
 SPY_API void spy_release_texture(spy_texture *texture);
 // Describes the texture; all zero for NULL. `label` lives as long as the texture. Threads: any.
 SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
+
+// The driver's own objects, for code that calls the driver beside the library; 0 on failure. They live as long as the
+// library's object, and work on them must be ordered by the caller.
+// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. Of a view: that of the
+// texture it was made from. Threads: any.
+SPY_API uint64_t spy_texture_native_image(spy_texture *texture);
+// Returns the VkImageView, or CUDA's texture object without a sampler, by which kernels read the texture or view. It
+// must be SAMPLED. Threads: any.
+SPY_API uint64_t spy_texture_native_view(spy_texture *texture);
 
 // Copies texels to and from host memory: layer after layer, slice after slice, rows without gaps, each texel as its
 // format has it. `region` NULL: all of level 0. size_bytes must be the region's size. write: `data` may change after
@@ -3003,6 +3028,23 @@ SPY_API spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filt
 SPY_API spy_status spy_texture_generate_mips(spy_texture *texture);
 // Averages the samples of a multisampled texture. Threads: any.
 SPY_API spy_status spy_texture_resolve(spy_texture *to, spy_texture *from);
+
+// >>gradients
+// A texture with a gradient (desc.with_grad) can be sampled by functions that are differentiated, in a text with
+// `import slangpy;`: by SampleLevel(), Sample(), Load() and t[...] of Texture1D, 2D, 3D, Cube and 2DArray<T>. The call may
+// have one sampler, which is an argument and no global, and one texture of each type. For more, the parameters are DiffTexture2D<T> (1D, 3D, Cube, 1DArray,
+// 2DArray and CubeArray likewise) and DiffSamplerState, which take the same arguments and have the same calls. A backward call adds to the gradient of each texel that was read, by its
+// weight: filters, levels and address modes are those of the sampler. uv and level have gradients, too. A texture
+// without a gradient is a constant. For a parameter of its texels' type, a texture with a gradient is as a tensor with
+// one. Gradients are of what shaders read: of a linear colour for _srgb formats, of 0 to 1 for unorm. Sums are made by
+// atomic additions, in no fixed order; spy_call_options.deterministic gives the same bits in each run.
+
+// Returns the gradient of one level: a tensor of floats, as many for a texel as the format has channels, of the level's
+// shape (spy_texture_info.shape). The levels lie one after another in one piece of memory. NULL, without an error, if
+// the texture has no gradient. Borrowed: it lives as long as the texture. Threads: any.
+SPY_API spy_tensor *spy_texture_grad(spy_texture *texture, uint32_t level);
+// Sets the gradient to zero, all levels. Threads: any.
+SPY_API spy_status spy_texture_zero_grad(spy_texture *texture);
 
 // >>recording
 
@@ -3082,6 +3124,8 @@ typedef struct spy_sampler_desc {
 SPY_API spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc);
 SPY_API void spy_retain_sampler(spy_sampler *sampler);  // Threads: any.
 SPY_API void spy_release_sampler(spy_sampler *sampler); // NULL is ignored. Threads: any, at any time.
+// Returns the VkSampler, which equal samplers share; 0 on failure and on CUDA, which has none. Threads: any.
+SPY_API uint64_t spy_sampler_native(spy_sampler *sampler);
 
 // >>arguments
 
@@ -3110,6 +3154,256 @@ typedef struct spy_format_info {
 SPY_API spy_format_info spy_get_format_info(spy_format format);
 // Returns the SPY_TEXTURE_USAGE_* that the device has for textures of this format; 0: none. Threads: any.
 SPY_API uint32_t spy_format_support(spy_device *device, spy_format format);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/raster.h --------------------------------------------------------------------------------------------
+
+// Raster: draws of triangles, lines and points by a vertex and a fragment function of a module.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_raster spy_raster; // a vertex and a fragment function, and how they draw
+
+#define SPY_MOST_TARGETS 8 // colour targets of a draw
+#define SPY_MOST_VERTEX_BUFFERS 16
+
+// The shapes that vertices make.
+typedef enum spy_topology {
+    SPY_TOPOLOGY_DEFAULT, // triangle list
+    SPY_TOPOLOGY_POINT_LIST,
+    SPY_TOPOLOGY_LINE_LIST,
+    SPY_TOPOLOGY_LINE_STRIP,
+    SPY_TOPOLOGY_TRIANGLE_LIST,
+    SPY_TOPOLOGY_TRIANGLE_STRIP,
+    SPY_TOPOLOGY_COUNT
+} spy_topology;
+
+// Which sides of triangles are not drawn.
+typedef enum spy_cull {
+    SPY_CULL_NONE, // both are drawn
+    SPY_CULL_FRONT,
+    SPY_CULL_BACK
+} spy_cull;
+
+// What a blend multiplies the new colour ("source") and the target's old colour ("target") by.
+typedef enum spy_blend_factor {
+    SPY_BLEND_FACTOR_DEFAULT, // source: one, target: zero
+    SPY_BLEND_FACTOR_ZERO,
+    SPY_BLEND_FACTOR_ONE,
+    SPY_BLEND_FACTOR_SOURCE_COLOR,
+    SPY_BLEND_FACTOR_ONE_MINUS_SOURCE_COLOR,
+    SPY_BLEND_FACTOR_SOURCE_ALPHA,
+    SPY_BLEND_FACTOR_ONE_MINUS_SOURCE_ALPHA,
+    SPY_BLEND_FACTOR_TARGET_ALPHA,
+    SPY_BLEND_FACTOR_ONE_MINUS_TARGET_ALPHA,
+    SPY_BLEND_FACTOR_TARGET_COLOR,
+    SPY_BLEND_FACTOR_ONE_MINUS_TARGET_COLOR,
+    SPY_BLEND_FACTOR_SOURCE_ALPHA_SATURATED,
+    SPY_BLEND_FACTOR_CONSTANT, // spy_draw_desc.blend_color
+    SPY_BLEND_FACTOR_ONE_MINUS_CONSTANT,
+    SPY_BLEND_FACTOR_SOURCE1_COLOR, // the fragment function's second colour for the target
+    SPY_BLEND_FACTOR_ONE_MINUS_SOURCE1_COLOR,
+    SPY_BLEND_FACTOR_SOURCE1_ALPHA,
+    SPY_BLEND_FACTOR_ONE_MINUS_SOURCE1_ALPHA,
+    SPY_BLEND_FACTOR_COUNT
+} spy_blend_factor;
+
+// How the two products of a blend become the target's colour.
+typedef enum spy_blend_op {
+    SPY_BLEND_OP_DEFAULT, // add
+    SPY_BLEND_OP_ADD,
+    SPY_BLEND_OP_SUBTRACT,         // source - target
+    SPY_BLEND_OP_REVERSE_SUBTRACT, // target - source
+    SPY_BLEND_OP_MIN,
+    SPY_BLEND_OP_MAX,
+    SPY_BLEND_OP_COUNT
+} spy_blend_op;
+
+// How a colour target takes what the fragment function returns. All zero: it is replaced, in all channels.
+typedef struct spy_blend {
+    bool enabled;
+    spy_blend_factor color_source, color_target;
+    spy_blend_op color_op;
+    spy_blend_factor alpha_source, alpha_target;
+    spy_blend_op alpha_op;
+    uint32_t keep; // channels that are not written, as bits: 1 red, 2 green, 4 blue, 8 alpha. 15: the fragment
+                   // function needs no output for the target
+} spy_blend;
+
+// What a stencil test does to the target's stencil value.
+typedef enum spy_stencil_op {
+    SPY_STENCIL_OP_DEFAULT, // the value stays
+    SPY_STENCIL_OP_ZERO,
+    SPY_STENCIL_OP_REPLACE, // with spy_draw_desc.stencil_reference
+    SPY_STENCIL_OP_INCREMENT_CLAMPED,
+    SPY_STENCIL_OP_DECREMENT_CLAMPED,
+    SPY_STENCIL_OP_INVERT,
+    SPY_STENCIL_OP_INCREMENT_WRAPPED,
+    SPY_STENCIL_OP_DECREMENT_WRAPPED,
+    SPY_STENCIL_OP_COUNT
+} spy_stencil_op;
+
+// The stencil test of one side of triangles. All zero: it passes and changes nothing.
+typedef struct spy_stencil {
+    spy_stencil_op fail, depth_fail, pass;
+    spy_compare compare; // of the reference with the target; NONE: always
+} spy_stencil;
+
+// An attribute of a vertex in a buffer that holds several of them.
+typedef struct spy_vertex_attribute {
+    const char *name;        // the input's semantic ("POSITION"; case does not matter), or its name in Slang
+    uint32_t semantic_index; // 1 for TEXCOORD1
+    spy_format format;       // how the bytes are read; Slang's type has as many channels or fewer
+    uint32_t offset_bytes;   // from the start of an element
+    uint32_t buffer;         // index in spy_draw_desc.vertex_buffers
+} spy_vertex_attribute;
+
+// The elements of a vertex buffer.
+typedef struct spy_vertex_layout {
+    uint32_t stride_bytes;  // from element to element
+    uint32_t per_instances; // 0: an element for each vertex; n: one for each n instances
+} spy_vertex_layout;
+
+// How a raster draws. All zero but `vertex`: triangles, both sides, no depth test, nothing blended.
+typedef struct spy_raster_desc {
+    spy_function *vertex;   // required: a [shader("vertex")] function
+    spy_function *fragment; // a [shader("fragment")] function; NULL: only depth and stencil are written
+    spy_topology topology;
+    spy_cull cull;
+    bool clockwise_is_front; // seen on the target, whose y grows downwards
+    bool wireframe;
+    spy_blend blends[SPY_MOST_TARGETS];
+
+    // Tests against spy_draw_desc.depth. compare NONE: no test, and depth is not written.
+    spy_compare depth_compare;
+    bool depth_read_only; // depth is not written
+    float depth_bias, depth_bias_slope, depth_bias_clamp;
+    bool depth_clamped; // instead of clipping at the near and far plane
+    bool stencil_enabled;
+    uint32_t stencil_read_mask, stencil_write_mask; // 0: 255
+    spy_stencil stencil_front, stencil_back;
+
+    uint32_t sample_mask; // samples that are written; 0: all
+    bool alpha_to_coverage;
+
+    // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
+    // SV_ values are found here; attributes that it does not take are ignored. None: arguments of the draw are its
+    // attributes (spy_draw).
+    const spy_vertex_attribute *attributes;
+    size_t attribute_count;
+    const spy_vertex_layout *layouts; // of spy_draw_desc.vertex_buffers
+    size_t layout_count;
+    // Names of arguments that are attributes with an element for each instance.
+    const char *const *instance_attributes;
+    size_t instance_attribute_count;
+
+    const char *label;
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_raster_desc;
+
+// Creates a raster. Both functions are of one device, and of one module or of modules that have the same globals.
+// What the fragment function takes is what the vertex function returns at the same place, counted without SV_ values.
+// Pipelines are made by the first draw with targets of certain formats and arguments of certain kinds; after a reload
+// the next draw makes them anew. NULL on failure. Released by the caller, or with the device. Threads: any.
+SPY_API spy_raster *spy_create_raster(spy_device *device, const spy_raster_desc *desc);
+// Returns the colour targets that the fragment function writes, as bits: 1 for SV_Target0, 2 for SV_Target1. 0 without
+// a fragment function. Threads: any.
+SPY_API uint32_t spy_raster_outputs(spy_raster *raster);
+SPY_API void spy_retain_raster(spy_raster *raster);  // Threads: any.
+SPY_API void spy_release_raster(spy_raster *raster); // NULL is ignored. Threads: any, at any time.
+
+// What happens to a target's old content before the draw.
+typedef enum spy_load {
+    SPY_LOAD_DEFAULT, // it stays
+    SPY_LOAD_CLEAR,
+    SPY_LOAD_IGNORE // it does not matter: the draw covers all
+} spy_load;
+
+// A colour target: the first level of a texture or view, all its layers.
+typedef struct spy_draw_target {
+    spy_texture *texture; // NULL: the fragment function's output of this number is dropped
+    spy_load load;
+    spy_clear_color clear;
+    spy_texture *resolve; // gets the averages of the samples after the draw; NULL: none
+} spy_draw_target;
+
+// The depth and stencil target: the first level of a texture or view, all its layers.
+typedef struct spy_draw_depth {
+    spy_texture *texture; // NULL: there is no depth target
+    spy_load load, stencil_load;
+    float clear;
+    uint32_t stencil_clear;
+} spy_draw_depth;
+
+// Where on the targets the vertices' positions from -1 to 1 lie.
+typedef struct spy_viewport {
+    float x, y, width, height;  // pixels of the target; y grows downwards
+    float min_depth, max_depth; // both 0: 0 and 1
+} spy_viewport;
+
+// The part of the targets outside of which nothing is drawn.
+typedef struct spy_scissor {
+    int32_t x, y;
+    uint32_t width, height; // pixels
+} spy_scissor;
+
+// Elements of a tensor as vertices, from byte `offset_bytes` of the tensor's first element on.
+typedef struct spy_vertex_buffer {
+    spy_tensor *tensor;
+    size_t offset_bytes;
+} spy_vertex_buffer;
+
+// What is drawn, and where to.
+typedef struct spy_draw_desc {
+    spy_draw_target targets[SPY_MOST_TARGETS]; // all of one size; those behind the last texture do not exist
+    spy_draw_depth depth;
+    spy_viewport viewport; // width 0: the whole target
+    spy_scissor scissor;   // width 0: no limit
+
+    // Vertices, or indices if there are any. vertex_count 0: as many as `indices` has from first_vertex on, else as
+    // all attributes of vertices have; `draw_nothing` for none. Without triangles, targets are cleared.
+    uint32_t vertex_count, first_vertex;
+    uint32_t instance_count, first_instance; // instance_count 0: 1
+    bool draw_nothing;
+    // Contiguous, of uint32 or uint16; NULL: vertices in their order. That each index, with vertex_offset, is one of a
+    // vertex is the caller's duty: the GPU reads what lies there, or zeros where robustBufferAccess is on (devices that
+    // an engine has made with it).
+    spy_tensor *indices;
+    size_t indices_offset_bytes;
+    bool indices_are_16_bit; // of a tensor of bytes or structs; of a tensor of uint16 it need not be said
+    int32_t vertex_offset;   // added to each index
+    spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // for spy_raster_desc.layouts
+
+    // Counts that the GPU reads when it draws: `indirect_count` times VkDrawIndirectCommand (vertices, instances,
+    // first vertex, first instance) or, with indices, VkDrawIndexedIndirectCommand (indices, instances, first index,
+    // vertex offset, first instance), all uint32_t.
+    spy_tensor *indirect;
+    size_t indirect_offset_bytes;
+    uint32_t indirect_count; // 0: 1
+
+    uint32_t stencil_reference;
+    float blend_color[4];
+    uint64_t _end_canary; // must be 0
+} spy_draw_desc;
+
+// Draws. `args`, all with names, are:
+// - values for the functions' uniform parameters, as those of a shader that spy_dispatch() runs. A name that both
+//   functions have feeds both;
+// - attributes, unless spy_raster_desc.attributes says where they lie: a tensor with the name of an input of the vertex
+//   function (a parameter, or the field of a struct that is a parameter) and one element for each vertex, such as
+//   floats (n, 3) for a float3, or halfs, with any stride; or a tensor of structs with the name of the struct's
+//   parameter. A matrix is given by its rows, as inputs of their own.
+// `options` as for spy_dispatch(): globals, which each of the functions takes if it uses them, constants,
+// conformances, append_to. Draws into the same targets that follow each other become one pass. A texture that is a
+// target cannot be read or written by the same draw, but other levels and layers of it can. Returns before the GPU is
+// done. Errors found before the draw leave all targets unchanged. Threads: any.
+SPY_API spy_status spy_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
+                            const spy_call_options *options);
 
 #ifdef __cplusplus
 }
@@ -3161,6 +3455,12 @@ template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(
     spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
     return spy_dispatch_indirect(function, groups, index, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_draw(spy_raster *raster, const spy_draw_desc *draw,
+                                                                List &&args,
+                                                                const spy_call_options *options) {
+    return spy_draw(raster, draw, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args,
@@ -3276,6 +3576,7 @@ static const char *const spyi_slang_slangpy[] = {
     "//",
     "//   slangpy_atomic      AtomicTensor, IAtomicAddable: atomic additions",
     "//   slangpy_diff        DiffTensor, PrimalTensor, IDiffTensor ...: tensors that derivatives go through",
+    "//   slangpy_texture     DiffTexture2D, DiffSamplerState ...: textures that derivatives go through",
     "//   slangpy_element     a tensor's sample() and ElementType",
     "//   slangpy_context     ContextND, ISizedArray, ValueRef, CallIdArg ...",
     "//   slangpy_sizes       call_data_len, call_group_size ...: constants of the call",
@@ -5129,6 +5430,906 @@ static const char *const spyi_slang_slangpy_diff[] = {
     NULL
 };
 
+// >>slang/slangpy_texture.slang -----------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_texture[] = {
+    "// Textures with gradients, which differentiable functions sample and load. A parameter DiffTexture2D<float4> takes the place of",
+    "// Texture2D<float4>, and DiffSamplerState that of SamplerState; the calls stay as they are:",
+    "//",
+    "//   [Differentiable] float4 shade(DiffTexture2D<float4> t, DiffSamplerState s, float2 uv) { return t.SampleLevel(s, uv, 0); }",
+    "//",
+    "// A backward call adds to the gradient of each texel that was read, by the weight that it had: the filters of two levels, and the",
+    "// address modes of the sampler, which DiffSamplerState knows beside the sampler itself. It also gives the gradients of uv and level.",
+    "// A texture without a gradient is a constant. Types: DiffTexture1D, 2D, 3D, Cube, 1DArray, 2DArray, CubeArray.",
+    "//",
+    "// The gradients of a texture are float numbers, as many for a texel as it has channels: level after level, within a level layer after",
+    "// layer, slice after slice, row after row.",
+    "//",
+    "// This is apart from slangpy because few programs need it (compiler/library_names.c).",
+    "module slangpy_texture;",
+    "",
+    "__exported import slangpy;",
+    "import slangpy_atomic;",
+    "",
+    "// >>texels",
+    "",
+    "// What a texture with gradients can hold: float and half numbers and vectors.",
+    "public interface IDiffTexel : IDifferentiable",
+    "{",
+    "    static int spyi_channels();",
+    "    static float4 spyi_texel(This value);",
+    "    static float4 spyi_texel_d(This.Differential d);",
+    "    static This.Differential spyi_of_texel(float4 d);",
+    "}",
+    "",
+    "public extension float : IDiffTexel",
+    "{",
+    "    public static int spyi_channels() { return 1; }",
+    "    public static float4 spyi_texel(float v) { return float4(v, 0, 0, 0); }",
+    "    public static float4 spyi_texel_d(float.Differential v) { return float4(v, 0, 0, 0); }",
+    "    public static float.Differential spyi_of_texel(float4 v) { return float(v.x); }",
+    "}",
+    "",
+    "public extension float2 : IDiffTexel",
+    "{",
+    "    public static int spyi_channels() { return 2; }",
+    "    public static float4 spyi_texel(float2 v) { return float4(v, 0, 0); }",
+    "    public static float4 spyi_texel_d(float2.Differential v) { return float4(v, 0, 0); }",
+    "    public static float2.Differential spyi_of_texel(float4 v) { return float2(v.xy); }",
+    "}",
+    "",
+    "public extension float3 : IDiffTexel",
+    "{",
+    "    public static int spyi_channels() { return 3; }",
+    "    public static float4 spyi_texel(float3 v) { return float4(v, 0); }",
+    "    public static float4 spyi_texel_d(float3.Differential v) { return float4(v, 0); }",
+    "    public static float3.Differential spyi_of_texel(float4 v) { return float3(v.xyz); }",
+    "}",
+    "",
+    "public extension float4 : IDiffTexel",
+    "{",
+    "    public static int spyi_channels() { return 4; }",
+    "    public static float4 spyi_texel(float4 v) { return float4(v); }",
+    "    public static float4 spyi_texel_d(float4.Differential v) { return float4(v); }",
+    "    public static float4.Differential spyi_of_texel(float4 v) { return float4(v); }",
+    "}",
+    "",
+    "public extension half : IDiffTexel",
+    "{",
+    "    public static int spyi_channels() { return 1; }",
+    "    public static float4 spyi_texel(half v) { return float4(v, 0, 0, 0); }",
+    "    public static float4 spyi_texel_d(half.Differential v) { return float4(v, 0, 0, 0); }",
+    "    public static half.Differential spyi_of_texel(float4 v) { return half(v.x); }",
+    "}",
+    "",
+    "public extension half2 : IDiffTexel",
+    "{",
+    "    public static int spyi_channels() { return 2; }",
+    "    public static float4 spyi_texel(half2 v) { return float4(v, 0, 0); }",
+    "    public static float4 spyi_texel_d(half2.Differential v) { return float4(v, 0, 0); }",
+    "    public static half2.Differential spyi_of_texel(float4 v) { return half2(v.xy); }",
+    "}",
+    "",
+    "public extension half3 : IDiffTexel",
+    "{",
+    "    public static int spyi_channels() { return 3; }",
+    "    public static float4 spyi_texel(half3 v) { return float4(v, 0); }",
+    "    public static float4 spyi_texel_d(half3.Differential v) { return float4(v, 0); }",
+    "    public static half3.Differential spyi_of_texel(float4 v) { return half3(v.xyz); }",
+    "}",
+    "",
+    "public extension half4 : IDiffTexel",
+    "{",
+    "    public static int spyi_channels() { return 4; }",
+    "    public static float4 spyi_texel(half4 v) { return float4(v); }",
+    "    public static float4 spyi_texel_d(half4.Differential v) { return float4(v); }",
+    "    public static half4.Differential spyi_of_texel(float4 v) { return half4(v); }",
+    "}",
+    "",
+    "// >>samplers",
+    "",
+    "// A sampler and what it does with coordinates and levels: the numbers of spy_filter and spy_address_mode.",
+    "public struct DiffSamplerState",
+    "{",
+    "    public SamplerState state;",
+    "    public int3 _address; // 0: wrap, 1: mirror, 2: clamp, 3: border, 4: mirror once",
+    "    public int _filters;  // bit 0: minification is linear, bit 1: magnification, bit 2: between levels",
+    "    public float _bias, _min_level, _max_level;",
+    "    public float4 _border;",
+    "",
+    "    // The fields as the call packs them (kinds/sampler.c).",
+    "    public __init(SamplerState state, int[12] field)",
+    "    {",
+    "        this.state = state;",
+    "        _address = int3(field[0], field[1], field[2]);",
+    "        _filters = field[3];",
+    "        _bias = asfloat(field[4]);",
+    "        _min_level = asfloat(field[5]);",
+    "        _max_level = asfloat(field[6]);",
+    "        _border = float4(asfloat(field[7]), asfloat(field[8]), asfloat(field[9]), asfloat(field[10]));",
+    "    }",
+    "}",
+    "",
+    "// The two texels that a coordinate lies between; -1: the border. `f`: the weight of the second.",
+    "struct SpyiTaps",
+    "{",
+    "    int[2] i;",
+    "    float f;",
+    "};",
+    "",
+    "int spyi_floor_mod(int a, int n)",
+    "{",
+    "    int r = a % n;",
+    "    return r < 0 ? r + n : r;",
+    "}",
+    "",
+    "// Source: Vulkan 1.3, \"Wrapping Operation\".",
+    "int spyi_wrap_texel(int i, int n, int mode)",
+    "{",
+    "    if (mode == 0) return spyi_floor_mod(i, n);",
+    "    if (mode == 1)",
+    "    {",
+    "        int m = spyi_floor_mod(i, 2 * n) - n;",
+    "        return n - 1 - (m >= 0 ? m : -(1 + m));",
+    "    }",
+    "    if (mode == 3) return i < 0 || i >= n ? -1 : i;",
+    "    if (mode == 4) i = i >= 0 ? i : -(1 + i);",
+    "    return clamp(i, 0, n - 1);",
+    "}",
+    "",
+    "SpyiTaps spyi_taps(float u, int n, int mode, bool linear)",
+    "{",
+    "    SpyiTaps taps;",
+    "    float at = u * float(n) - (linear ? 0.5f : 0.0f), low = floor(at);",
+    "    taps.f = linear ? at - low : 0.0f;",
+    "    taps.i[0] = spyi_wrap_texel(int(low), n, mode);",
+    "    taps.i[1] = linear ? spyi_wrap_texel(int(low) + 1, n, mode) : taps.i[0];",
+    "    return taps;",
+    "}",
+    "",
+    "// The levels that a sample reads. `f`: the weight of the second.",
+    "struct SpyiLevels",
+    "{",
+    "    int[2] i;",
+    "    float f;",
+    "    bool linear; // within a level",
+    "    bool slides; // a little more or less of `level` changes f",
+    "};",
+    "",
+    "// Source: Vulkan 1.3, \"Scale Factor Operation, LOD Operation and Image Level(s) Selection\".",
+    "SpyiLevels spyi_levels(DiffSamplerState s, int count, float level)",
+    "{",
+    "    SpyiLevels levels;",
+    "    float wanted = level + s._bias, lod = clamp(wanted, s._min_level, s._max_level);",
+    "    levels.linear = (s._filters & (lod <= 0 ? 2 : 1)) != 0;",
+    "    float d = clamp(lod, 0.0f, float(count - 1));",
+    "    levels.slides = (s._filters & 4) != 0 && d == wanted && count > 1;",
+    "    if ((s._filters & 4) != 0)",
+    "    {",
+    "        levels.i[0] = min(int(d), count - 1);",
+    "        levels.i[1] = min(levels.i[0] + 1, count - 1);",
+    "        levels.f = d - float(levels.i[0]);",
+    "    }",
+    "    else",
+    "    {",
+    "        levels.i[0] = clamp(int(ceil(d + 0.5f)) - 1, 0, count - 1);",
+    "        levels.i[1] = levels.i[0];",
+    "        levels.f = 0;",
+    "    }",
+    "    return levels;",
+    "}",
+    "",
+    "// >>exact sums",
+    "//",
+    "// A sum is a whole number of 128 bits, two's complement, low word first, in units of 2^-80. Each float of 2^-57 to 2^40 is added without",
+    "// rounding, by words that hand their carries on, so that the order does not matter. What is larger or no number makes the sum NaN, as do",
+    "// sums above 2^45.",
+    "",
+    "void spyi_sum_add(uint *sum, float value)",
+    "{",
+    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;",
+    "    if ((bits & 0x7fffffff) == 0) return;",
+    "    if (exponent > 127 + 40)",
+    "    {",
+    "        ((Atomic<int> *)(sum + 3)).max(0x40000000); // NaN",
+    "        return;",
+    "    }",
+    "    uint digits = bits & 0x7fffff;",
+    "    if (exponent != 0) digits |= 0x800000;",
+    "    else exponent = 1;",
+    "    int place = int(exponent) - 127 - 23 + 80; // of the lowest bit",
+    "    if (place < 0)",
+    "    {",
+    "        digits = place > -25 ? digits >> uint(-place) : 0;",
+    "        place = 0;",
+    "    }",
+    "    uint word = uint(place) >> 5, shift = uint(place) & 31;",
+    "    bool minus = (bits >> 31) != 0;",
+    "    uint carry = 0;",
+    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };",
+    "    for (uint k = word; k < 4; k++)",
+    "    {",
+    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;",
+    "        // part + carry may be 2^32: then the word stays and the carry goes on.",
+    "        uint by = part + carry;",
+    "        if (by < carry) next = 1;",
+    "        else if (by != 0)",
+    "        {",
+    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);",
+    "            next = (minus ? before < by : before + by < before) ? 1 : 0;",
+    "        }",
+    "        carry = next;",
+    "        if (carry == 0 && k > word) break;",
+    "    }",
+    "}",
+    "",
+    "// Returns the sum as a float.",
+    "public float spyi_sum_value(uint4 sum)",
+    "{",
+    "    bool minus = (sum.w >> 31) != 0;",
+    "    uint4 n = sum;",
+    "    if (minus)",
+    "    {",
+    "        n = ~sum;",
+    "        n.x += 1;",
+    "        if (n.x == 0)",
+    "        {",
+    "            n.y += 1;",
+    "            if (n.y == 0)",
+    "            {",
+    "                n.z += 1;",
+    "                if (n.z == 0) n.w += 1;",
+    "            }",
+    "        }",
+    "    }",
+    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);",
+    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);",
+    "    return minus ? -value : value;",
+    "}",
+    "",
+    "// >>gradients",
+    "",
+    "// Where a texture's gradients lie, and its sizes.",
+    "public struct SpyiTexels",
+    "{",
+    "    public uint64_t at; // 0: there are none",
+    "    public int levels, layers;",
+    "    public int3 size;",
+    "    public bool exact; // `at` is of exact sums",
+    "",
+    "    // The field as the call packs it (kinds/diff_texture.c).",
+    "    public __init(int[8] field)",
+    "    {",
+    "        at = uint64_t(uint(field[0])) | uint64_t(uint(field[1])) << 32;",
+    "        levels = field[2];",
+    "        layers = field[3];",
+    "        size = int3(field[4], field[5], field[6]);",
+    "        exact = field[7] != 0;",
+    "    }",
+    "",
+    "    int3 level_size(int level)",
+    "    {",
+    "        return max(int3(size.x >> level, size.y >> level, size.z >> level), int3(1, 1, 1));",
+    "    }",
+    "",
+    "    // Adds to one texel of a level and layer.",
+    "    void add(int3 p, int layer, int level, float4 d, int channels)",
+    "    {",
+    "        if (at == 0) return;",
+    "        uint first = 0;",
+    "        for (int l = 0; l < level; l++)",
+    "        {",
+    "            int3 s = level_size(l);",
+    "            first += uint(s.x) * uint(s.y) * uint(s.z) * uint(layers);",
+    "        }",
+    "        int3 n = level_size(level);",
+    "        uint place = first + uint(((layer * n.z + p.z) * n.y + p.y) * n.x + p.x);",
+    "        if (exact)",
+    "        {",
+    "            uint *sums = (uint *)(at + uint64_t(place) * uint64_t(16 * channels));",
+    "            for (int c = 0; c < channels; c++) spyi_sum_add(sums + 4 * c, d[c]);",
+    "            return;",
+    "        }",
+    "        float *to = (float *)(at + uint64_t(place) * uint64_t(4 * channels));",
+    "        for (int c = 0; c < channels; c++) float.atomic_add(to + c, d[c]);",
+    "    }",
+    "    void add_checked(int3 p, int layer, int level, float4 d, int channels)",
+    "    {",
+    "        if (level < 0 || level >= levels || layer < 0 || layer >= layers) return;",
+    "        if (any(p < int3(0, 0, 0)) || any(p >= level_size(level))) return;",
+    "        add(p, layer, level, d, channels);",
+    "    }",
+    "}",
+    "",
+    "interface ISpyiTexture",
+    "{",
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level);",
+    "}",
+    "",
+    "// Adds the gradient of one sample to the texels that it read; returns that of the coordinates, and of the level in w. A loop over",
+    "// corners: bit 0 is the second texel along x, and so on.",
+    "float4 spyi_sample_bwd<Texture : ISpyiTexture>(",
+    "    Texture t, SpyiTexels g, DiffSamplerState s, int dims, float3 at, int layer, float level, float4 d, int channels)",
+    "{",
+    "    float4 back = float4(0, 0, 0, 0);",
+    "    SpyiLevels levels = spyi_levels(s, g.levels, level);",
+    "    for (int k = 0; k < 2; k++)",
+    "    {",
+    "        float part = k == 0 ? 1 - levels.f : levels.f;",
+    "        if (k == 1 && !levels.slides && part == 0) continue;",
+    "        int3 n = g.level_size(levels.i[k]);",
+    "        SpyiTaps[3] taps;",
+    "        taps[0] = spyi_taps(at.x, n.x, s._address.x, levels.linear);",
+    "        taps[1] = spyi_taps(at.y, n.y, s._address.y, levels.linear);",
+    "        taps[2] = spyi_taps(at.z, n.z, s._address.z, levels.linear);",
+    "        float sum = 0;",
+    "        float3 slope = float3(0, 0, 0);",
+    "        int corners = levels.linear ? 1 << dims : 1;",
+    "        for (int c = 0; c < corners; c++)",
+    "        {",
+    "            int3 p = int3(0, 0, 0);",
+    "            float3 w = float3(1, 1, 1), sign = float3(0, 0, 0);",
+    "            for (int a = 0; a < dims; a++)",
+    "            {",
+    "                int bit = (c >> a) & 1;",
+    "                p[a] = taps[a].i[bit];",
+    "                if (!levels.linear) continue;",
+    "                w[a] = bit == 1 ? taps[a].f : 1 - taps[a].f;",
+    "                sign[a] = bit == 1 ? 1.0f : -1.0f;",
+    "            }",
+    "            bool inside = all(p >= int3(0, 0, 0));",
+    "            float weight = w.x * w.y * w.z;",
+    "            float4 v = s._border;",
+    "            if (inside)",
+    "            {",
+    "                v = t.spyi_fetch(s, p, layer, levels.i[k]);",
+    "                if (weight * part != 0) g.add(p, layer, levels.i[k], d * (weight * part), channels);",
+    "            }",
+    "            float along = dot(d, v);",
+    "            sum += along * weight;",
+    "            slope += along * sign * float3(w.y * w.z, w.x * w.z, w.x * w.y);",
+    "        }",
+    "        back.xyz += part * slope * float3(n);",
+    "        if (levels.slides) back.w += k == 0 ? -sum : sum;",
+    "    }",
+    "    return back;",
+    "}",
+    "",
+    "// >>cubes. Source: Vulkan 1.3, \"Cube Map Face Selection and Transformations\".",
+    "",
+    "struct SpyiFace",
+    "{",
+    "    int face;",
+    "    float s, t, ma; // before the division by ma",
+    "};",
+    "",
+    "SpyiFace spyi_face(float3 v)",
+    "{",
+    "    SpyiFace f;",
+    "    float3 a = abs(v);",
+    "    if (a.z >= a.x && a.z >= a.y)",
+    "    {",
+    "        f.face = v.z < 0 ? 5 : 4;",
+    "        f.s = v.z < 0 ? -v.x : v.x;",
+    "        f.t = -v.y;",
+    "        f.ma = a.z;",
+    "    }",
+    "    else if (a.y >= a.x)",
+    "    {",
+    "        f.face = v.y < 0 ? 3 : 2;",
+    "        f.s = v.x;",
+    "        f.t = v.y < 0 ? -v.z : v.z;",
+    "        f.ma = a.y;",
+    "    }",
+    "    else",
+    "    {",
+    "        f.face = v.x < 0 ? 1 : 0;",
+    "        f.s = v.x < 0 ? v.z : -v.z;",
+    "        f.t = -v.y;",
+    "        f.ma = a.x;",
+    "    }",
+    "    return f;",
+    "}",
+    "",
+    "// The direction of a face's point; also the gradient of a direction from those of s, t and ma.",
+    "float3 spyi_direction(int face, float s, float t, float ma)",
+    "{",
+    "    switch (face)",
+    "    {",
+    "    case 0: return float3(ma, -t, -s);",
+    "    case 1: return float3(-ma, -t, s);",
+    "    case 2: return float3(s, ma, t);",
+    "    case 3: return float3(s, -ma, -t);",
+    "    case 4: return float3(s, -t, ma);",
+    "    default: return float3(-s, -t, -ma);",
+    "    }",
+    "}",
+    "",
+    "// The middle of a texel: there a sample is the texel itself. Cubes have no loads.",
+    "float3 spyi_cube_center(int3 p, int layer, int n)",
+    "{",
+    "    float2 c = (float2(p.xy) + 0.5f) * (2.0f / float(n)) - 1.0f;",
+    "    return spyi_direction(layer % 6, c.x, c.y, 1.0f);",
+    "}",
+    "",
+    "float4 spyi_cube_bwd<Texture : ISpyiTexture>(",
+    "    Texture t, SpyiTexels g, DiffSamplerState s, float3 v, int cube, float level, float4 d, int channels)",
+    "{",
+    "    float2 back = float2(0, 0);",
+    "    float back_level = 0;",
+    "    SpyiLevels levels = spyi_levels(s, g.levels, level);",
+    "    SpyiFace f = spyi_face(v);",
+    "    float2 at = float2(f.s, f.t) / f.ma * 0.5f + 0.5f;",
+    "    for (int k = 0; k < 2; k++)",
+    "    {",
+    "        float part = k == 0 ? 1 - levels.f : levels.f;",
+    "        if (k == 1 && !levels.slides && part == 0) continue;",
+    "        int n = g.level_size(levels.i[k]).x;",
+    "        float2 x = at * float(n) - (levels.linear ? 0.5f : 0.0f), low = floor(x), w = x - low;",
+    "        float4[4] values;",
+    "        float sum = 0;",
+    "        float2 slope = float2(0, 0);",
+    "        int corners = levels.linear ? 4 : 1;",
+    "        for (int c = 0; c < corners; c++)",
+    "        {",
+    "            bool2 bit = bool2((c & 1) != 0, (c >> 1) != 0);",
+    "            int2 p = int2(low) + int2(bit);",
+    "            float2 part2 = levels.linear ? float2(bit.x ? w.x : 1 - w.x, bit.y ? w.y : 1 - w.y) : float2(1, 1);",
+    "            if (!levels.linear) p = clamp(p, int2(0, 0), int2(n - 1, n - 1));",
+    "            bool2 out2 = p < int2(0, 0) || p >= int2(n, n);",
+    "            float weight = part2.x * part2.y;",
+    "            float4 value = float4(0, 0, 0, 0);",
+    "            // A texel outside of the face is one of a face beside it. At a corner of the cube there is none: the average of the",
+    "            // three around it.",
+    "            int count = out2.x && out2.y ? 3 : 1;",
+    "            for (int j = 0; j < count; j++)",
+    "            {",
+    "                int2 q = p;",
+    "                if (count == 3 && j != 1) q.x = clamp(q.x, 0, n - 1);",
+    "                if (count == 3 && j != 2) q.y = clamp(q.y, 0, n - 1);",
+    "                SpyiFace other;",
+    "                other.face = f.face;",
+    "                if (any(q < int2(0, 0)) || any(q >= int2(n, n)))",
+    "                {",
+    "                    float2 c2 = (float2(q) + 0.5f) * (2.0f / float(n)) - 1.0f;",
+    "                    other = spyi_face(spyi_direction(f.face, c2.x, c2.y, 1.0f));",
+    "                    q = clamp(int2(floor((float2(other.s, other.t) / other.ma * 0.5f + 0.5f) * float(n))), int2(0, 0), int2(n - 1, n - 1));",
+    "                }",
+    "                float share = 1.0f / float(count);",
+    "                int layer = cube * 6 + other.face;",
+    "                value += share * t.spyi_fetch(s, int3(q, 0), layer, levels.i[k]);",
+    "                if (weight * part != 0)",
+    "                    g.add(int3(q, 0), layer, levels.i[k], d * (weight * part * share), channels);",
+    "            }",
+    "            float along = dot(d, value);",
+    "            sum += along * weight;",
+    "            if (levels.linear) slope += along * float2(bit.x ? part2.y : -part2.y, bit.y ? part2.x : -part2.x);",
+    "        }",
+    "        back += part * slope * float(n);",
+    "        if (levels.slides) back_level += k == 0 ? -sum : sum;",
+    "    }",
+    "    float2 side = back * 0.5f / f.ma;",
+    "    float over = -dot(back, float2(f.s, f.t)) * 0.5f / (f.ma * f.ma);",
+    "    return float4(spyi_direction(f.face, side.x, side.y, over), back_level);",
+    "}",
+    "",
+    "// The level of a sample whose coordinates have these derivatives along a row and a column of the picture, in texels.",
+    "float spyi_gradient_level(float3 dx, float3 dy) { return 0.5f * log2(max(max(dot(dx, dx), dot(dy, dy)), 1e-30f)); }",
+    "float spyi_dot(float a, float b) { return a * b; }",
+    "float spyi_dot<let N : int>(vector<float, N> a, vector<float, N> b) { return dot(a, b); }",
+    "int spyi_layer_of(float at, int layers) { return clamp(int(rint(at)), 0, layers - 1); }",
+    "",
+    "// >>textures",
+    "",
+    "// What the seven types have alike; PLACE: the part of `at` that has a level of detail. The second spyi_sample is what Sample does:",
+    "// a compute kernel has no neighbouring pixels to find a level from, so it takes level 0, with the sampler's bias. The two are static",
+    "// for slangpy_texture_plain, where these calls mean others. detach() is the texture without its gradients.",
+    "#define SPYI_DIFF_TEXTURE(TEXTURE, AT, PLACE) \\",
+    "    public TEXTURE<T> _texture; \\",
+    "    public SpyiTexels _texels; \\",
+    "    public __init(TEXTURE<T> texture, int[8] field) \\",
+    "    { \\",
+    "        _texture = texture; \\",
+    "        _texels = SpyiTexels(field); \\",
+    "    } \\",
+    "    public __init(TEXTURE<T> texture, SpyiTexels texels) \\",
+    "    { \\",
+    "        _texture = texture; \\",
+    "        _texels = texels; \\",
+    "    } \\",
+    "    public TEXTURE<T> detach() { return _texture; } \\",
+    "    public static T spyi_sample(TEXTURE<T> t, SamplerState s, AT at, float level) { return t.SampleLevel(s, at, level); } \\",
+    "    public static T spyi_sample(TEXTURE<T> t, SamplerState s, AT at) \\",
+    "    { \\",
+    "        T value; \\",
+    "        __stage_switch \\",
+    "        { \\",
+    "        case fragment: value = t.Sample(s, at); break; \\",
+    "        case compute: value = t.SampleLevel(s, at, 0.0f); break; \\",
+    "        } \\",
+    "        return value; \\",
+    "    } \\",
+    "    float spyi_level(DiffSamplerState s, AT at) \\",
+    "    { \\",
+    "        float level = 0.0f; \\",
+    "        __stage_switch \\",
+    "        { \\",
+    "        case fragment: level = _texture.CalculateLevelOfDetail(s.state, PLACE) - s._bias; break; \\",
+    "        case compute: break; \\",
+    "        } \\",
+    "        return level; \\",
+    "    } \\",
+    "    [BackwardDerivative(spyi_sample_level_bwd)] \\",
+    "    [ForwardDerivative(spyi_sample_level_fwd)] \\",
+    "    public T SampleLevel(DiffSamplerState s, AT at, float level) { return _texture.SampleLevel(s.state, at, level); } \\",
+    "    [BackwardDerivative(spyi_sample_bwd)] \\",
+    "    [ForwardDerivative(spyi_sample_fwd)] \\",
+    "    public T Sample(DiffSamplerState s, AT at) { return spyi_sample(_texture, s.state, at); } \\",
+    "    public DifferentialPair<T> spyi_sample_fwd(DiffSamplerState s, DifferentialPair<AT> at) \\",
+    "    { \\",
+    "        return spyi_sample_level_fwd(s, at, diffPair(spyi_level(s, at.p), 0.0f)); \\",
+    "    } \\",
+    "    public void spyi_sample_bwd(DiffSamplerState s, inout DifferentialPair<AT> at, T.Differential d) \\",
+    "    { \\",
+    "        DifferentialPair<float> level = diffPair(spyi_level(s, at.p)); \\",
+    "        spyi_sample_level_bwd(s, at, level, d); \\",
+    "    }",
+    "",
+    "// The derivative of SampleLevel() in forward mode, where the texels are constants. BACKWARD is a call that gives the gradient `b` of the",
+    "// place and the level for the one channel in `unit`; ALONG is what of it is multiplied by the place's derivative.",
+    "#define SPYI_SAMPLE_FORWARD(AT, BACKWARD, ALONG) \\",
+    "    public DifferentialPair<T> spyi_sample_level_fwd( \\",
+    "        DiffSamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\",
+    "    { \\",
+    "        SpyiTexels still = _texels; \\",
+    "        still.at = 0; \\",
+    "        float4 d = float4(0, 0, 0, 0); \\",
+    "        for (int c = 0; c < T.spyi_channels(); c++) \\",
+    "        { \\",
+    "            float4 unit = float4(c == 0 ? 1.0f : 0.0f, c == 1 ? 1.0f : 0.0f, c == 2 ? 1.0f : 0.0f, c == 3 ? 1.0f : 0.0f); \\",
+    "            float4 b = BACKWARD; \\",
+    "            d[c] = spyi_dot(ALONG, at.d) + b.w * level.d; \\",
+    "        } \\",
+    "        return DifferentialPair<T>(spyi_sample(_texture, s.state, at.p, level.p), T.spyi_of_texel(d)); \\",
+    "    }",
+    "",
+    "public struct DiffTexture1D<T : IDiffTexel> : ISpyiTexture",
+    "    where T : ITexelElement",
+    "{",
+    "    SPYI_DIFF_TEXTURE(Texture1D, float, at)",
+    "",
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int2(p.x, level))); }",
+    "    public void spyi_sample_level_bwd(",
+    "        DiffSamplerState s, inout DifferentialPair<float> at, inout DifferentialPair<float> level, T.Differential d)",
+    "    {",
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 1, float3(at.p, 0, 0), 0, level.p, T.spyi_texel_d(d), T.spyi_channels());",
+    "        at = diffPair(at.p, b.x);",
+    "        level = diffPair(level.p, b.w);",
+    "    }",
+    "    SPYI_SAMPLE_FORWARD(float, spyi_sample_bwd(this, still, s, 1, float3(at.p, 0, 0), 0, level.p, unit, T.spyi_channels()), b.x)",
+    "    // The level is found from the derivatives, without anisotropy; no gradients flow to them.",
+    "    [Differentiable]",
+    "    public T SampleGrad(DiffSamplerState s, float at, no_diff float ddx, no_diff float ddy)",
+    "    {",
+    "        float level = no_diff spyi_gradient_level(float3(ddx, 0, 0) * float3(_texels.size), float3(ddy, 0, 0) * float3(_texels.size));",
+    "        return SampleLevel(s, at, level);",
+    "    }",
+    "    public static T spyi_load(Texture1D<T> t, int2 at) { return t.Load(at); }",
+    "    [BackwardDerivative(spyi_load_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public T Load(int2 at) { return _texture.Load(at); }",
+    "    public DifferentialPair<T> spyi_load_fwd(int2 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
+    "    public void spyi_load_bwd(int2 at, T.Differential d)",
+    "    {",
+    "        _texels.add_checked(int3(at.x, 0, 0), 0, at[1], T.spyi_texel_d(d), T.spyi_channels());",
+    "    }",
+    "    public __subscript(uint at) -> T",
+    "    {",
+    "        [Differentiable] get { return Load(int2(int(at), 0)); }",
+    "    }",
+    "}",
+    "",
+    "public struct DiffTexture2D<T : IDiffTexel> : ISpyiTexture",
+    "    where T : ITexelElement",
+    "{",
+    "    SPYI_DIFF_TEXTURE(Texture2D, float2, at)",
+    "",
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int3(p.xy, level))); }",
+    "    public void spyi_sample_level_bwd(",
+    "        DiffSamplerState s, inout DifferentialPair<float2> at, inout DifferentialPair<float> level, T.Differential d)",
+    "    {",
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 2, float3(at.p, 0), 0, level.p, T.spyi_texel_d(d), T.spyi_channels());",
+    "        at = diffPair(at.p, b.xy);",
+    "        level = diffPair(level.p, b.w);",
+    "    }",
+    "    SPYI_SAMPLE_FORWARD(float2, spyi_sample_bwd(this, still, s, 2, float3(at.p, 0), 0, level.p, unit, T.spyi_channels()), b.xy)",
+    "    // The level is found from the derivatives, without anisotropy; no gradients flow to them.",
+    "    [Differentiable]",
+    "    public T SampleGrad(DiffSamplerState s, float2 at, no_diff float2 ddx, no_diff float2 ddy)",
+    "    {",
+    "        float level = no_diff spyi_gradient_level(float3(ddx, 0) * float3(_texels.size), float3(ddy, 0) * float3(_texels.size));",
+    "        return SampleLevel(s, at, level);",
+    "    }",
+    "    public static T spyi_load(Texture2D<T> t, int3 at) { return t.Load(at); }",
+    "    [BackwardDerivative(spyi_load_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public T Load(int3 at) { return _texture.Load(at); }",
+    "    public DifferentialPair<T> spyi_load_fwd(int3 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
+    "    public void spyi_load_bwd(int3 at, T.Differential d)",
+    "    {",
+    "        _texels.add_checked(int3(at.xy, 0), 0, at[2], T.spyi_texel_d(d), T.spyi_channels());",
+    "    }",
+    "    public __subscript(uint2 at) -> T",
+    "    {",
+    "        [Differentiable] get { return Load(int3(int2(at), 0)); }",
+    "    }",
+    "}",
+    "",
+    "public struct DiffTexture3D<T : IDiffTexel> : ISpyiTexture",
+    "    where T : ITexelElement",
+    "{",
+    "    SPYI_DIFF_TEXTURE(Texture3D, float3, at)",
+    "",
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int4(p, level))); }",
+    "    public void spyi_sample_level_bwd(",
+    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)",
+    "    {",
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 3, at.p, 0, level.p, T.spyi_texel_d(d), T.spyi_channels());",
+    "        at = diffPair(at.p, b.xyz);",
+    "        level = diffPair(level.p, b.w);",
+    "    }",
+    "    SPYI_SAMPLE_FORWARD(float3, spyi_sample_bwd(this, still, s, 3, at.p, 0, level.p, unit, T.spyi_channels()), b.xyz)",
+    "    // The level is found from the derivatives, without anisotropy; no gradients flow to them.",
+    "    [Differentiable]",
+    "    public T SampleGrad(DiffSamplerState s, float3 at, no_diff float3 ddx, no_diff float3 ddy)",
+    "    {",
+    "        float level = no_diff spyi_gradient_level(ddx * float3(_texels.size), ddy * float3(_texels.size));",
+    "        return SampleLevel(s, at, level);",
+    "    }",
+    "    public static T spyi_load(Texture3D<T> t, int4 at) { return t.Load(at); }",
+    "    [BackwardDerivative(spyi_load_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public T Load(int4 at) { return _texture.Load(at); }",
+    "    public DifferentialPair<T> spyi_load_fwd(int4 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
+    "    public void spyi_load_bwd(int4 at, T.Differential d)",
+    "    {",
+    "        _texels.add_checked(at.xyz, 0, at[3], T.spyi_texel_d(d), T.spyi_channels());",
+    "    }",
+    "    public __subscript(uint3 at) -> T",
+    "    {",
+    "        [Differentiable] get { return Load(int4(int3(at), 0)); }",
+    "    }",
+    "}",
+    "",
+    "public struct DiffTexture1DArray<T : IDiffTexel> : ISpyiTexture",
+    "    where T : ITexelElement",
+    "{",
+    "    SPYI_DIFF_TEXTURE(Texture1DArray, float2, at.x)",
+    "",
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int3(p.x, layer, level))); }",
+    "    public void spyi_sample_level_bwd(",
+    "        DiffSamplerState s, inout DifferentialPair<float2> at, inout DifferentialPair<float> level, T.Differential d)",
+    "    {",
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 1, float3(at.p.x, 0, 0), spyi_layer_of(at.p.y, _texels.layers), level.p, T.spyi_texel_d(d), T.spyi_channels());",
+    "        at = diffPair(at.p, float2(b.x, 0));",
+    "        level = diffPair(level.p, b.w);",
+    "    }",
+    "    SPYI_SAMPLE_FORWARD(float2, spyi_sample_bwd(this, still, s, 1, float3(at.p.x, 0, 0), spyi_layer_of(at.p.y, _texels.layers), level.p, unit, T.spyi_channels()), float2(b.x, 0))",
+    "    // The level is found from the derivatives, without anisotropy; no gradients flow to them.",
+    "    [Differentiable]",
+    "    public T SampleGrad(DiffSamplerState s, float2 at, no_diff float ddx, no_diff float ddy)",
+    "    {",
+    "        float level = no_diff spyi_gradient_level(float3(ddx, 0, 0) * float3(_texels.size), float3(ddy, 0, 0) * float3(_texels.size));",
+    "        return SampleLevel(s, at, level);",
+    "    }",
+    "    public static T spyi_load(Texture1DArray<T> t, int3 at) { return t.Load(at); }",
+    "    [BackwardDerivative(spyi_load_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public T Load(int3 at) { return _texture.Load(at); }",
+    "    public DifferentialPair<T> spyi_load_fwd(int3 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
+    "    public void spyi_load_bwd(int3 at, T.Differential d)",
+    "    {",
+    "        _texels.add_checked(int3(at.x, 0, 0), at.y, at[2], T.spyi_texel_d(d), T.spyi_channels());",
+    "    }",
+    "    public __subscript(uint2 at) -> T",
+    "    {",
+    "        [Differentiable] get { return Load(int3(int2(at), 0)); }",
+    "    }",
+    "}",
+    "",
+    "public struct DiffTexture2DArray<T : IDiffTexel> : ISpyiTexture",
+    "    where T : ITexelElement",
+    "{",
+    "    SPYI_DIFF_TEXTURE(Texture2DArray, float3, at.xy)",
+    "",
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.Load(int4(p.xy, layer, level))); }",
+    "    public void spyi_sample_level_bwd(",
+    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)",
+    "    {",
+    "        float4 b = spyi_sample_bwd(this, _texels, s, 2, float3(at.p.xy, 0), spyi_layer_of(at.p.z, _texels.layers), level.p, T.spyi_texel_d(d), T.spyi_channels());",
+    "        at = diffPair(at.p, float3(b.xy, 0));",
+    "        level = diffPair(level.p, b.w);",
+    "    }",
+    "    SPYI_SAMPLE_FORWARD(float3, spyi_sample_bwd(this, still, s, 2, float3(at.p.xy, 0), spyi_layer_of(at.p.z, _texels.layers), level.p, unit, T.spyi_channels()), float3(b.xy, 0))",
+    "    // The level is found from the derivatives, without anisotropy; no gradients flow to them.",
+    "    [Differentiable]",
+    "    public T SampleGrad(DiffSamplerState s, float3 at, no_diff float2 ddx, no_diff float2 ddy)",
+    "    {",
+    "        float level = no_diff spyi_gradient_level(float3(ddx, 0) * float3(_texels.size), float3(ddy, 0) * float3(_texels.size));",
+    "        return SampleLevel(s, at, level);",
+    "    }",
+    "    public static T spyi_load(Texture2DArray<T> t, int4 at) { return t.Load(at); }",
+    "    [BackwardDerivative(spyi_load_bwd)]",
+    "    [ForwardDerivative(spyi_load_fwd)]",
+    "    public T Load(int4 at) { return _texture.Load(at); }",
+    "    public DifferentialPair<T> spyi_load_fwd(int4 at) { return DifferentialPair<T>(_texture.Load(at), T.dzero()); }",
+    "    public void spyi_load_bwd(int4 at, T.Differential d)",
+    "    {",
+    "        _texels.add_checked(int3(at.xy, 0), at.z, at[3], T.spyi_texel_d(d), T.spyi_channels());",
+    "    }",
+    "    public __subscript(uint3 at) -> T",
+    "    {",
+    "        [Differentiable] get { return Load(int4(int3(at), 0)); }",
+    "    }",
+    "}",
+    "",
+    "public struct DiffTextureCube<T : IDiffTexel> : ISpyiTexture",
+    "    where T : ITexelElement",
+    "{",
+    "    SPYI_DIFF_TEXTURE(TextureCube, float3, at)",
+    "",
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.SampleLevel(s.state, spyi_cube_center(p, layer, _texels.level_size(level).x), float(level) - s._bias)); }",
+    "    public void spyi_sample_level_bwd(",
+    "        DiffSamplerState s, inout DifferentialPair<float3> at, inout DifferentialPair<float> level, T.Differential d)",
+    "    {",
+    "        float4 b = spyi_cube_bwd(this, _texels, s, at.p, 0, level.p, T.spyi_texel_d(d), T.spyi_channels());",
+    "        at = diffPair(at.p, b.xyz);",
+    "        level = diffPair(level.p, b.w);",
+    "    }",
+    "    SPYI_SAMPLE_FORWARD(float3, spyi_cube_bwd(this, still, s, at.p, 0, level.p, unit, T.spyi_channels()), b.xyz)",
+    "}",
+    "",
+    "public struct DiffTextureCubeArray<T : IDiffTexel> : ISpyiTexture",
+    "    where T : ITexelElement",
+    "{",
+    "    SPYI_DIFF_TEXTURE(TextureCubeArray, float4, at.xyz)",
+    "",
+    "    float4 spyi_fetch(DiffSamplerState s, int3 p, int layer, int level) { return T.spyi_texel(_texture.SampleLevel(s.state, float4(spyi_cube_center(p, layer, _texels.level_size(level).x), float(layer / 6)), float(level) - s._bias)); }",
+    "    public void spyi_sample_level_bwd(",
+    "        DiffSamplerState s, inout DifferentialPair<float4> at, inout DifferentialPair<float> level, T.Differential d)",
+    "    {",
+    "        float4 b = spyi_cube_bwd(this, _texels, s, at.p.xyz, spyi_layer_of(at.p.w, _texels.layers / 6), level.p, T.spyi_texel_d(d), T.spyi_channels());",
+    "        at = diffPair(at.p, float4(b.xyz, 0));",
+    "        level = diffPair(level.p, b.w);",
+    "    }",
+    "    SPYI_SAMPLE_FORWARD(float4, spyi_cube_bwd(this, still, s, at.p.xyz, spyi_layer_of(at.p.w, _texels.layers / 6), level.p, unit, T.spyi_channels()), float4(b.xyz, 0))",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_texture_plain.slang -----------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_texture_plain[] = {
+    "// Derivatives of Slang's own textures: SampleLevel(), Sample(), Load() and t[...] of Texture2D<float4> and the like, in",
+    "// functions that are differentiated. They do what those of slangpy_texture.slang do.",
+    "//",
+    "// A Texture2D has no place for the address of its gradients, and a SamplerState none for its address modes. So the kernel notes both",
+    "// here before anything else runs: those of the call's one sampler, and those of at most one texture of each type, by which a derivative",
+    "// finds them (bind/gradient.c). What cannot be found gives NaN.",
+    "//",
+    "// This is apart from slangpy because few programs need it: a text that imports slangpy and names a texture's type and [Differentiable]",
+    "// gets it (compiler/library_names.c). Slang takes these members before its own because their extensions are of concrete types.",
+    "module slangpy_texture_plain;",
+    "",
+    "import slangpy;",
+    "import slangpy_texture;",
+    "",
+    "static SpyiTexels[4] spyi_texels_of;",
+    "static int[4] spyi_forms = { 0, 0, 0, 0 };",
+    "static int[12] spyi_sampler_field = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };",
+    "static bool spyi_sampler_known = false;",
+    "",
+    "// `form`: the texture's type, 8 more for arrays, 16 times the number of channels.",
+    "public void spyi_plain_texture(int slot, int form, int[8] field)",
+    "{",
+    "    spyi_forms[slot] = form;",
+    "    spyi_texels_of[slot] = SpyiTexels(field);",
+    "}",
+    "public void spyi_plain_sampler(int[12] field)",
+    "{",
+    "    spyi_sampler_field = field;",
+    "    spyi_sampler_known = true;",
+    "}",
+    "",
+    "// Returns what was noted for textures of this type, else sizes without gradients.",
+    "SpyiTexels spyi_find_texels(int form, uint3 size, uint layers, uint levels)",
+    "{",
+    "    for (int i = 0; i < 4; i++)",
+    "        if (spyi_forms[i] == form) return spyi_texels_of[i];",
+    "    int[8] field = { 0, 0, int(levels), int(layers), int(size.x), int(size.y), int(size.z), 0 };",
+    "    return SpyiTexels(field);",
+    "}",
+    "",
+    "// Returns NaN when no sampler was noted, else 0. The gradients of coordinates, levels and texels add it: bind refuses what it can see",
+    "// (plan/bound_inputs.c), and what it cannot see must not give wrong numbers.",
+    "float spyi_unknown() { return spyi_sampler_known ? 0.0f : asfloat(0x7fc00000u); }",
+    "",
+    "#define SPYI_PLAIN(TEXTURE, DIFF, TEXEL, FORM, AT, SIZES) \\",
+    "public extension TEXTURE<TEXEL> \\",
+    "{ \\",
+    "    DIFF<TEXEL> spyi_diff() \\",
+    "    { \\",
+    "        uint3 n = uint3(1, 1, 1); \\",
+    "        uint layers = 1, levels = 1; \\",
+    "        this.GetDimensions SIZES; \\",
+    "        return DIFF<TEXEL>(this, spyi_find_texels(FORM, n, layers, levels)); \\",
+    "    } \\",
+    "    [BackwardDerivative(spyi_sample_level_bwd)] \\",
+    "    [ForwardDerivative(spyi_sample_level_fwd)] \\",
+    "    public TEXEL SampleLevel(SamplerState s, AT at, float level) { return DIFF<TEXEL>.spyi_sample(this, s, at, level); } \\",
+    "    public void spyi_sample_level_bwd( \\",
+    "        SamplerState s, inout DifferentialPair<AT> at, inout DifferentialPair<float> level, TEXEL d) \\",
+    "    { \\",
+    "        spyi_diff().spyi_sample_level_bwd(DiffSamplerState(s, spyi_sampler_field), at, level, d + TEXEL(spyi_unknown())); \\",
+    "        at = diffPair(at.p, at.d + spyi_unknown()); \\",
+    "        level = diffPair(level.p, level.d + spyi_unknown()); \\",
+    "    } \\",
+    "    public DifferentialPair<TEXEL> spyi_sample_level_fwd( \\",
+    "        SamplerState s, DifferentialPair<AT> at, DifferentialPair<float> level) \\",
+    "    { \\",
+    "        DifferentialPair<TEXEL> v = spyi_diff().spyi_sample_level_fwd(DiffSamplerState(s, spyi_sampler_field), at, level); \\",
+    "        return diffPair(v.p, v.d + spyi_unknown()); \\",
+    "    } \\",
+    "    [BackwardDerivative(spyi_sample_bwd)] \\",
+    "    [ForwardDerivative(spyi_sample_fwd)] \\",
+    "    public TEXEL Sample(SamplerState s, AT at) { return DIFF<TEXEL>.spyi_sample(this, s, at); } \\",
+    "    public DifferentialPair<TEXEL> spyi_sample_fwd(SamplerState s, DifferentialPair<AT> at) \\",
+    "    { \\",
+    "        DifferentialPair<TEXEL> v = spyi_diff().spyi_sample_fwd(DiffSamplerState(s, spyi_sampler_field), at); \\",
+    "        return diffPair(v.p, v.d + spyi_unknown()); \\",
+    "    } \\",
+    "    public void spyi_sample_bwd(SamplerState s, inout DifferentialPair<AT> at, TEXEL d) \\",
+    "    { \\",
+    "        spyi_diff().spyi_sample_bwd(DiffSamplerState(s, spyi_sampler_field), at, d + TEXEL(spyi_unknown())); \\",
+    "        at = diffPair(at.p, at.d + spyi_unknown()); \\",
+    "    } \\",
+    "}",
+    "",
+    "#define SPYI_PLAIN_LOADS(TEXTURE, DIFF, TEXEL, AT, PLACE) \\",
+    "public extension TEXTURE<TEXEL> \\",
+    "{ \\",
+    "    [BackwardDerivative(spyi_load_bwd)] \\",
+    "    [ForwardDerivative(spyi_load_fwd)] \\",
+    "    public TEXEL Load(AT at) { return DIFF<TEXEL>.spyi_load(this, at); } \\",
+    "    public DifferentialPair<TEXEL> spyi_load_fwd(AT at) { return spyi_diff().spyi_load_fwd(at); } \\",
+    "    public void spyi_load_bwd(AT at, TEXEL d) { spyi_diff().spyi_load_bwd(at, d); } \\",
+    "    public __subscript(PLACE at) -> TEXEL \\",
+    "    { \\",
+    "        [Differentiable] get { return Load(AT(at, 0)); } \\",
+    "    } \\",
+    "}",
+    "",
+    "#define SPYI_PLAIN_2D(TEXEL, N) \\",
+    "SPYI_PLAIN(Texture2D, DiffTexture2D, TEXEL, N * 16 + 2, float2, (0, n.x, n.y, levels)) \\",
+    "SPYI_PLAIN_LOADS(Texture2D, DiffTexture2D, TEXEL, int3, uint2)",
+    "",
+    "#define SPYI_PLAIN_OF(TEXEL, N) \\",
+    "SPYI_PLAIN_2D(TEXEL, N) \\",
+    "SPYI_PLAIN(Texture1D, DiffTexture1D, TEXEL, N * 16 + 1, float, (0, n.x, levels)) \\",
+    "SPYI_PLAIN(Texture3D, DiffTexture3D, TEXEL, N * 16 + 3, float3, (0, n.x, n.y, n.z, levels)) \\",
+    "SPYI_PLAIN(TextureCube, DiffTextureCube, TEXEL, N * 16 + 4, float3, (0, n.x, n.y, levels); layers = 6) \\",
+    "SPYI_PLAIN(Texture2DArray, DiffTexture2DArray, TEXEL, N * 16 + 10, float3, (0, n.x, n.y, layers, levels)) \\",
+    "SPYI_PLAIN_LOADS(Texture1D, DiffTexture1D, TEXEL, int2, uint) \\",
+    "SPYI_PLAIN_LOADS(Texture3D, DiffTexture3D, TEXEL, int4, uint3) \\",
+    "SPYI_PLAIN_LOADS(Texture2DArray, DiffTexture2DArray, TEXEL, int4, uint3)",
+    "",
+    "SPYI_PLAIN_OF(float4, 4)",
+    "SPYI_PLAIN_OF(float, 1)",
+    "SPYI_PLAIN_2D(float3, 3)",
+    "SPYI_PLAIN_2D(float2, 2)",
+    NULL
+};
+
 // >>slang/slangpy_kernel.slang ------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_kernel[] = {
@@ -5198,6 +6399,13 @@ static const char *const spyi_slang_slangpy_kernel[] = {
     "{",
     "    public int start;",
     "    public int step;",
+    "}",
+    "",
+    "// A texture that is run over, where there are no bindings. A step is 0 where the call repeats the one texel.",
+    "public struct SpyiTexels<T, let N : int>",
+    "{",
+    "    public T texture;",
+    "    public int steps[N];",
     "}",
     "",
     "// >>random numbers",
@@ -5617,6 +6825,8 @@ static const char *const spyi_slang_print[] = {
     { "slangpy_context", spyi_slang_slangpy_context }, \
     { "slangpy_sizes", spyi_slang_slangpy_sizes }, \
     { "slangpy_diff", spyi_slang_slangpy_diff }, \
+    { "slangpy_texture", spyi_slang_slangpy_texture }, \
+    { "slangpy_texture_plain", spyi_slang_slangpy_texture_plain }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
     { "slangpy_sum", spyi_slang_slangpy_sum }, \
     { "slangpy_print", spyi_slang_slangpy_print }, \
@@ -5855,10 +7065,11 @@ typedef enum spyi_kind {
     SPYI_KIND_LIST,
     SPYI_KIND_TEXTURE,
     SPYI_KIND_SAMPLER,
+    SPYI_KIND_RASTER,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
-enum { SPYI_KIND_COUNT = SPYI_KIND_SAMPLER - SPYI_KIND_DEVICE + 1 };
+enum { SPYI_KIND_COUNT = SPYI_KIND_RASTER - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
@@ -5921,6 +7132,7 @@ typedef struct spyi_context {
     spyi_text error;           // text of error_code
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
+    struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -6021,6 +7233,41 @@ SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up; any alignment > 0
 SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // bytes in host memory
+
+// >>base/store.h --------------------------------------------------------------------------------------------
+
+// Stores: answers kept on disk by their questions, for later processes and those that run now.
+//
+// Each answer is a file of its own, whose name is a hash of the question. The file also has the whole question and
+// a hash of all its bytes: another question's answer, and a damaged, cut or foreign file, are no answer. Files are
+// written under another name and then renamed, so readers see whole files only, and processes need no lock.
+// A store never fails: what it cannot read it does not have, and what it cannot write it leaves, with one warning.
+
+typedef struct spyi_store spyi_store; // spyi_context has the device's
+
+typedef struct spyi_store_counts {
+    uint64_t hits, misses, writes; // of this store since it was opened
+} spyi_store_counts;
+
+// Opens a store in `folder`, which is made if it is missing (NULL: the user's cache folder). Returns NULL, and the
+// log says why, when the folder cannot be used: it is a file, belongs to another user, or others can write to it.
+SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint64_t most_bytes);
+// Removes the answers that were not used for longest, down to nine tenths of most_bytes, if this process has written
+// any. NULL is ignored.
+SPYI_FN void spyi_store_close(spyi_store *store);
+// Threads: any, for these. `answer` gets the bytes behind what it has. Returns false when there is no answer.
+SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer);
+// Returns whether there is a file for the question; it may be damaged.
+SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question);
+SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const spyi_text *answer);
+SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store);
+SPYI_FN const char *spyi_store_folder(const spyi_store *store);
+// Appends the folder that stores are in by default; nothing when the system names none.
+SPYI_FN void spyi_store_default_folder(spyi_text *out);
+// Removes all answers of a folder. Returns how many there were, and their bytes.
+SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes);
+// Counts the answers in a folder, and their bytes.
+SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes);
 
 // >>base/inner.h --------------------------------------------------------------------------------------------
 
@@ -7275,6 +8522,431 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
     return good;
 }
 
+// >>base/store.c --------------------------------------------------------------------------------------------
+
+// Answers kept on disk: see store.h.
+
+#ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utime.h>
+#endif
+#include <time.h>
+
+// Raise this number with every change of a file's frame or of what answers mean.
+#define SPYI_STORE_VERSION 1u
+static const char spyi_store_magic[8] = { 'S', 'P', 'Y', 'S', 'T', 'O', 'R', 'E' };
+enum {
+    SPYI_STORE_HEAD = 8 + 4 + 4 + 8 + 8, // magic, version, 0, bytes of the question, bytes of the answer
+    SPYI_STORE_END = 8,                  // hash of everything before it
+    SPYI_STORE_SUBFOLDERS = 256,
+    SPYI_STORE_OLD_S = 3600,       // seconds after which an unfinished file belongs to nobody
+    SPYI_STORE_TOUCH_S = 12 * 3600 // an answer's time of use is noted once in this time
+};
+
+struct spyi_store {
+    spyi_context *ctx;
+    char *folder;
+    uint64_t most_bytes;
+    spyi_atomic hits, misses, writes, files; // files: numbers of unfinished files
+    spyi_atomic broken;                      // writing has failed: nothing more is written
+};
+
+// >>the system
+
+typedef struct spyi_store_file {
+    char name[64];
+    uint64_t bytes;
+    int64_t used; // seconds since 1970, or 0
+} spyi_store_file;
+
+// Calls `func` for each file of a folder.
+typedef void (*spyi_store_visit)(void *user, const char *folder, const spyi_store_file *file);
+
+#ifdef _WIN32
+
+static bool spyi_store_wide(const char *path, wchar_t *wide, int count) {
+    return MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, count) > 0;
+}
+
+static bool spyi_make_folder(const char *path) {
+    wchar_t wide[1024];
+    return spyi_store_wide(path, wide, 1024) &&
+           (CreateDirectoryW(wide, NULL) || GetLastError() == ERROR_ALREADY_EXISTS);
+}
+
+static const char *spyi_store_unsafe(const char *path) {
+    return spyi_folder_exists(path) ? NULL : "it is not a folder";
+}
+
+static bool spyi_store_rename(const char *from, const char *to) {
+    wchar_t wide[2][1024];
+    return spyi_store_wide(from, wide[0], 1024) && spyi_store_wide(to, wide[1], 1024) &&
+           MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
+}
+
+static void spyi_store_remove(const char *path) {
+    wchar_t wide[1024];
+    if (spyi_store_wide(path, wide, 1024)) DeleteFileW(wide);
+}
+
+static void spyi_store_touch(const char *path) {
+    (void)path; // reading a file notes its use
+}
+
+static uint32_t spyi_process_number(void) {
+    return (uint32_t)GetCurrentProcessId();
+}
+
+static int64_t spyi_store_seconds(FILETIME t) {
+    uint64_t ticks = (uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime;
+    return (int64_t)(ticks / 10000000u) - 11644473600;
+}
+
+static void spyi_store_list(const char *folder, spyi_store_visit func, void *user) {
+    wchar_t wide[1024];
+    char pattern[1024];
+    WIN32_FIND_DATAW found;
+    if (snprintf(pattern, sizeof pattern, "%s\\*", folder) >= (int)sizeof pattern ||
+        !spyi_store_wide(pattern, wide, 1024))
+        return;
+    HANDLE handle = FindFirstFileW(wide, &found);
+    if (handle == INVALID_HANDLE_VALUE) return;
+    do {
+        spyi_store_file file;
+        memset(&file, 0, sizeof file);
+        if ((found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) ||
+            WideCharToMultiByte(CP_UTF8, 0, found.cFileName, -1, file.name, sizeof file.name, NULL, NULL) <=
+                0)
+            continue;
+        file.bytes = (uint64_t)found.nFileSizeHigh << 32 | found.nFileSizeLow;
+        file.used = spyi_store_seconds(found.ftLastWriteTime);
+        func(user, folder, &file);
+    } while (FindNextFileW(handle, &found));
+    FindClose(handle);
+}
+
+SPYI_FN void spyi_store_default_folder(spyi_text *out) {
+    const char *local = getenv("LOCALAPPDATA");
+    if (local && *local) spyi_text_add(out, "%s\\slangpy", local);
+}
+
+#else // POSIX
+
+static bool spyi_make_folder(const char *path) {
+    return mkdir(path, 0700) == 0 || spyi_folder_exists(path);
+}
+
+// Returns why code from the folder must not be run; NULL: it is the user's own.
+static const char *spyi_store_unsafe(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0) return spyi_file_problem();
+    if (!S_ISDIR(info.st_mode)) return "it is not a folder";
+    if (info.st_uid != geteuid()) return "it belongs to another user";
+    if (info.st_mode & (S_IWGRP | S_IWOTH)) return "other users can write to it";
+    return NULL;
+}
+
+static bool spyi_store_rename(const char *from, const char *to) {
+    return rename(from, to) == 0;
+}
+
+static void spyi_store_remove(const char *path) {
+    (void)unlink(path);
+}
+
+static void spyi_store_touch(const char *path) {
+    struct stat info;
+    if (stat(path, &info) == 0 && (int64_t)time(NULL) - (int64_t)info.st_mtime > SPYI_STORE_TOUCH_S)
+        (void)utime(path, NULL);
+}
+
+static uint32_t spyi_process_number(void) {
+    return (uint32_t)getpid();
+}
+
+static void spyi_store_list(const char *folder, spyi_store_visit func, void *user) {
+    DIR *dir = opendir(folder);
+    if (!dir) return;
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        spyi_store_file file;
+        char path[1024];
+        struct stat info;
+        memset(&file, 0, sizeof file);
+        int name = snprintf(file.name, sizeof file.name, "%s", entry->d_name);
+        int whole = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (name < 0 || name >= (int)sizeof file.name || whole < 0 || whole >= (int)sizeof path) continue;
+        if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) continue;
+        file.bytes = (uint64_t)info.st_size;
+        file.used = (int64_t)info.st_mtime;
+        func(user, folder, &file);
+    }
+    closedir(dir);
+}
+
+SPYI_FN void spyi_store_default_folder(spyi_text *out) {
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && *cache == '/') spyi_text_add(out, "%s/slangpy", cache);
+    else if (home && *home == '/') spyi_text_add(out, "%s/.cache/slangpy", home);
+}
+
+#endif
+
+// >>the folder
+
+// Makes the folder and those around it. Returns false when it cannot be made.
+static bool spyi_store_make(const char *folder) {
+    char *path = spyi_strdup(folder);
+    if (!path) return false;
+    for (char *c = path + 1; *path && *c; c++) {
+        if (*c != '/' && *c != '\\') continue;
+        char separator = *c;
+        *c = '\0';
+        if (!spyi_folder_exists(path)) (void)spyi_make_folder(path);
+        *c = separator;
+    }
+    free(path);
+    return spyi_make_folder(folder);
+}
+
+SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint64_t most_bytes) {
+    spyi_text path = { NULL, 0, 0 };
+    if (folder) spyi_text_add(&path, "%s", folder);
+    else spyi_store_default_folder(&path);
+    if (!path.size) {
+        spyi_text_free(&path);
+        return NULL;
+    }
+    const char *problem = spyi_store_make(path.data) ? spyi_store_unsafe(path.data) : spyi_file_problem();
+    spyi_store *store = problem ? NULL : (spyi_store *)spyi_calloc(1, sizeof *store);
+    if (problem) // a folder that nobody has named is no concern of the user's
+        spyi_logf(ctx, folder ? SPY_LOG_LEVEL_WARNING : SPY_LOG_LEVEL_INFO,
+                  "nothing is kept for the next start: the cache folder '%s' cannot be used: %s", path.data,
+                  problem);
+    if (!store) {
+        spyi_text_free(&path);
+        return NULL;
+    }
+    store->ctx = ctx;
+    store->folder = path.data;
+    store->most_bytes = most_bytes;
+    return store;
+}
+
+SPYI_FN const char *spyi_store_folder(const spyi_store *store) {
+    return store->folder;
+}
+
+SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store) {
+    spyi_store_counts counts = { 0, 0, 0 };
+    if (!store) return counts;
+    counts.hits = (uint64_t)spyi_atomic_load(&store->hits);
+    counts.misses = (uint64_t)spyi_atomic_load(&store->misses);
+    counts.writes = (uint64_t)spyi_atomic_load(&store->writes);
+    return counts;
+}
+
+// >>answers
+
+// Appends the path of a question's answer.
+static void spyi_store_path(const spyi_store *store, const spyi_text *question, spyi_text *out) {
+    uint64_t a = spyi_hash(question->data, question->size, SPYI_STORE_VERSION);
+    uint64_t b = spyi_hash(question->data, question->size, ~a);
+    spyi_text_add(out, "%s/%02x/%014llx%016llx", store->folder, (unsigned)(a >> 56),
+                  (unsigned long long)(a & 0xffffffffffffffull), (unsigned long long)b);
+}
+
+static bool spyi_store_check(const spyi_text *file, const spyi_text *question, spyi_text *answer) {
+    uint32_t version;
+    uint64_t sizes[2], hash;
+    if (file->size < SPYI_STORE_HEAD + SPYI_STORE_END) return false;
+    memcpy(&version, file->data + 8, sizeof version);
+    memcpy(sizes, file->data + 16, sizeof sizes);
+    size_t room = file->size - SPYI_STORE_HEAD - SPYI_STORE_END;
+    if (memcmp(file->data, spyi_store_magic, sizeof spyi_store_magic) != 0 || version != SPYI_STORE_VERSION ||
+        sizes[0] != question->size || sizes[0] > room || sizes[1] != room - sizes[0])
+        return false;
+    memcpy(&hash, file->data + file->size - SPYI_STORE_END, sizeof hash);
+    if (hash != spyi_hash(file->data, file->size - SPYI_STORE_END, SPYI_STORE_VERSION) ||
+        memcmp(file->data + SPYI_STORE_HEAD, question->data, question->size) != 0)
+        return false;
+    uint32_t failed = spyi_failed_allocations();
+    size_t before = answer->size;
+    if (sizes[1]) spyi_text_add_n(answer, file->data + SPYI_STORE_HEAD + question->size, (size_t)sizes[1]);
+    if (spyi_failed_allocations() == failed) return true;
+    answer->size = before;
+    return false;
+}
+
+SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer) {
+    spyi_text path = { NULL, 0, 0 }, file = { NULL, 0, 0 };
+    if (!store || !question->size) return false;
+    spyi_store_path(store, question, &path);
+    bool found = path.size && spyi_file_read(path.data, &file);
+    bool good = found && spyi_store_check(&file, question, answer);
+    if (good) spyi_store_touch(path.data);
+    if (found && !good) {
+        spyi_logf(store->ctx, SPY_LOG_LEVEL_INFO,
+                  "the cache's file '%s' is damaged or foreign, and made anew", path.data);
+        spyi_store_remove(path.data);
+    }
+    (void)spyi_atomic_add(good ? &store->hits : &store->misses, 1);
+    spyi_text_free(&path);
+    spyi_text_free(&file);
+    return good;
+}
+
+SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question) {
+    spyi_text path = { NULL, 0, 0 };
+    if (!store || !question->size) return false;
+    spyi_store_path(store, question, &path);
+    bool has = path.size && spyi_file_exists(path.data);
+    spyi_text_free(&path);
+    return has;
+}
+
+SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const spyi_text *answer) {
+    spyi_text path = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 }, file = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), version[2] = { SPYI_STORE_VERSION, 0 };
+    if (!store || spyi_atomic_load(&store->broken) || !question->size) return;
+    uint64_t sizes[2] = { question->size, answer->size };
+    spyi_text_add_n(&file, spyi_store_magic, sizeof spyi_store_magic);
+    spyi_text_add_n(&file, (const char *)version, sizeof version);
+    spyi_text_add_n(&file, (const char *)sizes, sizeof sizes);
+    spyi_text_add_n(&file, question->data, question->size);
+    if (answer->size) spyi_text_add_n(&file, answer->data, answer->size);
+    uint64_t hash = spyi_hash(file.data, file.size, SPYI_STORE_VERSION);
+    spyi_text_add_n(&file, (const char *)&hash, sizeof hash);
+    spyi_store_path(store, question, &path);
+    spyi_text_add(&unfinished, "%s.%u.%u", spyi_text_str(&path), (unsigned)spyi_process_number(),
+                  (unsigned)spyi_atomic_add(&store->files, 1));
+    if (spyi_failed_allocations() == failed) {
+        bool written = spyi_file_write(unfinished.data, file.data, file.size);
+        if (!written) { // the first answer of its folder, or the folder was removed
+            size_t folder = strlen(store->folder) + 3;
+            char separator = path.data[folder];
+            path.data[folder] = '\0';
+            if (spyi_store_make(path.data)) written = spyi_file_write(unfinished.data, file.data, file.size);
+            path.data[folder] = separator;
+        }
+        const char *problem = written ? NULL : spyi_file_problem();
+        if (written && !spyi_store_rename(unfinished.data, path.data)) problem = spyi_file_problem();
+        if (problem) spyi_store_remove(unfinished.data);
+        if (!problem) (void)spyi_atomic_add(&store->writes, 1);
+        else if (spyi_atomic_add(&store->broken, 1) == 1)
+            spyi_logf(store->ctx, SPY_LOG_LEVEL_WARNING,
+                      "nothing more is kept for the next start: '%s' cannot be written: %s", path.data,
+                      problem);
+    }
+    spyi_text_free(&path);
+    spyi_text_free(&unfinished);
+    spyi_text_free(&file);
+}
+
+// >>all answers
+
+typedef struct spyi_store_found {
+    spyi_store_file file;
+    uint32_t folder;
+} spyi_store_found;
+
+typedef struct spyi_store_sum {
+    uint64_t count, bytes;
+    bool clear;  // remove all files
+    int64_t now; // else remove unfinished files that are old
+    uint32_t folder;
+    spyi_store_found *items; // NULL: they are not listed
+    uint32_t item_count, capacity;
+    bool lists;
+} spyi_store_sum;
+
+static void spyi_store_sum_file(void *user, const char *folder, const spyi_store_file *file) {
+    spyi_store_sum *sum = (spyi_store_sum *)user;
+    char path[1200];
+    bool unfinished = strchr(file->name, '.') != NULL;
+    snprintf(path, sizeof path, "%s/%s", folder, file->name);
+    if (sum->clear || (unfinished && sum->now - file->used > SPYI_STORE_OLD_S)) spyi_store_remove(path);
+    if (unfinished) return;
+    sum->count++;
+    sum->bytes += file->bytes;
+    if (!sum->lists) return;
+    if (sum->item_count == sum->capacity) {
+        uint32_t capacity = sum->capacity ? sum->capacity * 2 : 256;
+        spyi_store_found *items = (spyi_store_found *)spyi_realloc(sum->items, capacity * sizeof *items);
+        if (!items) return;
+        sum->items = items;
+        sum->capacity = capacity;
+    }
+    sum->items[sum->item_count].file = *file;
+    sum->items[sum->item_count++].folder = sum->folder;
+}
+
+static void spyi_store_sum_all(const char *folder, spyi_store_sum *sum) {
+    char path[1100];
+    sum->now = (int64_t)time(NULL);
+    for (sum->folder = 0; sum->folder < SPYI_STORE_SUBFOLDERS; sum->folder++) {
+        snprintf(path, sizeof path, "%s/%02x", folder, (unsigned)sum->folder);
+        spyi_store_list(path, spyi_store_sum_file, sum);
+    }
+}
+
+SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes) {
+    spyi_store_sum sum;
+    memset(&sum, 0, sizeof sum);
+    spyi_store_sum_all(folder, &sum);
+    *bytes = sum.bytes;
+    return sum.count;
+}
+
+SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes) {
+    spyi_store_sum sum;
+    memset(&sum, 0, sizeof sum);
+    sum.clear = true;
+    spyi_store_sum_all(folder, &sum);
+    *bytes = sum.bytes;
+    return sum.count;
+}
+
+static int spyi_store_older(const void *a, const void *b) {
+    int64_t x = ((const spyi_store_found *)a)->file.used, y = ((const spyi_store_found *)b)->file.used;
+    return x < y ? -1 : x > y;
+}
+
+static void spyi_store_shrink(const spyi_store *store) {
+    spyi_store_sum sum;
+    memset(&sum, 0, sizeof sum);
+    sum.lists = true;
+    spyi_store_sum_all(store->folder, &sum);
+    if (sum.bytes > store->most_bytes && sum.item_count) {
+        qsort(sum.items, sum.item_count, sizeof *sum.items, spyi_store_older);
+        uint64_t target = store->most_bytes / 10 * 9;
+        for (uint32_t i = 0; i < sum.item_count && sum.bytes > target; i++) {
+            char path[1200];
+            snprintf(path, sizeof path, "%s/%02x/%s", store->folder, (unsigned)sum.items[i].folder,
+                     sum.items[i].file.name);
+            spyi_store_remove(path);
+            sum.bytes -= sum.items[i].file.bytes;
+        }
+    }
+    free(sum.items);
+}
+
+SPYI_FN void spyi_store_close(spyi_store *store) {
+    if (!store) return;
+    if (spyi_atomic_load(&store->writes)) spyi_store_shrink(store);
+    free(store->folder);
+    free(store);
+}
+
 // >>base/context.c ------------------------------------------------------------------------------------------
 
 // Errors of a device and of a thread, log, progress, the device's host memory, and the context that holds
@@ -7697,6 +9369,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_LIST: return "command list";
     case SPYI_KIND_TEXTURE: return "texture";
     case SPYI_KIND_SAMPLER: return "sampler";
+    case SPYI_KIND_RASTER: return "raster";
     default: return "unknown object";
     }
 }
@@ -7952,7 +9625,7 @@ typedef enum spyi_parameter_kind {
     SPYI_PARAMETER_COMBINED    // Sampler2D<T>, a texture with its sampler
 } spyi_parameter_kind;
 
-enum { SPYI_STAGE_COMPUTE = 1 };
+enum { SPYI_STAGE_COMPUTE = 1, SPYI_STAGE_VERTEX = 2, SPYI_STAGE_FRAGMENT = 4 };
 
 // SPYI_TARGET_CUDA, which has no bindings: where a kernel expects the address of a uniform buffer, or values
 // of the block.
@@ -8133,6 +9806,7 @@ typedef struct spyi_gpu_stats {
     uint64_t recordings;
     // Part of driver_bytes: parameters and uploads that these recordings read.
     uint64_t recording_bytes;
+    uint64_t draws, passes; // a pass has one or more draws into the same targets
 } spyi_gpu_stats;
 
 // The first member of every backend's device.
@@ -8221,6 +9895,8 @@ struct spyi_backend {
     bool (*graph_pays)(const spyi_gpu *gpu);
     // Textures and samplers (image.h); NULL: the backend has none.
     const struct spyi_image_functions *images;
+    // Pipelines of vertex and fragment shaders (raster.h); NULL: the backend has none.
+    const struct spyi_raster_functions *raster;
 };
 
 // >>wait.c
@@ -8275,6 +9951,7 @@ typedef enum spyi_work_number {
     SPYI_WORK_IMAGE_COPY,
     SPYI_WORK_IMAGE_BLIT,
     SPYI_WORK_IMAGE_CLEAR,
+    SPYI_WORK_DRAW, // raster.h
     SPYI_WORK_COUNT
 } spyi_work_number;
 
@@ -8320,11 +9997,11 @@ enum {
     SPYI_USE_COPIED = 64
 };
 
-// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout. A copy has one
-// layout for its source, another for its target, and a third one where a part is both.
+// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout, and all uses as a
+// target of draws. A copy has one layout for its source, another for its target, and a third one where a part is both.
 static inline uint32_t spyi_use_layout(uint32_t how) {
-    return how & (SPYI_USE_SAMPLED | SPYI_USE_STORED) ? how & ~(uint32_t)(SPYI_USE_READS | SPYI_USE_WRITES)
-                                                      : how;
+    const uint32_t one = SPYI_USE_SAMPLED | SPYI_USE_STORED | SPYI_USE_ATTACHMENT;
+    return how & one ? how & ~(uint32_t)(SPYI_USE_READS | SPYI_USE_WRITES) : how;
 }
 
 // Layers of one level of a texture change from their last use to the use that the work makes of them.
@@ -8370,6 +10047,15 @@ static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gp
 }
 
 // >>the kinds
+
+// For the functions of kinds that run a kernel, in spyi_work_kind. Copies the kernel's block, bindings and uniform
+// buffers to `bytes` behind its first *used bytes, which then end behind them, and changes the pointers to the copies.
+// With `bytes` NULL only counts, and sets the pointers to NULL.
+SPYI_FN void spyi_keep_inputs(const spyi_kernel *kernel, const void **block, const spyi_binding **bindings,
+                              const spyi_uniform **uniforms, void *bytes, size_t *used);
+// Visits the kernel first, as it has the numbers of bindings and uniform buffers.
+SPYI_FN void spyi_visit_inputs(const spyi_work_visitor *visitor, spyi_kernel **kernel, const void **block,
+                               const spyi_binding **bindings, const spyi_uniform **uniforms);
 
 // A barrier before an indirect dispatch also covers the read of its group counts; other barriers need not.
 typedef struct spyi_dispatch {
@@ -8526,7 +10212,9 @@ typedef struct spyi_image_view_desc {
     uint8_t type;   // spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    bool stored; // for loads and stores by coordinates (RWTexture2D): one level
+    bool stored;      // for loads and stores by coordinates (RWTexture2D): one level
+    bool target;      // for draws into it: one level, with both depth and stencil
+    uint8_t _zero[3]; // so that there is no padding
     uint32_t first_level, level_count, first_layer, layer_count;
 } spyi_image_view_desc;
 
@@ -8537,9 +10225,16 @@ typedef struct spyi_image_box {
     uint32_t x, y, z, width, height, depth;
 } spyi_image_box;
 
+// What `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
+typedef enum spyi_blit_support {
+    SPYI_BLITS_FROM = 1 << 16,
+    SPYI_BLITS_TO = 1 << 17,
+    SPYI_BLITS = SPYI_BLITS_FROM | SPYI_BLITS_TO
+} spyi_blit_support;
+
 // The functions for images; NULL in the backend's table: it has none.
 typedef struct spyi_image_functions {
-    // Returns the SPY_TEXTURE_USAGE_* that the device has for images of this format.
+    // Returns the SPY_TEXTURE_USAGE_* that the device has for images of this format, and spyi_blit_support.
     uint32_t (*support)(spyi_gpu *gpu, uint32_t format);
     spy_status (*create)(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label, spyi_image *image,
                          spyi_text *error);
@@ -8607,6 +10302,134 @@ typedef struct spyi_image_clear_work {
     uint32_t stencil;
 } spyi_image_clear_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_clear(void);
+
+// >>backend/raster.h ----------------------------------------------------------------------------------------
+
+// Raster: what a backend makes pipelines of vertex and fragment shaders of, and a draw as work.
+
+#define SPYI_MOST_TARGETS 8u     // colour targets of a draw: SPY_MOST_TARGETS
+#define SPYI_MOST_ATTRIBUTES 16u // attributes of a vertex, and buffers that they lie in
+
+typedef enum spyi_raster_stage {
+    SPYI_RASTER_VERTEX,
+    SPYI_RASTER_FRAGMENT,
+    SPYI_RASTER_STAGES
+} spyi_raster_stage;
+
+// How a colour target takes what the fragment shader returns. All zero: it is replaced, in all channels.
+typedef struct spyi_raster_blend {
+    uint8_t enabled;
+    uint8_t color_from, color_to, color_op; // spy_blend_factor of the new and the old colour, spy_blend_op
+    uint8_t alpha_from, alpha_to, alpha_op;
+    uint8_t keeps; // bits of the channels that are not written: 1 red, 2 green, 4 blue, 8 alpha
+} spyi_raster_blend;
+
+// One attribute of a vertex: where its bytes lie in the elements of a vertex buffer.
+typedef struct spyi_raster_attribute {
+    uint8_t location, buffer;
+    uint8_t format; // spy_format
+    uint32_t offset;
+} spyi_raster_attribute;
+
+typedef struct spyi_raster_buffer {
+    uint32_t stride;       // bytes from element to element
+    uint32_t per_instance; // 0: an element for each vertex; n: one for each n instances
+} spyi_raster_buffer;
+
+// What a pipeline depends on besides its code. Plain bytes, zeroed before the members are set, so that equal states
+// have equal bytes.
+typedef struct spyi_raster_state {
+    uint8_t topology; // spy_topology, not DEFAULT
+    uint8_t cull;     // spy_cull
+    uint8_t clockwise_is_front, wireframe;
+    uint8_t depth_compare; // spy_compare; NONE: no depth test
+    uint8_t depth_write;
+    uint8_t depth_format; // spy_format; NONE: no depth target
+    uint8_t depth_clamped;
+    uint8_t stencil_enabled, stencil_read_mask, stencil_write_mask;
+    uint8_t stencil[2][4]; // front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
+    uint8_t samples;       // at least 1
+    uint8_t target_count, attribute_count, buffer_count, alpha_to_coverage;
+    uint8_t target_formats[SPYI_MOST_TARGETS]; // spy_format
+    spyi_raster_blend blends[SPYI_MOST_TARGETS];
+    spyi_raster_attribute attributes[SPYI_MOST_ATTRIBUTES];
+    spyi_raster_buffer buffers[SPYI_MOST_ATTRIBUTES];
+    float depth_bias, depth_bias_slope, depth_bias_clamp;
+    uint32_t sample_mask; // not 0
+} spyi_raster_state;
+
+// What a pipeline is made from. The stages share one interface: block_size bytes of parameters, of which each stage's
+// code reads its own part; bindings and uniform buffers have one number for all stages. (The caller has changed the
+// stages' code so that this is true: push constants of the fragment stage lie behind those of the vertex stage.)
+typedef struct spyi_raster_desc {
+    const char *label;
+    struct {
+        const void *code; // SPIR-V words
+        size_t code_size; // bytes
+        const char *entry;
+    } stages[SPYI_RASTER_STAGES]; // a fragment shader without code: only depth is written
+    spyi_interface iface;
+    spyi_raster_state state;
+} spyi_raster_desc;
+
+// A target of a draw: one level and some layers of an image.
+typedef struct spyi_draw_target {
+    // Handles; view 0: there is no such target. The view is made with spyi_image_view_desc.target. The image's layout
+    // is for SPYI_USE_ATTACHMENT, and that of `resolve`, too.
+    uint64_t image, view;
+    // Before the draw the target is set to the colour, or depth and stencil, if `clear`; its old content is kept if
+    // not, unless `ignore` says that it does not matter.
+    bool clear, ignore;
+    bool clear_stencil, ignore_stencil;
+    spy_clear_color color;
+    float depth;
+    uint32_t stencil;
+    // Handle of a view that gets the average of the samples after the draw; 0: none.
+    uint64_t resolve;
+} spyi_draw_target;
+
+typedef struct spyi_draw_buffer {
+    uint64_t handle, offset; // of a chunk; bytes
+} spyi_draw_buffer;
+
+// Draws triangles, lines or points into the targets. Draws that follow each other into the same targets without a
+// barrier or a clear between them become one pass. Passes order themselves: the backend waits for earlier passes'
+// writes to attachments before a pass, so a draw after a draw into the same targets has no barrier.
+typedef struct spyi_draw_work {
+    spyi_work work;
+    spyi_kernel *kernel; // from `load` below; also of a draw that only clears, whose targets it describes
+    const void *block;
+    const spyi_binding *bindings;
+    const spyi_uniform *uniforms;
+    spyi_draw_target targets[SPYI_MOST_TARGETS], depth;
+    uint32_t target_count;
+    uint32_t width, height, layers; // of the targets
+    // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
+    // edge. (The backend turns it over where the API has it otherwise.)
+    float viewport[6];
+    int32_t scissor[4]; // x, y, width, height
+    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
+    uint32_t buffer_count;
+    // Indices: uint16_t if `short_indices`, else uint32_t. handle 0: vertices in their order.
+    spyi_draw_buffer indices;
+    uint64_t indices_size; // bytes from indices.offset on
+    bool short_indices;
+    uint32_t count, first;                   // indices, or vertices
+    int32_t first_vertex;                    // added to each index
+    uint32_t instance_count, first_instance; // count or instance_count 0: only clears
+    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0: as above.
+    spyi_draw_buffer indirect;
+    uint32_t indirect_count; // draws
+    uint32_t stencil_reference;
+    float blend_color[4];
+} spyi_draw_work;
+SPYI_FN const spyi_work_kind *spyi_work_draw(void);
+
+// The functions for raster; NULL in the backend's table: it has none.
+typedef struct spyi_raster_functions {
+    // As the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
+    spy_status (*load)(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel, spyi_text *error);
+} spyi_raster_functions;
 
 // >>backend/target.h ----------------------------------------------------------------------------------------
 
@@ -8783,45 +10606,50 @@ static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t 
 // >>dispatch
 
 // The uniform buffers' bytes come one behind the other, each 16-byte aligned.
-static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
-    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
-    const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
-    spyi_dispatch *kept = (spyi_dispatch *)bytes;
-    size_t used = spyi_keep_plain(work, sizeof *d, bytes);
-    const void *block = spyi_keep_bytes(d->block, kernel->block_size, bytes, &used);
-    const void *bindings =
-        spyi_keep_bytes(d->bindings, kernel->binding_count * sizeof *d->bindings, bytes, &used);
-    spyi_uniform *uniforms = (spyi_uniform *)spyi_keep_bytes(
-        d->uniforms, kernel->uniform_count * sizeof *d->uniforms, bytes, &used);
-    for (uint32_t i = 0; i < kernel->uniform_count; i++) {
-        const void *data = spyi_keep_bytes(d->uniforms[i].data, d->uniforms[i].size, bytes, &used);
-        if (uniforms) uniforms[i].data = data;
+SPYI_FN void spyi_keep_inputs(const spyi_kernel *kernel, const void **block, const spyi_binding **bindings,
+                              const spyi_uniform **uniforms, void *bytes, size_t *used) {
+    const spyi_kernel_base *k = (const spyi_kernel_base *)(const void *)kernel;
+    const spyi_uniform *from = *uniforms;
+    *block = spyi_keep_bytes(*block, k->block_size, bytes, used);
+    *bindings =
+        (const spyi_binding *)spyi_keep_bytes(*bindings, k->binding_count * sizeof **bindings, bytes, used);
+    spyi_uniform *kept = (spyi_uniform *)spyi_keep_bytes(from, k->uniform_count * sizeof *from, bytes, used);
+    for (uint32_t i = 0; i < k->uniform_count; i++) {
+        const void *data = spyi_keep_bytes(from[i].data, from[i].size, bytes, used);
+        if (kept) kept[i].data = data;
     }
-    if (kept) {
-        kept->block = block;
-        kept->bindings = (const spyi_binding *)bindings;
-        kept->uniforms = uniforms;
-    }
-    return used;
+    *uniforms = kept;
 }
 
-// Visits the kernel first, as it has the numbers of bindings and uniform buffers.
-static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
-    spyi_dispatch *d = (spyi_dispatch *)(void *)work;
-    v->kernel(v->user, &d->kernel);
-    const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
-    v->inside(v->user, &d->block);
-    v->inside(v->user, &d->bindings);
-    v->inside(v->user, &d->uniforms);
-    spyi_binding *bindings = (spyi_binding *)(uintptr_t)d->bindings;
-    spyi_uniform *uniforms = (spyi_uniform *)(uintptr_t)d->uniforms;
-    for (uint32_t i = 0; i < kernel->binding_count; i++) {
+SPYI_FN void spyi_visit_inputs(const spyi_work_visitor *v, spyi_kernel **kernel, const void **block,
+                               const spyi_binding **given_bindings, const spyi_uniform **given_uniforms) {
+    v->kernel(v->user, kernel);
+    const spyi_kernel_base *k = (const spyi_kernel_base *)(const void *)*kernel;
+    v->inside(v->user, block);
+    v->inside(v->user, given_bindings);
+    v->inside(v->user, given_uniforms);
+    spyi_binding *bindings = (spyi_binding *)(uintptr_t)*given_bindings;
+    spyi_uniform *uniforms = (spyi_uniform *)(uintptr_t)*given_uniforms;
+    for (uint32_t i = 0; i < k->binding_count; i++) {
         spyi_binding *b = &bindings[i];
         if (b->kind == SPYI_BINDING_BUFFER) v->handle(v->user, &b->handle, &b->offset);
         else if (v->image) v->image(v->user, &b->handle);
         if (b->kind == SPYI_BINDING_COMBINED && v->image) v->image(v->user, &b->range);
     }
-    for (uint32_t i = 0; i < kernel->uniform_count; i++) v->inside(v->user, &uniforms[i].data);
+    for (uint32_t i = 0; i < k->uniform_count; i++) v->inside(v->user, &uniforms[i].data);
+}
+
+static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
+    spyi_dispatch kept = *(const spyi_dispatch *)(const void *)work;
+    size_t used = sizeof kept;
+    spyi_keep_inputs(kept.kernel, &kept.block, &kept.bindings, &kept.uniforms, bytes, &used);
+    if (bytes) memcpy(bytes, &kept, sizeof kept);
+    return used;
+}
+
+static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_dispatch *d = (spyi_dispatch *)(void *)work;
+    spyi_visit_inputs(v, &d->kernel, &d->block, &d->bindings, &d->uniforms);
     if (d->indirect) v->handle(v->user, &d->indirect, &d->indirect_offset);
 }
 
@@ -9147,6 +10975,44 @@ SPYI_FN const spyi_work_kind *spyi_work_image_clear(void) {
     return &kind;
 }
 
+// >>backend/raster.c ----------------------------------------------------------------------------------------
+
+// A draw as work: how it is kept, and what it points to.
+
+static size_t spyi_keep_draw(const spyi_work *work, void *bytes) {
+    spyi_draw_work kept = *(const spyi_draw_work *)(const void *)work;
+    size_t used = sizeof kept;
+    spyi_keep_inputs(kept.kernel, &kept.block, &kept.bindings, &kept.uniforms, bytes, &used);
+    if (bytes) memcpy(bytes, &kept, sizeof kept);
+    return used;
+}
+
+static void spyi_visit_target(spyi_draw_target *target, const spyi_work_visitor *v) {
+    if (!v->image) return;
+    if (target->image) v->image(v->user, &target->image);
+    if (target->view) v->image(v->user, &target->view);
+    if (target->resolve) v->image(v->user, &target->resolve);
+}
+
+static void spyi_visit_draw_buffer(spyi_draw_buffer *buffer, const spyi_work_visitor *v) {
+    if (buffer->handle) v->handle(v->user, &buffer->handle, &buffer->offset);
+}
+
+static void spyi_visit_draw(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_draw_work *d = (spyi_draw_work *)(void *)work;
+    spyi_visit_inputs(v, &d->kernel, &d->block, &d->bindings, &d->uniforms);
+    for (uint32_t i = 0; i < d->target_count; i++) spyi_visit_target(&d->targets[i], v);
+    spyi_visit_target(&d->depth, v);
+    for (uint32_t i = 0; i < d->buffer_count; i++) spyi_visit_draw_buffer(&d->buffers[i], v);
+    spyi_visit_draw_buffer(&d->indices, v);
+    spyi_visit_draw_buffer(&d->indirect, v);
+}
+
+SPYI_FN const spyi_work_kind *spyi_work_draw(void) {
+    static const spyi_work_kind kind = { SPYI_WORK_DRAW, "draw", spyi_keep_draw, spyi_visit_draw };
+    return &kind;
+}
+
 // >>backend/target.c ----------------------------------------------------------------------------------------
 
 // The table of targets, and what backends of one target share.
@@ -9161,7 +11027,7 @@ static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
     // CUDA's arguments lie in constant memory, and a bool is a byte. Its half4 is aligned to 4 bytes only, so
     // that it takes two accesses. Four doubles a thread are two accesses, each of which uses every second half
     // of the cache lines. Slang makes no code for typed buffers.
-    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, false,   true,   true,  false },
+    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,    true,   true,  false },
 };
 // clang-format on
 
@@ -9225,6 +11091,8 @@ typedef struct spyi_null_desc {
     bool fail_create;             // creating the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is removed from the list once it has finished
+    // Called for each pipeline of a draw that is loaded; a status other than SPY_OK refuses it. Threads: as load.
+    spy_status (*on_raster)(const spyi_raster_desc *desc, void *user_data, spyi_text *error);
     // Called for each kernel that is loaded; a status other than SPY_OK refuses it. Threads: as load.
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
@@ -9237,7 +11105,8 @@ typedef enum spyi_null_op_kind {
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
     SPYI_NULL_UPLOAD,
-    SPYI_NULL_LABEL
+    SPYI_NULL_LABEL,
+    SPYI_NULL_DRAW // its vertices and targets are in `work`, a spyi_draw_work
 } spyi_null_op_kind;
 
 // One piece of recorded work. It is valid until spyi_null_clear_ops() or the end of the device.
@@ -9247,7 +11116,7 @@ typedef struct spyi_null_op {
     bool barrier;
     bool done;
     uint64_t submit; // number of its batch
-    // Of dispatches:
+    // Of dispatches and draws:
     const char *label; // the kernel's label, or ""; of a label: its name, "" for a pop
     uint32_t group_size;
     uint32_t groups[3]; // of an indirect dispatch: filled from `from` when it runs
@@ -9335,6 +11204,8 @@ typedef struct spyi_null_chunk {
 
 typedef struct spyi_null_kernel {
     spyi_kernel_base base; // first
+    bool draws;            // made by spyi_null_load_raster()
+    spyi_raster_state state;
     char *label;
     spyi_interface iface;
     spyi_parameter *parameters; // the parameters that iface points to
@@ -9370,7 +11241,8 @@ typedef struct spyi_null_gpu {
     spyi_null_func func;
     void *user_data;
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
-    void *on_kernel_data;
+    spy_status (*on_raster)(const spyi_raster_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data; // of both
 
     spyi_mutex lock; // guards the members below, which compile threads also use
     spyi_text own_report, *report;
@@ -9412,6 +11284,18 @@ SPYI_FN void spyi_null_run_image_blit(spyi_null_gpu *n, spyi_null_op *op);
 SPYI_FN spy_status spyi_null_check_image_clear(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
 SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op);
 
+// Returns whether the view is a target in the layout for it; an error names the draw.
+SPYI_FN spy_status spyi_null_check_target(spyi_null_gpu *n, const char *label, uint64_t image, uint64_t view,
+                                          spyi_text *error);
+
+// >>raster.c
+SPYI_FN spy_status spyi_null_load_raster(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel,
+                                         spyi_text *error);
+SPYI_FN spy_status spyi_null_check_draw(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN size_t spyi_null_draw_extra(const spyi_work *work);
+SPYI_FN void spyi_null_describe_draw(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
+SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op);
+
 // >>works.c
 
 // How the backend handles one kind of work, besides logging it.
@@ -9430,7 +11314,13 @@ typedef struct spyi_null_rule {
 // Returns the rule for the work. Work that the backend does not know is logged and changes nothing.
 SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work);
 
+// Checks that the block, uniform buffers and bindings of work fit the kernel. `what`: "dispatch".
+SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, const spyi_null_kernel *kernel,
+                                          const void *block, const spyi_binding *bindings,
+                                          const spyi_uniform *uniforms, spyi_text *error);
+
 // >>objects.c
+SPYI_FN spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface, spyi_text *error);
 SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle);
 // Returns the host address of a range; NULL, with the broken rule in `error`, when there is no such range.
 SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,
@@ -9682,8 +11572,8 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 // >>kernels
 
 // Checks that the parameters' numbers have no gaps and that they are within the limits.
-static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface,
-                                             spyi_text *error) {
+SPYI_FN spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface,
+                                              spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
     uint32_t next = 0;
     for (uint32_t i = 0; i < iface->parameter_count; i++) {
@@ -9820,7 +11710,7 @@ static uint64_t spyi_null_level_bytes(const spyi_image_desc *d, uint32_t level) 
 
 SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format) {
     const spy_format_info *f = spyi_format(format);
-    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED;
+    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
     (void)gpu;
     if (!f || (f->is_compressed && f->block_width == 6)) return 0; // a format that no texture has
     if (f->has_depth) return usage | SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
@@ -9892,6 +11782,13 @@ static bool spyi_null_op_has_image(const spyi_null_gpu *n, const spyi_null_op *o
     }
     case SPYI_WORK_IMAGE_CLEAR:
         return ((const spyi_image_clear_work *)(const void *)op->work)->image == handle;
+    case SPYI_WORK_DRAW: {
+        const spyi_draw_work *w = (const spyi_draw_work *)(const void *)op->work;
+        for (uint32_t i = 0; i < w->target_count; i++)
+            if (w->targets[i].image == handle) return true;
+        if (w->depth.view && w->depth.image == handle) return true;
+        break;
+    }
     default: break;
     }
     for (uint32_t i = 0; i < op->binding_count; i++) {
@@ -10097,6 +11994,17 @@ SPYI_FN spy_status spyi_null_check_image_binding(spyi_null_gpu *n, const char *l
     return spyi_null_check_part(
         n, label, view->image->handle, d->first_level, d->level_count, d->first_layer, d->layer_count,
         stored || b->offset == SPYI_USE_STORED ? SPYI_USE_STORED : SPYI_USE_SAMPLED, error);
+}
+
+SPYI_FN spy_status spyi_null_check_target(spyi_null_gpu *n, const char *label, uint64_t image, uint64_t view,
+                                          spyi_text *error) {
+    const spyi_null_image_view *found = spyi_null_find_view(n, view);
+    if (!found || !found->desc.target || (image && found->image->handle != image))
+        return spyi_null_broken(n, error, "draw of \"%s\": a target is no view of its image for draws",
+                                label);
+    const spyi_image_view_desc *d = &found->desc;
+    return spyi_null_check_part(n, label, found->image->handle, d->first_level, d->level_count,
+                                d->first_layer, d->layer_count, SPYI_USE_ATTACHMENT, error);
 }
 
 // >>texels
@@ -10353,6 +12261,143 @@ SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op) {
     }
 }
 
+// >>backend/null/raster.c -----------------------------------------------------------------------------------
+
+// The null backend's pipelines and draws: it keeps what pipelines are made of, and logs draws. Clears of targets are
+// carried out; a test's function runs in place of the shaders.
+
+// >>pipelines
+
+static spy_status spyi_null_check_raster(spyi_null_gpu *n, const spyi_raster_desc *desc, spyi_text *error) {
+    const spyi_raster_state *s = &desc->state;
+    const spyi_kernel_base has = spyi_interface_counts(&desc->iface);
+    const spyi_limits *limits = &n->base.limits;
+    for (int i = 0; i < SPYI_RASTER_STAGES; i++)
+        if (desc->stages[i].code ? !desc->stages[i].code_size || !desc->stages[i].entry
+                                 : i == SPYI_RASTER_VERTEX)
+            return spyi_null_broken(n, error, "load: there is no code or no entry of stage %d", i);
+    if (s->topology == SPY_TOPOLOGY_DEFAULT || s->topology >= SPY_TOPOLOGY_COUNT || s->samples == 0 ||
+        s->sample_mask == 0 || s->target_count > SPYI_MOST_TARGETS ||
+        s->attribute_count > SPYI_MOST_ATTRIBUTES || s->buffer_count > SPYI_MOST_ATTRIBUTES)
+        return spyi_null_broken(n, error, "load: the state of the pipeline \"%s\" has no meaning",
+                                desc->label);
+    for (uint32_t i = 0; i < s->attribute_count; i++)
+        if (s->attributes[i].buffer >= s->buffer_count || !spyi_format(s->attributes[i].format))
+            return spyi_null_broken(n, error, "load: attribute %u of the pipeline \"%s\"", i, desc->label);
+    if (has.block_size > limits->profile.max_block_bytes ||
+        has.binding_count + has.uniform_count > limits->profile.max_bindings ||
+        has.uniform_count > limits->profile.max_uniforms)
+        return spyi_null_broken(n, error, "load: the interface of the pipeline \"%s\" exceeds a limit",
+                                desc->label);
+    return spyi_null_check_parameters(n, &desc->iface, error);
+}
+
+SPYI_FN spy_status spyi_null_load_raster(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel,
+                                         spyi_text *error) {
+    spyi_null_gpu *n = spyi_null_cast(gpu);
+    const spyi_interface *iface = &desc->iface;
+    spy_status status = spyi_null_step_status(n, SPYI_NULL_STEP_KERNEL, error);
+    *kernel = NULL;
+    if (status == SPY_OK) status = spyi_null_check_raster(n, desc, error);
+    if (status == SPY_OK && n->on_raster) status = n->on_raster(desc, n->on_kernel_data, error);
+    if (status != SPY_OK) return status;
+    spyi_null_kernel *k = (spyi_null_kernel *)spyi_calloc(1, sizeof *k);
+    if (k) k->label = spyi_strdup(desc->label ? desc->label : "");
+    if (k) k->parameters = (spyi_parameter *)spyi_calloc(iface->parameter_count + 1, sizeof *k->parameters);
+    if (!k || !k->label || !k->parameters) {
+        if (k) free(k->label), free(k->parameters);
+        free(k);
+        spyi_text_add(error, "no host memory for a pipeline");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    k->base = spyi_interface_counts(iface);
+    k->draws = true;
+    k->state = desc->state;
+    k->iface = *iface;
+    k->iface.parameters = k->parameters;
+    if (iface->parameter_count)
+        memcpy(k->parameters, iface->parameters, iface->parameter_count * sizeof *iface->parameters);
+    spyi_mutex_lock(&n->lock);
+    n->counts.kernels++;
+    spyi_mutex_unlock(&n->lock);
+    *kernel = (spyi_kernel *)(void *)k;
+    return SPY_OK;
+}
+
+// >>draws
+
+static const spyi_null_kernel *spyi_null_draw_kernel(const spyi_work *work) {
+    return (const spyi_null_kernel *)(const void *)((const spyi_draw_work *)(const void *)work)->kernel;
+}
+
+static spy_status spyi_null_check_targets(spyi_null_gpu *n, const spyi_draw_work *d,
+                                          const spyi_null_kernel *k, spyi_text *error) {
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i <= d->target_count && status == SPY_OK; i++) {
+        const spyi_draw_target *t = i < d->target_count ? &d->targets[i] : &d->depth;
+        if (t->view) status = spyi_null_check_target(n, k->label, t->image, t->view, error);
+        if (t->resolve && status == SPY_OK)
+            status = spyi_null_check_target(n, k->label, 0, t->resolve, error);
+    }
+    return status;
+}
+
+SPYI_FN spy_status spyi_null_check_draw(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
+    const spyi_draw_work *d = (const spyi_draw_work *)(const void *)work;
+    const spyi_null_kernel *k = spyi_null_draw_kernel(work);
+    uint64_t bytes = (uint64_t)d->count * (d->short_indices ? 2 : 4);
+    if (!k || !k->draws) return spyi_null_broken(n, error, "draw: the kernel is no pipeline of draws");
+    if (d->target_count != k->state.target_count || d->buffer_count != k->state.buffer_count ||
+        !d->depth.view != !k->state.depth_format)
+        return spyi_null_broken(n, error, "draw of \"%s\": its targets or buffers are not the pipeline's",
+                                k->label);
+    for (uint32_t i = 0; i < d->target_count; i++)
+        if (!d->targets[i].view != !k->state.target_formats[i])
+            return spyi_null_broken(n, error, "draw of \"%s\": target %u", k->label, i);
+    spy_status status = spyi_null_check_targets(n, d, k, error);
+    if (status != SPY_OK) return status;
+    bool some = d->count && d->instance_count;
+    for (uint32_t i = 0; i < d->buffer_count && some; i++)
+        if (!spyi_null_range(n, "draw: vertices", d->buffers[i].handle, d->buffers[i].offset, 1, error))
+            return SPY_ERROR_INTERNAL;
+    if (some && d->indices.handle && !d->indirect.handle &&
+        !spyi_null_range(n, "draw: indices", d->indices.handle,
+                         d->indices.offset + (uint64_t)d->first * (d->short_indices ? 2 : 4), bytes, error))
+        return SPY_ERROR_INTERNAL;
+    if (d->indirect.handle &&
+        !spyi_null_range(n, "draw: counts", d->indirect.handle, d->indirect.offset,
+                         (uint64_t)d->indirect_count * (d->indices.handle ? 20 : 16), error))
+        return SPY_ERROR_INTERNAL;
+    return spyi_null_check_inputs(n, "draw", k, d->block, d->bindings, d->uniforms, error);
+}
+
+SPYI_FN size_t spyi_null_draw_extra(const spyi_work *work) {
+    return strlen(spyi_null_draw_kernel(work)->label) + 1;
+}
+
+SPYI_FN void spyi_null_describe_draw(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra) {
+    const spyi_draw_work *d = (const spyi_draw_work *)(const void *)op->work;
+    spyi_null_kernel *k = (spyi_null_kernel *)(void *)d->kernel;
+    (void)work;
+    op->kernel = k;
+    op->block_size = k->base.block_size;
+    op->block = d->block;
+    op->binding_count = k->base.binding_count;
+    op->bindings = d->bindings;
+    op->iface = &k->iface;
+    op->uniform_count = k->base.uniform_count;
+    op->uniforms = d->uniforms;
+    memcpy(extra, k->label, strlen(k->label) + 1); // the pipeline may be destroyed before a test reads the op
+    op->label = (const char *)extra;
+    (void)n;
+}
+
+SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op) {
+    if (n->func) n->func((spyi_gpu *)(void *)n, op, n->user_data);
+    spyi_atomic_add(&op->kernel->pending, -1);
+    op->kernel = NULL; // the pipeline may be destroyed from now on
+}
+
 // >>backend/null/works.c ------------------------------------------------------------------------------------
 
 // The kinds of work that the null backend executes: each kind's rules of backend.h, and what it does to
@@ -10377,6 +12422,46 @@ static void spyi_null_set_from(spyi_null_gpu *n, spyi_null_op *op, uint64_t hand
 
 // >>dispatch
 
+SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, const spyi_null_kernel *k,
+                                          const void *block, const spyi_binding *bindings,
+                                          const spyi_uniform *uniforms, spyi_text *error) {
+    const spyi_limits *limits = &n->base.limits;
+    uint32_t i;
+    if ((k->base.block_size && !block) || (k->base.binding_count && !bindings) ||
+        (k->base.uniform_count && !uniforms))
+        return spyi_null_broken(n, error, "%s of \"%s\": its block or its bindings are NULL", what, k->label);
+    for (i = 0; i < k->base.uniform_count; i++) {
+        const spyi_uniform *u = &uniforms[i];
+        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
+            u->size > limits->profile.max_uniform_bytes)
+            return spyi_null_broken(n, error, "%s of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
+                                    what, k->label, i, u->data ? u->size : 0,
+                                    limits->profile.max_uniform_bytes);
+    }
+    for (i = 0; i < k->base.binding_count; i++) {
+        const spyi_binding *b = &bindings[i];
+        const spyi_parameter *s = spyi_interface_find(&k->iface, i);
+        bool texels = s->kind != SPYI_PARAMETER_BUFFER;
+        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        if (b->kind != SPYI_BINDING_BUFFER) {
+            spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
+            if (status != SPY_OK) return status;
+            continue;
+        }
+        if (s->kind >= SPYI_PARAMETER_TEXTURE)
+            return spyi_null_broken(n, error, "%s of \"%s\": binding %u is a buffer", what, k->label, i);
+        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
+            b->range % texel != 0 ||
+            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
+            return spyi_null_broken(
+                n, error, "%s of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
+                what, k->label, i, (unsigned long long)b->offset, (unsigned long long)b->range);
+        if (!spyi_null_range(n, "dispatch: binding", b->handle, b->offset, b->range, error))
+            return SPY_ERROR_INTERNAL;
+    }
+    return SPY_OK;
+}
+
 static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
     const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
     const spyi_limits *limits = &n->base.limits;
@@ -10396,40 +12481,7 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *wo
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
     }
-    if ((k->base.block_size && !d->block) || (k->base.binding_count && !d->bindings) ||
-        (k->base.uniform_count && !d->uniforms))
-        return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
-    for (i = 0; i < k->base.uniform_count; i++) {
-        const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
-            u->size > limits->profile.max_uniform_bytes)
-            return spyi_null_broken(n, error,
-                                    "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
-                                    k->label, i, u->data ? u->size : 0, limits->profile.max_uniform_bytes);
-    }
-    for (i = 0; i < k->base.binding_count; i++) {
-        const spyi_binding *b = &d->bindings[i];
-        const spyi_parameter *s = spyi_interface_find(&k->iface, i);
-        bool texels = s->kind != SPYI_PARAMETER_BUFFER;
-        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
-        if (b->kind != SPYI_BINDING_BUFFER) {
-            spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
-            if (status != SPY_OK) return status;
-            continue;
-        }
-        if (s->kind >= SPYI_PARAMETER_TEXTURE)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is a buffer", k->label, i);
-        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
-            b->range % texel != 0 ||
-            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
-            return spyi_null_broken(
-                n, error,
-                "dispatch of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
-                k->label, i, (unsigned long long)b->offset, (unsigned long long)b->range);
-        if (!spyi_null_range(n, "dispatch: binding", b->handle, b->offset, b->range, error))
-            return SPY_ERROR_INTERNAL;
-    }
-    return SPY_OK;
+    return spyi_null_check_inputs(n, "dispatch", k, d->block, d->bindings, d->uniforms, error);
 }
 
 static void spyi_null_describe_dispatch(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
@@ -10613,6 +12665,8 @@ SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
         { SPYI_NULL_OTHER, false, spyi_null_check_image_copy, NULL, NULL, NULL, spyi_null_run_image_copy },
         { SPYI_NULL_OTHER, false, spyi_null_check_image_blit, NULL, NULL, NULL, spyi_null_run_image_blit },
         { SPYI_NULL_OTHER, false, spyi_null_check_image_clear, NULL, NULL, NULL, spyi_null_run_image_clear },
+        { SPYI_NULL_DRAW, false, spyi_null_check_draw, NULL, spyi_null_draw_extra, spyi_null_describe_draw,
+          spyi_null_run_draw },
     };
     return &rules[work->kind->number];
 }
@@ -10720,7 +12774,8 @@ static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text
     if (op->kernel) {
         spyi_atomic_add(&op->kernel->pending, 1);
         n->recorded_dispatches++;
-        n->base.stats.dispatches++;
+        if (op->kind == SPYI_NULL_DRAW) n->base.stats.draws++;
+        else n->base.stats.dispatches++;
     }
     return SPY_OK;
 }
@@ -10962,6 +13017,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
     n->on_kernel = d.on_kernel;
+    n->on_raster = d.on_raster;
     n->on_kernel_data = d.on_kernel_data;
     n->report = d.report ? d.report : &n->own_report;
     spyi_mutex_init(&n->lock);
@@ -11005,6 +13061,8 @@ static const spyi_image_functions spyi_null_images = { spyi_null_image_support, 
                                                        spyi_null_destroy_view,   spyi_null_create_sampler,
                                                        spyi_null_destroy_sampler };
 
+static const spyi_raster_functions spyi_null_raster = { spyi_null_load_raster };
+
 static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_enumerate,
                                                      spyi_null_create,
@@ -11028,7 +13086,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      NULL,
-                                                     &spyi_null_images };
+                                                     &spyi_null_images,
+                                                     &spyi_null_raster };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;
@@ -11190,14 +13249,21 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
-// Returns whether the type is a pointer T*.
+// Returns whether the type is a pointer T*. It is of kind OTHER, but has a size: in the memory of a struct it is
+// an address of 8 bytes, which the host sees as a uint64.
 SPYI_FN bool spyi_type_is_pointer(const spyi_type *type);
+// Returns whether a struct with a field of the type can lie in memory.
+SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type);
+// Returns whether the type is a pointer, or a struct or an array with one inside.
+SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
 // An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose
 // fields are named "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
+// T[count] of structs that hold buffers or textures, whose elements are given one by one like fields.
+SPYI_FN const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count);
 SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers only, with or without a size
 // An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
 // ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
@@ -11229,13 +13295,14 @@ SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from,
 SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
 
-// The system value (SV_...) that a parameter of a compute shader receives.
+// The system value (SV_...) that a parameter of a shader receives.
 typedef enum spyi_system {
     SPYI_SYSTEM_NONE,
     SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
     SPYI_SYSTEM_GROUP,  // SV_GroupID
     SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
-    SPYI_SYSTEM_INDEX   // SV_GroupIndex
+    SPYI_SYSTEM_INDEX,  // SV_GroupIndex
+    SPYI_SYSTEM_VARYING // an input or output of a vertex or fragment shader
 } spyi_system;
 
 // >>near.c
@@ -11251,6 +13318,48 @@ typedef struct spyi_near {
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
 SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
+
+// >>data/stream.h -------------------------------------------------------------------------------------------
+
+// Streams: values as bytes that leave the process, such as recipes and answers of the compiler. There is one
+// function for each type of field; the same function writes the field, or reads it back.
+
+typedef struct spyi_stream {
+    spyi_text *out;    // where fields are written; NULL: fields are read
+    const uint8_t *at; // next byte to read
+    size_t left;
+    spy_status status; // after a failure all fields read as 0, and `problem` says why
+    spyi_text problem;
+    const char *name;        // what the bytes are, for messages: "recipe"
+    spyi_types *table;       // the device's type table
+    const spyi_type **types; // the types by their number in the stream, in the order of first use
+    uint32_t type_count, type_capacity;
+    bool any_struct;  // a struct whose name the table has with other fields is made, and not refused
+    uint32_t depth;   // nesting of types within types
+    const void *user; // what the functions that read it need: the call's values, for a recipe
+} spyi_stream;
+
+// stream.c
+SPYI_FN void spyi_stream_fail(spyi_stream *r, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+SPYI_FN void spyi_stream_damaged(spyi_stream *r, const char *what);
+// Reading: fails with `what` unless `good`. Returns true when nothing has failed so far.
+SPYI_FN bool spyi_stream_expect(spyi_stream *r, bool good, const char *what);
+SPYI_FN void spyi_stream_raw(spyi_stream *r, void *bytes, size_t size);
+SPYI_FN void spyi_stream_u8(spyi_stream *r, uint8_t *v);
+SPYI_FN void spyi_stream_bool(spyi_stream *r, bool *v);
+SPYI_FN void spyi_stream_u16(spyi_stream *r, uint16_t *v);
+SPYI_FN void spyi_stream_u32(spyi_stream *r, uint32_t *v);
+SPYI_FN void spyi_stream_u64(spyi_stream *r, uint64_t *v);
+SPYI_FN void spyi_stream_dims(spyi_stream *r, int64_t *dims);                  // SPY_MAX_RANK numbers
+SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count); // a number below `count`
+SPYI_FN void spyi_stream_text(spyi_stream *r, char **v);                       // NULL stays NULL
+SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // as they are; when reading, `v` must be empty
+// A list's length, at most `most`. Reading also allocates *items, zeroed. Each item takes at least one byte
+// of the stream.
+SPYI_FN void spyi_stream_list(spyi_stream *r, uint32_t *count, uint32_t most, void **items, size_t item_size);
+
+// stream_type.c
+SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type); // NULL stays NULL
 
 // >>data/fit.h ----------------------------------------------------------------------------------------------
 
@@ -11488,6 +13597,8 @@ typedef struct spyi_texture_image {
     struct spyi_texture_image *next; // in device.waiting_images
 } spyi_texture_image;
 
+#define SPYI_MOST_LEVELS 32
+
 // A texture, or a view of one: both are parts of an image.
 struct spy_texture {
     spyi_object object;
@@ -11503,9 +13614,15 @@ struct spy_texture {
     spy_shape shape;        // sizes when it is run over
     // The views that shaders get, made when first needed; 0: not yet.
     // They belong to the image.
-    uint64_t sampled_view, stored_view;
-    const char *label;            // a copy; NULL: none
-    spy_texture *previous, *next; // in device.textures
+    uint64_t sampled_view, stored_view, target_view;
+    spy_tensor *grad; // all levels, one after another; one reference; NULL: none
+    // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
+    // numbers; made when first needed.
+    spy_tensor *sums, *grad_scalars;
+    bool has_sums;                             // it is in device.summed
+    spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of it, in the levels' shapes; one reference each
+    const char *label;                         // a copy; NULL: none
+    spy_texture *previous, *next;              // in device.textures
 };
 
 // A sampler of the backend, which all equal samplers share. It lives as long as the device: a program has few, and
@@ -11539,6 +13656,8 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t le
 // Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
                                           spyi_text *error);
+// Returns the view for a target of draws: the first level, with all layers. 0: `error` says why.
+SPYI_FN uint64_t spyi_texture_target_view(spy_texture *texture, spyi_text *error);
 // As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
 SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
                                         uint32_t count, uint32_t how);
@@ -11549,8 +13668,17 @@ SPYI_FN void spyi_images_free_finished(spy_device *device);
 // Returns a texture over `image`, which has one reference that the texture takes; NULL: the error has been added.
 SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
                                        const spyi_image_view_desc *part, const char *label, spyi_text *error);
+// Returns the name of the nearest other format with that support (spyi_image_functions); NULL: there is none.
+SPYI_FN const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t support);
 // Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
 SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);
+
+// texture_gradient.c
+// Gives a new texture a zeroed gradient.
+SPYI_FN spy_status spyi_texture_grads_make(spy_texture *texture, spyi_text *error);
+// Makes the exact sums of a texture with a gradient, unless it has them.
+SPYI_FN spy_status spyi_texture_sums_make(spy_texture *texture, spyi_text *error);
+SPYI_FN void spyi_texture_grads_drop(spy_texture *texture);
 
 // sampler.c
 SPYI_FN void spyi_samplers_attach(spy_device *device);
@@ -11771,6 +13899,10 @@ struct spy_device {
     struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
     uint64_t image_bytes;                      // device memory of all images
     uint64_t last_texture_serial;
+#define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
+    spy_texture *summed[SPYI_MOST_SUMMED]; // to whose exact sums the call in progress adds (call/sums.c)
+    uint32_t summed_count;
+    spy_function *finish_sums;          // adds them to gradients; NULL: not yet loaded
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
@@ -11789,12 +13921,15 @@ struct spy_device {
     // Compiled code that is not needed any more. The next thread that waits for the compiler anyway frees it.
     struct spyi_dropped_unit *dropped_units;
     spy_reload_hook reload;
-    uint64_t reload_looked_ns;                   // time of the last look at the modules' files
-    bool reload_looking;                         // some modules are still to be reloaded
-    struct spyi_reload_job *reload_job;          // the reload in progress; NULL: none
-    const struct spyi_code_listener *listener;   // functions to call when code changes
-    struct spyi_cache *cache;                    // plan/
-    struct spy_prepared *prepared;               // call/
+    uint64_t reload_looked_ns;                 // time of the last look at the modules' files
+    bool reload_looking;                       // some modules are still to be reloaded
+    struct spyi_reload_job *reload_job;        // the reload in progress; NULL: none
+    const struct spyi_code_listener *listener; // functions to call when code changes
+    struct spyi_cache *cache;                  // plan/
+    struct spy_prepared *prepared;             // call/
+    struct spy_raster *rasters;
+    struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
+    void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
@@ -12293,6 +14428,11 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
+    if (t.name && spyi_type_is_pointer(&t)) { // in a struct it is an address of 8 bytes
+        t.scalar = SPY_DTYPE_UINT64;
+        t.host_size = t.host_align = t.device_size = t.device_align = 8;
+        t.same_layout = true;
+    }
     return spyi_type_intern(types, &t);
 }
 
@@ -12328,8 +14468,30 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
     return spyi_type_opaque(types, name, fields, count);
 }
 
+const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count) {
+    spyi_text name = { NULL, 0, 0 };
+    spyi_text_add(&name, "%s[%lld]", element->name, (long long)count);
+    const spyi_type *type = count <= SPYI_MOST_PARAMETERS && !spyi_type_is_bound_array(element)
+                                ? spyi_type_bound_array(types, spyi_text_str(&name), element, (uint32_t)count)
+                                : spyi_type_other(types, spyi_text_str(&name));
+    spyi_text_free(&name);
+    return type;
+}
+
 SPYI_FN bool spyi_type_is_pointer(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "Ptr<", 4) == 0;
+}
+
+SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER ? spyi_type_is_pointer(type) : type->kind != SPYI_TYPE_VOID;
+}
+
+SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type) {
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    bool holds = spyi_type_is_pointer(type);
+    for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count && !holds; ++i)
+        holds = spyi_type_holds_pointer(type->fields[i].type);
+    return holds;
 }
 
 bool spyi_type_is_pair(const spyi_type *type) {
@@ -12347,7 +14509,7 @@ bool spyi_type_holds_pair(const spyi_type *type) {
 
 bool spyi_type_is_bound_array(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[' &&
-           !spyi_type_holds_pair(type->fields[0].type);
+           !type->fields[0].type->field_count && !spyi_type_holds_pair(type->fields[0].type);
 }
 
 const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element) {
@@ -12554,7 +14716,7 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
             }
             break;
         case SPYI_TYPE_VOID:
-        case SPYI_TYPE_OTHER: break;
+        case SPYI_TYPE_OTHER: break; // a pointer has the same layout on both sides
         }
     }
 }
@@ -13209,6 +15371,290 @@ SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out) {
     }
     if (near_names->count) spyi_text_add(out, "?");
     near_names->count = 0;
+}
+
+// >>data/stream.c -------------------------------------------------------------------------------------------
+
+// Writes and reads the bytes of a stream, field by field. Read bytes are not trusted: each count is checked
+// against its limit and the bytes that are left.
+
+SPYI_FN void spyi_stream_fail(spyi_stream *r, spy_status status, const char *format, ...) {
+    char text[512];
+    va_list list;
+    if (r->status != SPY_OK) return; // only the first reason is kept
+    r->status = status;
+    r->left = 0;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    spyi_text_add(&r->problem, "%s", text);
+}
+
+SPYI_FN void spyi_stream_damaged(spyi_stream *r, const char *what) {
+    spyi_stream_fail(r, SPY_ERROR_INVALID_ARGUMENT, "the %s is damaged: %s", r->name, what);
+}
+
+SPYI_FN bool spyi_stream_expect(spyi_stream *r, bool good, const char *what) {
+    if (!good && !r->out) spyi_stream_damaged(r, what);
+    return r->status == SPY_OK;
+}
+
+SPYI_FN void spyi_stream_raw(spyi_stream *r, void *bytes, size_t size) {
+    if (r->out) {
+        spyi_text_add_n(r->out, (const char *)bytes, size);
+        return;
+    }
+    if (size > r->left) spyi_stream_damaged(r, "it ends too early");
+    if (r->status != SPY_OK) {
+        memset(bytes, 0, size);
+        return;
+    }
+    memcpy(bytes, r->at, size);
+    r->at += size;
+    r->left -= size;
+}
+
+SPYI_FN void spyi_stream_u8(spyi_stream *r, uint8_t *v) {
+    spyi_stream_raw(r, v, 1);
+}
+
+SPYI_FN void spyi_stream_bool(spyi_stream *r, bool *v) {
+    uint8_t byte = r->out && *v ? 1 : 0; // when reading, *v may be uninitialised
+    spyi_stream_u8(r, &byte);
+    (void)spyi_stream_expect(r, byte <= 1, "a bool is neither true nor false");
+    *v = byte == 1;
+}
+
+// Numbers are stored as in memory: all machines that the library runs on are little-endian.
+SPYI_FN void spyi_stream_u16(spyi_stream *r, uint16_t *v) {
+    spyi_stream_raw(r, v, sizeof *v);
+}
+
+SPYI_FN void spyi_stream_u32(spyi_stream *r, uint32_t *v) {
+    spyi_stream_raw(r, v, sizeof *v);
+}
+
+SPYI_FN void spyi_stream_u64(spyi_stream *r, uint64_t *v) {
+    spyi_stream_raw(r, v, sizeof *v);
+}
+
+SPYI_FN void spyi_stream_dims(spyi_stream *r, int64_t *dims) {
+    spyi_stream_raw(r, dims, SPY_MAX_RANK * sizeof *dims);
+}
+
+SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count) {
+    spyi_stream_u32(r, &v);
+    return spyi_stream_expect(r, v < count, "a number is beyond its range") ? v : 0;
+}
+
+SPYI_FN void spyi_stream_text(spyi_stream *r, char **v) {
+    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0: NULL
+    spyi_stream_u32(r, &size);
+    if (r->out) {
+        if (size) spyi_stream_raw(r, *v, size);
+        return;
+    }
+    *v = NULL;
+    if (!size || !spyi_stream_expect(r, size <= r->left && r->at[size - 1] == 0, "a text has no end")) return;
+    *v = spyi_strdup((const char *)r->at);
+    if (!*v) spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (r->status != SPY_OK) return;
+    r->at += size;
+    r->left -= size;
+}
+
+SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v) {
+    uint64_t size = v->size;
+    spyi_stream_u64(r, &size);
+    if (r->out) {
+        if (v->size) spyi_stream_raw(r, v->data, v->size);
+        return;
+    }
+    if (!spyi_stream_expect(r, size <= r->left, "bytes have no end")) return;
+    if (size) spyi_text_add_n(v, (const char *)r->at, (size_t)size);
+    if (v->size != size) spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (r->status != SPY_OK) return;
+    r->at += size;
+    r->left -= (size_t)size;
+}
+
+SPYI_FN void spyi_stream_list(spyi_stream *r, uint32_t *count, uint32_t most, void **items,
+                              size_t item_size) {
+    spyi_stream_u32(r, count);
+    if (r->out) return;
+    if (!spyi_stream_expect(r, *count <= most && *count <= r->left, "a list is too long")) *count = 0;
+    *items = spyi_calloc((size_t)*count + 1, item_size);
+    if (*items) return;
+    *count = 0;
+    spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}
+
+// >>data/stream_type.c --------------------------------------------------------------------------------------
+
+// Types in a stream: each is a number, and its first use also has its name, layout and parts. Reading finds
+// the type in the device's table, or adds it.
+
+enum { SPYI_STREAM_DEEPEST_TYPE = 48, SPYI_STREAM_MOST_FIELDS = 4096 };
+#define SPYI_STREAM_NEW_TYPE UINT32_MAX
+
+static bool spyi_stream_keep_type(spyi_stream *r, const spyi_type *type) {
+    if (r->type_count == r->type_capacity) {
+        uint32_t capacity = r->type_capacity ? r->type_capacity * 2 : 32;
+        const spyi_type **types = (const spyi_type **)spyi_realloc(r->types, capacity * sizeof *types);
+        if (!types) {
+            spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+            return false;
+        }
+        r->types = types;
+        r->type_capacity = capacity;
+    }
+    r->types[r->type_count++] = type;
+    return true;
+}
+
+// The fields of a type, which are written, or read before the type is made.
+typedef struct spyi_type_text {
+    uint32_t kind, scalar, rows, columns, field_count;
+    uint64_t count, device_size, device_align, host_size;
+    char *name;
+    const spyi_type *element;
+    spyi_field *fields; // when reading, this struct owns the names
+} spyi_type_text;
+
+static void spyi_stream_type_fields(spyi_stream *r, spyi_type_text *t) {
+    void *fields = t->fields;
+    t->kind = spyi_stream_enum(r, t->kind, (uint32_t)SPYI_TYPE_OTHER + 1);
+    t->scalar = spyi_stream_enum(r, t->scalar, SPY_DTYPE_COUNT);
+    spyi_stream_u32(r, &t->rows);
+    spyi_stream_u32(r, &t->columns);
+    spyi_stream_u64(r, &t->count);
+    spyi_stream_u64(r, &t->device_size);
+    spyi_stream_u64(r, &t->device_align);
+    spyi_stream_u64(r, &t->host_size);
+    spyi_stream_text(r, &t->name);
+    spyi_stream_type(r, &t->element);
+    spyi_stream_list(r, &t->field_count, SPYI_STREAM_MOST_FIELDS, &fields, sizeof *t->fields);
+    t->fields = (spyi_field *)fields;
+    for (uint32_t i = 0; i < t->field_count; i++) {
+        spyi_field *field = &t->fields[i];
+        char *name = (char *)(uintptr_t)field->name;
+        uint64_t offset = field->device_offset;
+        spyi_stream_text(r, &name);
+        spyi_stream_type(r, &field->type);
+        spyi_stream_u64(r, &offset);
+        if (r->out) continue;
+        field->name = name;
+        field->device_offset = (size_t)offset;
+        (void)spyi_stream_expect(r, name && field->type, "a field has no name or type");
+    }
+}
+
+static bool spyi_stream_fields_fit(const spyi_type_text *t) {
+    bool fit = t->device_align > 0 && t->device_align <= 4096 && t->device_size <= SIZE_MAX / 4;
+    for (uint32_t i = 0; fit && i < t->field_count; i++) {
+        const spyi_field *field = &t->fields[i];
+        fit = spyi_type_lies_in_structs(field->type) && field->type->host_size <= SIZE_MAX / 4 &&
+              field->device_offset <= t->device_size &&
+              field->type->device_size <= t->device_size - field->device_offset;
+    }
+    return fit;
+}
+
+static const spyi_type *spyi_stream_make_struct(spyi_stream *r, const spyi_type_text *t) {
+    bool other = false;
+    if (!spyi_stream_expect(r, spyi_stream_fields_fit(t), "a struct's fields do not lie in it")) return NULL;
+    const spyi_type *found = spyi_type_find_struct(r->table, t->name, t->fields, t->field_count,
+                                                   (size_t)t->device_size, (size_t)t->device_align, &other);
+    if (found) return found;
+    if (other && !r->any_struct) {
+        spyi_stream_fail(r, SPY_ERROR_TYPE_MISMATCH,
+                         "the %s was made when the struct '%s' had other fields, or another layout", r->name,
+                         t->name);
+        return NULL;
+    }
+    return spyi_type_struct(r->table, t->name, t->fields, t->field_count, (size_t)t->device_size,
+                            (size_t)t->device_align);
+}
+
+// Returns the type; NULL when there can be no such type.
+static const spyi_type *spyi_stream_make_type(spyi_stream *r, const spyi_type_text *t) {
+    spy_dtype scalar = (spy_dtype)t->scalar;
+    bool numbers = scalar != SPY_DTYPE_DEFAULT;
+    bool small = t->columns >= 1 && t->columns <= 4 && t->rows >= 1 && t->rows <= 4;
+    switch ((spyi_type_kind)t->kind) {
+    case SPYI_TYPE_VOID: return spyi_type_void(r->table);
+    case SPYI_TYPE_SCALAR:
+        if (!numbers) return NULL;
+        if (strcmp(t->name, spy_dtype_name(scalar)) == 0) return spyi_type_scalar(r->table, scalar);
+        return spyi_type_enum(r->table, t->name, scalar);
+    case SPYI_TYPE_VECTOR: return numbers && small ? spyi_type_vector(r->table, scalar, t->columns) : NULL;
+    case SPYI_TYPE_MATRIX:
+        return numbers && small ? spyi_type_matrix(r->table, scalar, t->rows, t->columns) : NULL;
+    case SPYI_TYPE_ARRAY:
+        return t->element && t->count > 0 && t->count <= INT64_MAX
+                   ? spyi_type_array(r->table, t->element, (int64_t)t->count)
+                   : NULL;
+    case SPYI_TYPE_STRUCT: return spyi_stream_make_struct(r, t);
+    case SPYI_TYPE_OTHER:
+        if (t->element) return spyi_type_holder(r->table, t->name, t->element);
+        if (t->field_count) return spyi_type_opaque(r->table, t->name, t->fields, t->field_count);
+        return spyi_type_other(r->table, t->name);
+    }
+    return NULL;
+}
+
+static const spyi_type *spyi_stream_new_type(spyi_stream *r, const spyi_type *type) {
+    spyi_type_text t;
+    memset(&t, 0, sizeof t);
+    if (r->out) {
+        t.kind = (uint32_t)type->kind;
+        t.scalar = (uint32_t)type->scalar;
+        t.rows = type->rows;
+        t.columns = type->columns;
+        t.field_count = type->field_count;
+        t.count = (uint64_t)type->count;
+        t.device_size = type->device_size;
+        t.device_align = type->device_align;
+        t.host_size = type->host_size;
+        t.name = (char *)(uintptr_t)type->name;
+        t.element = type->element;
+        t.fields = (spyi_field *)(uintptr_t)type->fields;
+        spyi_stream_type_fields(r, &t);
+        return type;
+    }
+    const spyi_type *made = NULL;
+    spyi_stream_type_fields(r, &t);
+    if (spyi_stream_expect(r, t.name != NULL, "a type has no name")) made = spyi_stream_make_type(r, &t);
+    bool same = made && (uint32_t)made->kind == t.kind && strcmp(made->name, t.name) == 0 &&
+                made->device_size == t.device_size && made->host_size == t.host_size;
+    (void)spyi_stream_expect(r, same, "a type is not what its name says");
+    for (uint32_t i = 0; i < t.field_count; i++) free((void *)(uintptr_t)t.fields[i].name);
+    free(t.fields);
+    free(t.name);
+    return r->status == SPY_OK ? made : NULL;
+}
+
+SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type) {
+    uint32_t number = 0; // the first type is 1; 0: NULL
+    if (r->out && *type) {
+        while (number < r->type_count && r->types[number] != *type) number++;
+        number = number < r->type_count ? number + 1 : SPYI_STREAM_NEW_TYPE;
+    }
+    spyi_stream_u32(r, &number);
+    if (!r->out) *type = NULL;
+    if (number == SPYI_STREAM_NEW_TYPE) {
+        if (r->depth == SPYI_STREAM_DEEPEST_TYPE) {
+            spyi_stream_fail(r, SPY_ERROR_UNSUPPORTED, "its types are nested more than %d deep",
+                             SPYI_STREAM_DEEPEST_TYPE);
+            return;
+        }
+        r->depth++;
+        *type = spyi_stream_new_type(r, *type);
+        r->depth--;
+        if (*type && !spyi_stream_keep_type(r, *type)) *type = NULL;
+    } else if (!r->out && number && spyi_stream_expect(r, number <= r->type_count, "it has no such type")) {
+        *type = r->types[number - 1];
+    }
 }
 
 // >>data/literals.c -----------------------------------------------------------------------------------------
@@ -14009,6 +16455,7 @@ static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use
     const spyi_texture *texture = spyi_use_texture(use);
     for (uint64_t i = use->begin; i < use->end; i++) {
         const spyi_texture_part *part = &texture->parts[i];
+        if (part->how & use->how & SPYI_USE_ATTACHMENT) continue; // passes order themselves (raster.h)
         if (spyi_use_layout(part->how) == spyi_use_layout(use->how) &&
             (part->write_epoch == device->epoch ||
              ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))
@@ -14856,6 +17303,152 @@ spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor) {
     return info;
 }
 
+// >>data/texture_gradient.c ---------------------------------------------------------------------------------
+
+// Gradients of textures: one tensor of float numbers for each, which holds the levels one after another, and a
+// view of it for each level.
+
+// Returns the sizes of a level: the texture's shape with what halves from level to level.
+static spy_shape spyi_texture_level_shape(const spy_texture *t, uint32_t level) {
+    spy_shape shape = t->shape;
+    bool layers = t->part.array || t->part.type == SPY_TEXTURE_TYPE_CUBE;
+    for (uint32_t d = layers ? 1 : 0; d < shape.rank; d++) {
+        shape.dims[d] >>= level;
+        if (shape.dims[d] < 1) shape.dims[d] = 1;
+    }
+    return shape;
+}
+
+static spy_status spyi_texture_grads_check(const spy_texture *t, spyi_text *error) {
+    const spy_format_info *format = spyi_format(t->part.format);
+    if (!t->texel || t->texel->scalar < SPY_DTYPE_FLOAT16) {
+        spyi_text_add(
+            error, "with_grad: expected a format that shaders read as floats, got %s, which has no gradients",
+            format->name);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (t->image->desc.samples > 1 || format->has_depth) {
+        spyi_text_add(error, "with_grad: %s textures have no gradients",
+                      format->has_depth ? "depth" : "multisampled");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_texture_grads_make(spy_texture *t, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spy_status status = spyi_texture_grads_check(t, error);
+    if (status != SPY_OK) return status;
+    const spyi_type *type = spyi_type_with_scalar(device->types, t->texel, SPY_DTYPE_FLOAT32);
+    spy_shape all;
+    memset(&all, 0, sizeof all);
+    all.rank = 1;
+    for (uint32_t l = 0; l < t->part.level_count; l++) {
+        spy_shape shape = spyi_texture_level_shape(t, l);
+        all.dims[0] += spyi_shape_count(&shape);
+    }
+    if (all.dims[0] > INT32_MAX) {
+        spyi_text_add(error, "with_grad: the texture has more than 2147483647 texels");
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    t->grad = spyi_tensor_make(device, type, &all, t->label, error, &status);
+    if (!t->grad) return status;
+    uint64_t at = t->grad->offset_bytes;
+    for (uint32_t l = 0; l < t->part.level_count; l++) {
+        spy_tensor *view = spyi_tensor_new(device);
+        if (!view) {
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        view->storage = t->grad->storage;
+        view->storage->resource.references++;
+        view->type = type;
+        view->shape = spyi_texture_level_shape(t, l);
+        view->strides = spyi_row_major(&view->shape);
+        view->offset_bytes = at;
+        spyi_tensor_measure(view);
+        at += (uint64_t)view->element_count * spyi_type_device_stride(type);
+        t->grad_levels[l] = view;
+    }
+    return spyi_tensor_repeat(t->grad, NULL, error);
+}
+
+SPYI_FN spy_status spyi_texture_sums_make(spy_texture *t, spyi_text *error) {
+    spy_device *device = t->object.device;
+    spy_status status = SPY_OK;
+    spy_shape shape;
+    if (t->sums) return SPY_OK;
+    memset(&shape, 0, sizeof shape);
+    shape.rank = 1;
+    shape.dims[0] = t->grad->element_count * t->grad->type->columns;
+    t->sums = spyi_tensor_make(device, spyi_type_vector(device->types, SPY_DTYPE_UINT32, 4), &shape,
+                               "exact sums", error, &status);
+    if (t->sums) status = spyi_tensor_repeat(t->sums, NULL, error);
+    if (status != SPY_OK || t->grad_scalars) return status;
+    spy_tensor *view = spyi_tensor_new(device);
+    if (!view) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    view->storage = t->grad->storage;
+    view->storage->resource.references++;
+    view->type = spyi_type_scalar(device->types, SPY_DTYPE_FLOAT32);
+    view->shape = shape;
+    view->strides = spyi_row_major(&shape);
+    view->offset_bytes = t->grad->offset_bytes;
+    spyi_tensor_measure(view);
+    t->grad_scalars = view;
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_texture_grads_drop(spy_texture *t) {
+    spy_device *device = t->object.device;
+    spy_tensor *more[2] = { t->sums, t->grad_scalars };
+    for (uint32_t i = 0; t->has_sums && i < device->summed_count; i++)
+        if (device->summed[i] == t) device->summed[i--] = device->summed[--device->summed_count];
+    t->sums = t->grad_scalars = NULL;
+    for (int i = 0; i < 2; i++)
+        if (more[i]) spyi_object_release(&more[i]->object);
+    for (uint32_t l = 0; l < SPYI_MOST_LEVELS; l++) {
+        if (t->grad_levels[l]) spyi_object_release(&t->grad_levels[l]->object);
+        t->grad_levels[l] = NULL;
+    }
+    if (t->grad) spyi_object_release(&t->grad->object);
+    t->grad = NULL;
+}
+
+// >>the public functions
+
+spy_tensor *spy_texture_grad(spy_texture *texture, uint32_t level) {
+    const char *function = "spy_texture_grad";
+    if (spyi_enter(texture, SPYI_KIND_TEXTURE, function) != SPY_OK) return NULL;
+    spy_device *device = texture->object.device;
+    spy_tensor *grad = NULL;
+    if (level >= texture->part.level_count)
+        spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_RANGE, "%s: level is %u, the texture has %u", function,
+                  level, texture->part.level_count);
+    else grad = texture->grad_levels[level];
+    spyi_leave(device);
+    return grad;
+}
+
+spy_status spy_texture_zero_grad(spy_texture *texture) {
+    const char *function = "spy_texture_zero_grad";
+    spy_status status = spyi_enter(texture, SPYI_KIND_TEXTURE, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = texture->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    if (texture->grad) {
+        status = spyi_tensor_repeat(texture->grad, NULL, &error);
+    } else {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "the texture has no gradient; make it with desc.with_grad");
+    }
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_leave(device);
+    return status;
+}
+
 // >>data/texture.c ------------------------------------------------------------------------------------------
 
 // Textures: creation, views, release, information, and the uses and views that work makes of them.
@@ -15024,6 +17617,7 @@ static void spyi_texture_unlink(spy_texture *t) {
 static void spyi_texture_drop(spy_texture *t) {
     spy_device *device = t->object.device;
     spyi_texture_unlink(t);
+    spyi_texture_grads_drop(t);
     spyi_resource_release(device, &t->image->texture.resource);
     free((void *)(uintptr_t)t->label);
     spyi_retire_object(device, &t->object, sizeof *t);
@@ -15082,8 +17676,7 @@ static uint32_t spyi_format_distance(const spy_format_info *a, const spy_format_
            (a->is_float != b->is_float ? 8u : 0u) + (a->is_snorm != b->is_snorm ? 8u : 0u);
 }
 
-// Returns the name of the nearest format with that usage; NULL: there is none.
-static const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t usage) {
+SPYI_FN const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t usage) {
     const spyi_image_functions *images = device->backend->images;
     const spy_format_info *wanted = spyi_format(format);
     const char *name = NULL;
@@ -15242,9 +17835,11 @@ static spy_texture *spyi_texture_create(spy_device *device, const spy_texture_de
         *status = SPY_ERROR_OUT_OF_MEMORY;
         return NULL;
     }
-    if (!desc->data) return texture;
-    *status = spyi_texture_fill(
-        texture, desc->data, (size_t)spyi_texels_size(d.format, d.width, d.height, d.depth, d.layers), error);
+    if (desc->with_grad) *status = spyi_texture_grads_make(texture, error);
+    if (*status == SPY_OK && desc->data)
+        *status = spyi_texture_fill(texture, desc->data,
+                                    (size_t)spyi_texels_size(d.format, d.width, d.height, d.depth, d.layers),
+                                    error);
     if (*status == SPY_OK) return texture;
     spyi_texture_drop(texture);
     return NULL;
@@ -15339,9 +17934,14 @@ static spy_texture *spyi_texture_view_of(spy_texture *t, const spy_texture_view_
     if (*status != SPY_OK) return NULL;
     spyi_resource_retain(&t->image->texture.resource);
     spy_texture *view = spyi_texture_over(t->object.device, t->image, &part, t->label, error);
-    if (view) return view;
-    spyi_resource_release(t->object.device, &t->image->texture.resource);
-    *status = SPY_ERROR_OUT_OF_MEMORY;
+    if (!view) {
+        spyi_resource_release(t->object.device, &t->image->texture.resource);
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    if (d->with_grad) *status = spyi_texture_grads_make(view, error);
+    if (*status == SPY_OK) return view;
+    spyi_texture_drop(view);
     return NULL;
 }
 
@@ -15399,13 +17999,31 @@ spy_texture_info spy_get_texture_info(spy_texture *texture) {
     return info;
 }
 
+uint64_t spy_texture_native_image(spy_texture *texture) {
+    if (spyi_enter(texture, SPYI_KIND_TEXTURE, "spy_texture_native_image") != SPY_OK) return 0;
+    uint64_t handle = texture->image->image.handle;
+    spyi_leave(texture);
+    return handle;
+}
+
+uint64_t spy_texture_native_view(spy_texture *texture) {
+    static const char function[] = "spy_texture_native_view";
+    spyi_text error = { NULL, 0, 0 };
+    if (spyi_enter(texture, SPYI_KIND_TEXTURE, function) != SPY_OK) return 0;
+    uint64_t handle = spyi_texture_shader_view(texture, false, NULL, &error);
+    if (!handle) spyi_fail_text(texture->object.device, SPY_ERROR_UNSUPPORTED, function, &error);
+    spyi_text_free(&error);
+    spyi_leave(texture);
+    return handle;
+}
+
 uint32_t spy_format_support(spy_device *device, spy_format format) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_format_support") != SPY_OK) return 0;
     const spyi_image_functions *images = device->backend->images;
     uint32_t support =
         images && spyi_format((uint32_t)format) ? images->support(device->gpu, (uint32_t)format) : 0;
     spyi_leave(device);
-    return support;
+    return support & ~(uint32_t)SPYI_BLITS;
 }
 
 // >>uses
@@ -15455,6 +18073,30 @@ static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) 
     return desc;
 }
 
+// Returns the image's view of that part, which is made if there is none; 0: `error` says why.
+static uint64_t spyi_image_view(spy_device *device, spyi_texture_image *image,
+                                const spyi_image_view_desc *desc, uint64_t sampler, spyi_text *error) {
+    spyi_shader_view *view = image->views;
+    while (view && (memcmp(&view->desc, desc, sizeof *desc) != 0 || view->sampler != sampler))
+        view = view->next;
+    if (view) return view->handle;
+    view = (spyi_shader_view *)spyi_allocate(&device->ctx, sizeof *view);
+    if (!view) {
+        spyi_text_add(error, "out of host memory");
+        return 0;
+    }
+    memcpy(&view->desc, desc, sizeof *desc);
+    view->sampler = sampler;
+    if (device->backend->images->create_view(device->gpu, &image->image, &image->desc, desc, sampler,
+                                             &view->handle, error) != SPY_OK) {
+        spyi_free(&device->ctx, view, sizeof *view);
+        return 0;
+    }
+    view->next = image->views;
+    image->views = view;
+    return view->handle;
+}
+
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *t, bool stored, spy_sampler *sampler,
                                           spyi_text *error) {
     uint64_t *kept = sampler ? NULL : stored ? &t->stored_view : &t->sampled_view;
@@ -15471,28 +18113,20 @@ SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *t, bool stored, spy_sampl
         return 0;
     }
     spyi_image_view_desc desc = spyi_shader_part(t, stored);
-    uint64_t handle = sampler ? sampler->handle : 0;
-    spyi_shader_view *view = image->views;
-    while (view && (memcmp(&view->desc, &desc, sizeof desc) != 0 || view->sampler != handle))
-        view = view->next;
-    if (!view) {
-        view = (spyi_shader_view *)spyi_allocate(&device->ctx, sizeof *view);
-        if (!view) {
-            spyi_text_add(error, "out of host memory");
-            return 0;
-        }
-        memcpy(&view->desc, &desc, sizeof desc);
-        view->sampler = handle;
-        if (device->backend->images->create_view(device->gpu, &image->image, &image->desc, &desc, handle,
-                                                 &view->handle, error) != SPY_OK) {
-            spyi_free(&device->ctx, view, sizeof *view);
-            return 0;
-        }
-        view->next = image->views;
-        image->views = view;
-    }
-    if (kept) *kept = view->handle;
-    return view->handle;
+    uint64_t handle = spyi_image_view(device, image, &desc, sampler ? sampler->handle : 0, error);
+    if (kept) *kept = handle;
+    return handle;
+}
+
+SPYI_FN uint64_t spyi_texture_target_view(spy_texture *t, spyi_text *error) {
+    if (SPYI_LIKELY(t->target_view)) return t->target_view;
+    spyi_image_view_desc desc = t->part; // copied with its padding, which is zero
+    desc.type = SPY_TEXTURE_TYPE_2D;
+    desc.array = desc.layer_count > 1;
+    desc.target = true;
+    desc.level_count = 1;
+    t->target_view = spyi_image_view(t->object.device, t->image, &desc, 0, error);
+    return t->target_view;
 }
 
 // >>data/sampler.c ------------------------------------------------------------------------------------------
@@ -15608,6 +18242,14 @@ spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc
     if (!sampler) spyi_fail_text(device, status, function, &error);
     spyi_leave(device);
     return sampler;
+}
+
+uint64_t spy_sampler_native(spy_sampler *sampler) {
+    if (spyi_enter(sampler, SPYI_KIND_SAMPLER, "spy_sampler_native") != SPY_OK) return 0;
+    bool vulkan = strcmp(sampler->object.device->backend->name, "vulkan") == 0;
+    uint64_t handle = vulkan ? sampler->handle : 0; // others keep what they like there
+    spyi_leave(sampler);
+    return handle;
 }
 
 void spy_retain_sampler(spy_sampler *sampler) {
@@ -16281,6 +18923,26 @@ static spy_status spyi_record_blit(const spyi_texture_sink *sink, spy_texture *t
     return sink->record(sink->object, &work.work, uses, 2, error);
 }
 
+// Refuses a texture whose format the device cannot read, or write, in blits. `support`: what the blit needs of it.
+// `name`: the parameter.
+static spy_status spyi_check_blit_support(const spy_texture *t, const char *name, uint32_t support,
+                                          spyi_text *error) {
+    spy_device *device = t->object.device;
+    uint32_t lacks = support & ~device->backend->images->support(device->gpu, t->part.format);
+    if (lacks == 0) return SPY_OK;
+    const char *nearest = spyi_nearest_format(device, t->part.format, support | SPY_TEXTURE_USAGE_SAMPLED);
+    spyi_text_add(error, "'%s' is ", name);
+    spyi_texture_text(t, error);
+    spyi_text_add(error, "; the device '%s' cannot %s this format", device->base->limits.info.name,
+                  lacks & SPYI_BLITS_TO     ? "scale or convert texels to"
+                  : lacks & SPYI_BLITS_FROM ? "scale or convert texels of"
+                                            : "average texels of");
+    if (nearest) spyi_text_add(error, "; the nearest format for this is %s", nearest);
+    if (lacks == SPY_TEXTURE_USAGE_FILTERED && !(support & SPYI_BLITS_TO))
+        spyi_text_add(error, "; SPY_FILTER_NEAREST works");
+    return SPY_ERROR_UNSUPPORTED;
+}
+
 static spy_status spyi_check_blit(const spy_texture *to, const spy_texture *from, spy_filter filter,
                                   bool *linear, spyi_text *error) {
     const spy_format_info *a = spyi_format(to->part.format), *b = spyi_format(from->part.format);
@@ -16305,7 +18967,12 @@ static spy_status spyi_check_blit(const spy_texture *to, const spy_texture *from
     else if (to->part.layer_count != from->part.layer_count)
         spyi_text_add(error, "'to' has %u layers, 'from' has %u", to->part.layer_count,
                       from->part.layer_count);
-    else return SPY_OK;
+    else {
+        uint32_t filtered = *linear ? (uint32_t)SPY_TEXTURE_USAGE_FILTERED : 0;
+        status = spyi_check_blit_support(to, "to", SPYI_BLITS_TO, error);
+        if (status != SPY_OK) return status;
+        return spyi_check_blit_support(from, "from", SPYI_BLITS_FROM | filtered, error);
+    }
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
@@ -16330,7 +18997,6 @@ SPYI_FN spy_status spyi_texture_blit(const spyi_texture_sink *sink, spy_texture 
 SPYI_FN spy_status spyi_texture_generate_mips(const spyi_texture_sink *sink, spy_texture *t,
                                               spyi_text *error) {
     const spy_format_info *f = spyi_format(t->part.format);
-    spy_device *device = t->object.device;
     spy_status status = spyi_check_own_format(t, "averaged", error);
     if (status != SPY_OK || t->part.level_count == 1) return status;
     if (f->is_integer || f->has_depth || f->is_compressed) {
@@ -16338,11 +19004,7 @@ SPYI_FN spy_status spyi_texture_generate_mips(const spyi_texture_sink *sink, spy
                       f->name);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (!(device->backend->images->support(device->gpu, t->part.format) & SPY_TEXTURE_USAGE_FILTERED)) {
-        spyi_text_add(error, "the device '%s' has no linear filter for %s", device->base->limits.info.name,
-                      f->name);
-        return SPY_ERROR_UNSUPPORTED;
-    }
+    status = spyi_check_blit_support(t, "texture", (uint32_t)SPYI_BLITS | SPY_TEXTURE_USAGE_FILTERED, error);
     for (uint32_t level = 1; level < t->part.level_count && status == SPY_OK; level++) {
         spyi_image_box to = spyi_level_box(t, level), from = spyi_level_box(t, level - 1);
         status = spyi_record_blit(sink, t, &to, t, &from, true, false, error);
@@ -18955,6 +21617,31 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
 
 // >>the work
 
+// Compiles, unless the device's store has the blob: it depends on the desc, the profile and the driver. Which version
+// of the compiler made it does not matter to the driver; another file of desc's compiler is another question.
+static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
+    spy_device *device = b->device;
+    const char *compiler = device->base->compiler;
+    spyi_store *store = device->backend->compile == spyi_compile_as_is ? NULL : device->ctx.store;
+    uint64_t stamp = compiler ? spyi_file_stamp(compiler) : 0;
+    spyi_text question = { NULL, 0, 0 };
+    if (store) {
+        spyi_text_add(&question, "%s\n%s\n%s\n", device->backend->name, device->base->limits.info.driver,
+                      compiler ? compiler : "");
+        spyi_text_add_n(&question, (const char *)&stamp, sizeof stamp);
+        spyi_text_add_n(&question, b->bytes, b->size);
+        if (spyi_store_get(store, &question, blob)) {
+            spyi_text_free(&question);
+            return SPY_OK;
+        }
+    }
+    spy_status status =
+        device->backend->compile(&device->ctx, compiler, &b->profile, &b->desc, blob, &b->error);
+    if (status == SPY_OK && store) spyi_store_put(store, &question, blob);
+    spyi_text_free(&question);
+    return status;
+}
+
 static void spyi_build_make(spyi_build *b) {
     spy_device *device = b->device;
     spyi_text blob = { NULL, 0, 0 };
@@ -18962,8 +21649,7 @@ static void spyi_build_make(spyi_build *b) {
     uint32_t failed = spyi_failed_allocations();
     b->status = SPY_OK;
     if (b->compiles) {
-        b->status = device->backend->compile(&device->ctx, device->base->compiler, &b->profile, &b->desc,
-                                             &blob, &b->error);
+        b->status = spyi_build_compile(b, &blob);
         desc.code = blob.data;
         desc.code_size = blob.size;
     }
@@ -19920,6 +22606,7 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_images_free_finished(device);
+    if (device->waiting_pipelines) device->free_pipelines(device);
     spyi_print_deliver(device);
     status = spyi_bounds_report(device, function);
     if (status != SPY_OK) return status;
@@ -19974,6 +22661,7 @@ spy_status spy_trim(spy_device *device) {
 SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function) {
     spyi_pool_release_held(device);
     spyi_images_free_finished(device);
+    if (device->waiting_pipelines) device->free_pipelines(device);
     spyi_print_deliver(device);
     return spyi_bounds_report(device, function);
 }
@@ -20035,6 +22723,7 @@ SPYI_FN void spyi_device_free(spy_device *device) {
     spyi_builds_free(device);
     if (device->gpu) device->backend->destroy(device->gpu);
     spyi_mutex_destroy(&device->dump_lock);
+    spyi_store_close(ctx->store);
     spy_allocator allocator = ctx->allocator;
     spyi_context_destroy(ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
@@ -20086,6 +22775,9 @@ SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types
 SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must be released before
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
+
+// Gives how many kernels had their code in the device's store, and how many were compiled though there is one.
+SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses);
 
 // Appends the Slang version that kernels depend on, as "Slang 2026.14.1"; nothing when no library is open
 // yet.
@@ -20232,6 +22924,7 @@ SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarati
 #define SPYI_MOST_ENTRY_PARAMS 64
 
 typedef struct spyi_entry {
+    uint8_t stage;       // SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT, or 0: compute
     uint32_t threads[3]; // [numthreads]; 0: the function has none and is no entry point
     bool cuda_kernel;    // the function is a [CudaKernel]: the caller says how many threads run
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // spyi_system of each parameter
@@ -20248,6 +22941,41 @@ SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
+
+// One input or output of a vertex or fragment shader that is no system value (SV_...), or SV_Target.
+typedef struct spyi_varying {
+    char *name;     // of the struct's field or of the parameter; "" of a result
+    char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
+    uint32_t semantic_index;
+    uint32_t location; // the first of them; a matrix takes one for each row
+    uint32_t param;    // index of the parameter that it is or belongs to; UINT32_MAX: the result
+    bool field;        // it is a field of that parameter
+    const spyi_type *type;
+} spyi_varying;
+
+typedef struct spyi_varyings {
+    spyi_varying *items;
+    uint32_t count;
+} spyi_varyings;
+
+// A function of the module as a shader of one stage.
+typedef struct spyi_stage {
+    bool declared;    // it has [shader("vertex")] or [shader("fragment")]
+    spy_stage other;  // if not: the stage that it has, or SPY_STAGE_NONE
+    spyi_entry entry; // systems: SPYI_SYSTEM_VARYING for inputs and outputs
+    spyi_varyings inputs, outputs;
+} spyi_stage;
+
+// Describes the function as a shader of a stage, SPYI_STAGE_VERTEX or SPYI_STAGE_FRAGMENT. Returns false when the
+// compiler did not answer or memory ran out, with the reason in `error`. spyi_stage_free() frees what it holds.
+SPYI_FN bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out,
+                             spyi_text *error);
+SPYI_FN void spyi_stage_free(spyi_stage *stage);
+// Moves what a vertex or fragment shader takes, so that two stages can share one interface: all of its push
+// constants by `block` bytes, its first `binding_count` bindings by `bindings` numbers, and those behind them, which
+// are its uniform buffers, by `uniforms` numbers. `words` is changed in place.
+SPYI_FN void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint32_t binding_count,
+                            uint32_t bindings, uint32_t uniforms);
 
 // >>shader parameters: what a kernel reads beyond its own block, both globals and parameters of its entry
 // point
@@ -20310,6 +23038,7 @@ typedef struct spyi_code {
     uint8_t hash[20];       // Slang's entry-point hash
     spyi_inputs inputs;     // Their bindings in the code are in set 0, the uniform buffers last.
     spyi_literals literals; // strings of print(), when spyi_compiler_desc.print is set
+    bool warned;            // the log has a warning about it
 } spyi_code;
 
 // Types that values of an interface may have at run time, as "Circle : IShape", or "Circle : IShape = 3" with
@@ -20326,7 +23055,7 @@ SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, c
                                      const char *entry, spyi_conformances conformances, spyi_code *code,
                                      spyi_text *error);
 // Like spyi_unit_compile(), but `entry` is a shader in the unit's own module, and `source` is linked to it.
-// Fills the offsets in `own`.
+// Its stage is that of `own`. Fills the offsets in `own`.
 SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
@@ -20335,6 +23064,17 @@ SPYI_FN void spyi_code_free(spyi_code *code);
 // that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
                                           spyi_text *error);
+
+// >>compiler/fields.h ---------------------------------------------------------------------------------------
+
+// What compiler.h gives, as fields of a stream: for recipes, and for answers kept on disk. Each function writes the
+// fields, or reads them into a struct of zeros. After a failure the struct may hold parts, and is freed as usual.
+
+SPYI_FN void spyi_signature_fields(spyi_stream *r, spyi_signature *signature);
+SPYI_FN void spyi_literals_fields(spyi_stream *r, spyi_literals *literals);
+SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *parameter);
+SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs);
+SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *entry);
 
 // >>compiler/slang_abi.h ------------------------------------------------------------------------------------
 
@@ -20394,8 +23134,15 @@ enum {
     SPYI_SL_DEBUG_MINIMAL = 1,
     SPYI_SL_DEBUG_STANDARD = 2
 };
-enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
 enum {
+    SPYI_SL_STAGE_VERTEX = 1,
+    SPYI_SL_STAGE_FRAGMENT = 5,
+    SPYI_SL_STAGE_COMPUTE = 6,
+    SPYI_SL_STAGE_DISPATCH = 15
+};
+enum {
+    SPYI_SL_CATEGORY_INPUT = 5,   // locations of a stage's inputs
+    SPYI_SL_CATEGORY_OUTPUT = 6,  // ... and outputs
     SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
@@ -20757,6 +23504,8 @@ struct spyi_sl_module_table {
       (spyi_sl_entry_layout *, unsigned))                                                                    \
     X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
     X(const char *, spReflectionVariableLayout_GetSemanticName, (spyi_sl_variable_layout *))                 \
+    X(size_t, spReflectionVariableLayout_GetSemanticIndex, (spyi_sl_variable_layout *))                      \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getResultVarLayout, (spyi_sl_entry_layout *))        \
     X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
     X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 
@@ -20782,6 +23531,9 @@ typedef struct spyi_sl_library {
 // `path` and `places` are desc.slang_library and desc.slang_paths.
 SPYI_FN spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
                                    const spyi_sl_library **library, spyi_text *error);
+// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. 0: none is known
+// by its path, since only the system's own search may find one.
+SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_t place_count, spyi_text *found);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
 // >>worker.c: the thread that calls libslang
@@ -20920,10 +23672,13 @@ struct spyi_compiler {
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
     spyi_sl_stored *embedded_stored;
+    uint64_t embedded_hash;         // of the embedded modules' text
+    struct spyi_store *store;       // the device's answers on disk; NULL: there is none
     const spyi_sl_library *library; // NULL until the first unit
     spyi_atomic unit_count;         // units ever made; gives each its serial
     spy_file_hook hook;
     spyi_atomic loads;
+    spyi_atomic code_hits, code_misses; // kernels whose code the store had, and had not
 };
 
 // A file that a unit read or looked for. A changed stamp means that the unit has changed.
@@ -20966,7 +23721,10 @@ struct spyi_unit {
     size_t module_count;           // number of modules in the session just after loading the unit
     spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
     size_t stored_count;
-    spyi_sl_live *live; // never NULL after a successful load
+    // Names the unit in questions of memo.h: equal for units of equal text, imports and options. Empty: its answers
+    // are not kept on disk.
+    spyi_text identity;
+    spyi_sl_live *live; // NULL: its answers have come from disk so far
 };
 
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
@@ -20979,6 +23737,9 @@ SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count);
 SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 
 // >>session.c
+
+// Appends the folder of a path, without its last slash; "." when the path has none.
+SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out);
 
 // Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
 // a lost worker. `kib`: KiB that the coming query will leave in it. NULL: lost, and no fresh one can be made.
@@ -21120,6 +23881,10 @@ typedef struct spyi_sl_binding {
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
+// >>stage.c
+// Returns Slang's number of a stage, SPYI_STAGE_*; of 0 that of compute.
+SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage);
+
 // >>entry.c
 // Returns the layout of an entry point of the unit's module, linked with the modules that the unit links, because
 // constants of its [numthreads] may be declared extern. The caller releases *linked, unless it is NULL, when it is
@@ -21150,6 +23915,58 @@ SPYI_FN bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spy
 
 // Returns whether it is the name of a function that Slang adds itself: a constructor, or a derivative.
 SPYI_FN bool spyi_sl_is_synthesised(const char *name);
+
+// >>compiler/memo.h -----------------------------------------------------------------------------------------
+
+// The compiler's memory on disk: answers of libslang by their questions, so that a later process gets them without
+// libslang.
+//
+// A unit whose files are those of an earlier process is not opened: it has the identity of that unit, and the
+// questions are answered from disk. The first question without an answer opens it, from the modules in serialized
+// form. Each function of compiler.h asks here before it asks libslang:
+//
+//     spyi_memo m;
+//     spyi_memo_ask(&m, unit, SORT, name);
+//     if (spyi_memo_recall(&m, fields, &answer)) { ... it is known }
+//     else { ask libslang; spyi_memo_keep(&m, fields, &answer); }
+//     spyi_memo_end(&m);
+
+typedef struct spyi_memo {
+    spyi_unit *unit; // NULL: the unit has no memory
+    spyi_text question;
+} spyi_memo;
+
+// Writes the fields of an answer, or reads them back.
+typedef void (*spyi_memo_fields)(spyi_stream *r, void *answer);
+
+// Begins a question about the unit; `kind` is the sort of question, `name` a part of it (NULL: none).
+SPYI_FN void spyi_memo_ask(spyi_memo *m, spyi_unit *unit, char kind, const char *name);
+SPYI_FN void spyi_memo_add_number(spyi_memo *m, uint64_t number);
+SPYI_FN void spyi_memo_add_text(spyi_memo *m, const char *text);
+SPYI_FN void spyi_memo_add_type(spyi_memo *m, const spyi_type *type);
+// Returns whether the answer is known, and reads it into `answer`. After false, `answer` may hold parts of one.
+SPYI_FN bool spyi_memo_recall(spyi_memo *m, spyi_memo_fields fields, void *answer);
+SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer);
+SPYI_FN void spyi_memo_end(spyi_memo *m);
+
+// Fields of the simplest answers.
+SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // of a bool
+SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // of a const spyi_type *
+
+// >>units
+
+// Gives the unit, whose own text is `content`, the identity and the answers of an earlier process's. Returns false
+// when there is none; the unit is then to be opened, and spyi_memo_keep_unit() called.
+SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, spyi_text *warnings);
+SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
+// Opens the session of a unit that has had its answers from disk. NULL: its modules are neither on disk any more nor
+// their files unchanged.
+SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);
+// Fills unit->stored, and that of the units that it links, from disk. Returns false when they are not there.
+SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit);
+// Fills the serialized forms of embedded modules from disk, and keeps those that a session has compiled.
+SPYI_FN void spyi_memo_recall_embedded(spyi_compiler *compiler);
+SPYI_FN void spyi_memo_keep_embedded(spyi_compiler *compiler);
 
 // >>compiler/target.h ---------------------------------------------------------------------------------------
 
@@ -21374,6 +24191,115 @@ SPYI_FN size_t spyi_sl_cuda_size(spyi_unit *unit, spyi_sl_type_layout *layout);
 SPYI_FN bool spyi_sl_has_unsized(spyi_unit *unit, spyi_sl_type_layout *layout);
 SPYI_FN size_t spyi_sl_cuda_field(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
 SPYI_FN size_t spyi_sl_cuda_param(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
+
+// >>compiler/fields.c ---------------------------------------------------------------------------------------
+
+// The fields of what compiler.h gives, in one order for writing and reading.
+
+enum { SPYI_MOST_STREAM_PARAMS = 4096, SPYI_MOST_STREAM_ITEMS = 65536 };
+
+SPYI_FN void spyi_literals_fields(spyi_stream *r, spyi_literals *literals) {
+    void *items = literals->items;
+    spyi_stream_list(r, &literals->count, SPYI_MOST_STREAM_ITEMS, &items, sizeof *literals->items);
+    literals->items = (spyi_literal *)items;
+    for (uint32_t i = 0; i < literals->count; i++) {
+        spyi_stream_u32(r, &literals->items[i].hash);
+        spyi_stream_text(r, &literals->items[i].text);
+        (void)spyi_stream_expect(r, literals->items[i].text != NULL, "a literal has no text");
+    }
+}
+
+SPYI_FN void spyi_signature_fields(spyi_stream *r, spyi_signature *s) {
+    void *params = s->params;
+    s->callee = (spyi_callee)spyi_stream_enum(r, (uint32_t)s->callee, (uint32_t)SPYI_CALLEE_CONSTRUCTOR + 1);
+    spyi_stream_text(r, &s->spelling);
+    spyi_stream_text(r, &s->display);
+    spyi_stream_type(r, &s->result);
+    spyi_stream_bool(r, &s->generic);
+    spyi_stream_bool(r, &s->differentiable);
+    spyi_stream_bool(r, &s->built_in);
+    spyi_stream_list(r, &s->param_count, SPYI_MOST_STREAM_PARAMS, &params, sizeof *s->params);
+    s->params = (spyi_param *)params;
+    for (uint32_t i = 0; i < s->param_count; i++) {
+        spyi_param *p = &s->params[i];
+        char *name = (char *)(uintptr_t)p->name;
+        spyi_stream_text(r, &name);
+        p->name = name;
+        spyi_stream_type(r, &p->type);
+        spyi_stream_bool(r, &p->in);
+        spyi_stream_bool(r, &p->out);
+        spyi_stream_bool(r, &p->no_diff);
+        spyi_stream_bool(r, &p->has_default);
+        (void)spyi_stream_expect(r, name && p->type, "a parameter has no name or type");
+    }
+    (void)spyi_stream_expect(r, s->display && s->result, "a signature has no text or result");
+}
+
+static void spyi_place_fields(spyi_stream *r, spyi_parameter_place *place) {
+    spyi_stream_u32(r, &place->holder);
+    spyi_stream_u32(r, &place->offset);
+}
+
+SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *p) {
+    spyi_stream_u8(r, &p->kind);
+    spyi_stream_u8(r, &p->stages);
+    spyi_stream_u8(r, &p->scalar);
+    spyi_stream_u8(r, &p->columns);
+    spyi_stream_u16(r, &p->space);
+    spyi_stream_u16(r, &p->count);
+    spyi_stream_u32(r, &p->number);
+    spyi_place_fields(r, &p->place);
+    bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
+    (void)spyi_stream_expect(
+        r,
+        p->kind <= SPYI_PARAMETER_COMBINED && p->count >= 1 &&
+            (!texels || (p->scalar < SPY_DTYPE_COUNT && p->columns >= 1 && p->columns <= 4)),
+        "a kernel's parameter cannot be");
+}
+
+SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs) {
+    void *items = inputs->items;
+    spyi_stream_list(r, &inputs->count, SPYI_MOST_STREAM_ITEMS, &items, sizeof *inputs->items);
+    inputs->items = (spyi_input *)items;
+    for (uint32_t i = 0; i < inputs->count; ++i) {
+        spyi_input *input = &inputs->items[i];
+        uint32_t slot = (uint32_t)(input->slot + 1);
+        input->kind = (spyi_input_kind)spyi_stream_enum(r, (uint32_t)input->kind, SPYI_INPUT_FOREIGN + 1);
+        spyi_stream_text(r, &input->path);
+        spyi_stream_type(r, &input->type);
+        spyi_stream_u32(r, &slot);
+        spyi_stream_u32(r, &input->offset);
+        spyi_stream_bool(r, &input->parameter);
+        spyi_stream_bool(r, &input->used);
+        spyi_stream_bool(r, &input->elements);
+        input->slot = (int32_t)slot - 1;
+        (void)spyi_stream_expect(r, input->path && input->type, "an input has no path or type");
+    }
+    spyi_stream_u32(r, &inputs->binding_count);
+    spyi_stream_u32(r, &inputs->parameter_count);
+    spyi_stream_u32(r, &inputs->uniform_count);
+    if (!spyi_stream_expect(
+            r, inputs->parameter_count <= SPYI_MOST_PARAMETERS && inputs->uniform_count <= SPYI_MOST_UNIFORMS,
+            "a kernel has too many parameters"))
+        return;
+    for (uint32_t i = 0; i < inputs->parameter_count; ++i) spyi_parameter_fields(r, &inputs->parameters[i]);
+    for (uint32_t i = 0; i < inputs->uniform_count; ++i) {
+        spyi_stream_u32(r, &inputs->uniform_size[i]);
+        spyi_place_fields(r, &inputs->uniform_place[i]);
+    }
+}
+
+SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *e) {
+    for (int i = 0; i < 3; i++) spyi_stream_u32(r, &e->threads[i]);
+    spyi_stream_bool(r, &e->cuda_kernel);
+    spyi_stream_raw(r, e->systems, sizeof e->systems);
+    spyi_stream_raw(r, e->offsets, sizeof e->offsets);
+    spyi_stream_u32(r, &e->block_size);
+    spyi_stream_raw(r, e->places, sizeof e->places);
+    spyi_stream_u32(r, &e->place_count);
+    (void)spyi_stream_expect(r, e->place_count <= SPYI_MOST_ENTRY_PARAMS,
+                             "an entry point has too many places");
+}
 
 // >>compiler/diagnostics.c ----------------------------------------------------------------------------------
 
@@ -21661,6 +24587,37 @@ static bool spyi_sl_search(const char *path, const char *const *places, size_t p
         found = spyi_sl_open(spyi_sl_file_names[i], library, tried);
     spyi_text_free(&folder);
     return found;
+}
+
+// Looks for a library's file in `folder`.
+static uint64_t spyi_sl_find_in(const char *folder, spyi_text *found) {
+    uint64_t stamp = 0;
+    for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !stamp; ++i) {
+        spyi_text_clear(found);
+        spyi_text_add(found, "%s/%s", folder, spyi_sl_file_names[i]);
+        stamp = spyi_file_stamp(spyi_text_str(found));
+    }
+    return stamp;
+}
+
+SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_t place_count,
+                              spyi_text *found) {
+    const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
+    if (named && *named) {
+        spyi_text_add(found, "%s", named);
+        return spyi_file_stamp(named);
+    }
+    spyi_text folder = { NULL, 0, 0 };
+    spyi_own_folder(&folder);
+    uint64_t stamp = folder.size ? spyi_sl_find_in(spyi_text_str(&folder), found) : 0;
+    for (size_t i = 0; i < place_count && !stamp; ++i) {
+        spyi_text_clear(found);
+        spyi_text_add(found, "%s", places[i]);
+        stamp = spyi_file_stamp(places[i]);
+        if (!stamp) stamp = spyi_sl_find_in(places[i], found);
+    }
+    spyi_text_free(&folder);
+    return stamp;
 }
 
 spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
@@ -22175,12 +25132,18 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     q.func = func;
     q.context = context;
     q.asked = false;
-    spy_status status = spyi_sl_run(unit->compiler, what, spyi_sl_ask_task, &q, error);
+    spyi_text ignored = { NULL, 0, 0 };
+    spy_status status = spyi_compiler_ready(unit->compiler, error ? error : &ignored);
+    if (ignored.size) spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: %s", what, ignored.data);
+    spyi_text_free(&ignored);
+    if (status != SPY_OK) return status;
+    status = spyi_sl_run(unit->compiler, what, spyi_sl_ask_task, &q, error);
     if (status != SPY_OK || q.asked) return status;
-    if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again", what, unit->name);
+    const char *why = unit->identity.size ? "; if its files have changed since it was loaded, reload it" : "";
+    if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again%s", what, unit->name, why);
     else
-        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: module '%s' cannot be opened again", what,
-                  unit->name);
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: module '%s' cannot be opened again%s",
+                  what, unit->name, why);
     return SPY_ERROR_COMPILE;
 }
 
@@ -22611,17 +25574,20 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
 // which no RWByteAddressBuffer can be made of; atomic_add, which calls it for an address, is written behind it.
 
 enum {
-    SPYI_NAMES_MODULES = 5,
+    SPYI_NAMES_MODULES = 7,
     SPYI_NAMES_ATOMIC = 1,
     SPYI_NAMES_DIFF = 2,
     SPYI_NAMES_ELEMENT = 4,
     SPYI_NAMES_CONTEXT = 8,
-    SPYI_NAMES_SIZES = 16
+    SPYI_NAMES_SIZES = 16,
+    SPYI_NAMES_TEXTURE = 32,
+    SPYI_NAMES_PLAIN = 64 // only of texts that name [Differentiable], too
 };
 
-static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_atomic", "slangpy_diff",
-                                                                    "slangpy_element", "slangpy_context",
-                                                                    "slangpy_sizes" };
+static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_atomic",       "slangpy_diff",
+                                                                    "slangpy_element",      "slangpy_context",
+                                                                    "slangpy_sizes",        "slangpy_texture",
+                                                                    "slangpy_texture_plain" };
 
 // A common word may be a name of the text's own: it counts only where the text, or what it includes, imports slangpy.
 static const struct spyi_library_name {
@@ -22663,6 +25629,19 @@ static const struct spyi_library_name {
     { "RangeType", SPYI_NAMES_CONTEXT, true },
     { "WangHashArg", SPYI_NAMES_CONTEXT, true },
     { "RandFloatArg", SPYI_NAMES_CONTEXT, true },
+    { "DiffTexture1D", SPYI_NAMES_TEXTURE, false },
+    { "DiffTexture2D", SPYI_NAMES_TEXTURE, false },
+    { "DiffTexture3D", SPYI_NAMES_TEXTURE, false },
+    { "DiffTextureCube", SPYI_NAMES_TEXTURE, false },
+    { "DiffTexture1DArray", SPYI_NAMES_TEXTURE, false },
+    { "DiffTexture2DArray", SPYI_NAMES_TEXTURE, false },
+    { "DiffTextureCubeArray", SPYI_NAMES_TEXTURE, false },
+    { "DiffSamplerState", SPYI_NAMES_TEXTURE, false },
+    { "Texture1D", SPYI_NAMES_PLAIN, true },
+    { "Texture2D", SPYI_NAMES_PLAIN, true },
+    { "Texture3D", SPYI_NAMES_PLAIN, true },
+    { "TextureCube", SPYI_NAMES_PLAIN, true },
+    { "Texture2DArray", SPYI_NAMES_PLAIN, true },
     { "call_data_len", SPYI_NAMES_SIZES, false },
     { "call_group_size", SPYI_NAMES_SIZES, false },
     { "call_group_strides", SPYI_NAMES_SIZES, false },
@@ -22870,6 +25849,7 @@ bool spyi_source_add_imports(spyi_compiler *compiler, spyi_sl_loading *loading, 
         if ((named.seen & ~named.declared) >> i & 1 &&
             (named.imports_slangpy || !spyi_library_names[i].common))
             modules |= spyi_library_names[i].module;
+    if (!strstr(text, "Differentiable")) modules &= ~(uint32_t)SPYI_NAMES_PLAIN;
     named.rewrites = named.rewrites && (modules & SPYI_NAMES_ATOMIC) && strstr(text, "IAtomicAddable");
     modules &= ~named.imported;
     if (!named.behind) modules = 0;
@@ -22987,6 +25967,10 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
+    c->store = ctx->store;
+    for (size_t i = 0; i < c->embedded_count; ++i)
+        for (const char *const *line = c->embedded[i].lines; *line; ++line)
+            c->embedded_hash = spyi_hash(*line, strlen(*line), c->embedded_hash + i);
     c->print = desc->print;
     if (desc->bounds_record)
         snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
@@ -23010,6 +25994,11 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
 
 uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
     return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses) {
+    *hits = (uint64_t)spyi_atomic_load(&compiler->code_hits);
+    *misses = (uint64_t)spyi_atomic_load(&compiler->code_misses);
 }
 
 SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *out) {
@@ -23067,6 +26056,12 @@ static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
     return 1;
 }
 
+static void spyi_sl_embedded_text(const spyi_compiler *compiler, const spyi_embedded *embedded,
+                                  spyi_text *out) {
+    if (strstr(compiler->library->version, "2026.12")) spyi_text_add(out, "#define SPYI_OLD_SLANG\n");
+    for (const char *const *line = embedded->lines; *line; ++line) spyi_text_add(out, "%s\n", *line);
+}
+
 // Loads the embedded modules that an embedded module imports. After an error in a user's module libslang
 // refuses to load the imports of a serialized module and throws where nothing can catch it (`import typo;
 // import slangpy_diff;`). So the imports are loaded first.
@@ -23076,22 +26071,57 @@ static void spyi_sl_load_embedded_imports(spyi_sl_source_files *files, const spy
         const char *import = strncmp(*line, "__exported ", 11) == 0 ? *line + 11 : *line;
         if (strncmp(import, "import ", 7) != 0) continue;
         size_t n = strcspn(import + 7, ";");
+        uint32_t failed = spyi_failed_allocations();
         for (size_t i = 0; i < c->embedded_count; ++i) {
             const spyi_sl_stored *stored = &c->embedded_stored[i];
             spyi_sl_module *module = NULL;
             if (strlen(c->embedded[i].name) != n || strncmp(import + 7, c->embedded[i].name, n) != 0 ||
-                !stored->data || spyi_sl_is_loaded(files->session, stored->name, &module))
+                spyi_sl_is_loaded(files->session, c->embedded[i].name, &module))
                 continue;
             spyi_sl_load_embedded_imports(files, &c->embedded[i]);
-            spyi_sl_blob *diagnostics = NULL,
-                         *blob = c->library->slang_createBlob(stored->data, stored->size);
-            if (blob)
-                files->session->v->loadModuleFromIRBlob(files->session, stored->name, stored->path, blob,
-                                                        &diagnostics);
+            spyi_sl_blob *diagnostics = NULL, *blob = NULL;
+            if (stored->data) {
+                blob = c->library->slang_createBlob(stored->data, stored->size);
+                if (blob)
+                    files->session->v->loadModuleFromIRBlob(files->session, stored->name, stored->path, blob,
+                                                            &diagnostics);
+            } else {
+                spyi_text text = { NULL, 0, 0 }, path = { NULL, 0, 0 };
+                spyi_sl_embedded_text(c, &c->embedded[i], &text);
+                spyi_text_add(&path, "%s/%s.slang", SPYI_SL_EMBEDDED_FOLDER, c->embedded[i].name);
+                if (spyi_failed_allocations() == failed)
+                    files->session->v->loadModuleFromSourceString(files->session, c->embedded[i].name,
+                                                                  spyi_text_str(&path), spyi_text_str(&text),
+                                                                  &diagnostics);
+                spyi_text_free(&text);
+                spyi_text_free(&path);
+            }
             spyi_sl_blob_free(&diagnostics);
             spyi_sl_blob_free(&blob);
         }
     }
+}
+
+// Returns whether the user has a file of this name on the search path. libslang asks for precompiled modules in all folders
+// before it asks for a text in any, so an embedded module in serialized form would come before the user's text.
+static bool spyi_sl_is_shadowed(const spyi_sl_source_files *files, const char *name) {
+    spyi_compiler *c = files->compiler;
+    spyi_sl_loading *loading = files->loading;
+    if (!loading) return false;
+    const spyi_unit *unit = loading->unit;
+    size_t own = unit->include_path_count, count = 1 + own + c->include_path_count;
+    spyi_text at = { NULL, 0, 0 }, text = { NULL, 0, 0 };
+    bool found = false;
+    for (size_t i = 0; i < count && !found; ++i) {
+        spyi_text_clear(&at);
+        if (i == 0) spyi_sl_folder(unit->path, &at);
+        else spyi_text_add(&at, "%s", i <= own ? unit->include_paths[i - 1] : c->include_paths[i - 1 - own]);
+        spyi_text_add(&at, "/%s.slang", name);
+        found = at.size && spyi_source_read(c, loading, at.data, &text);
+    }
+    spyi_text_free(&at);
+    spyi_text_free(&text);
+    return found;
 }
 
 static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spyi_text *text) {
@@ -23125,15 +26155,13 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
         size_t n = strlen(compiler->embedded[i].name);
         if (strncmp(embedded, compiler->embedded[i].name, n) != 0) continue;
         if (stored->data && strcmp(embedded + n, ".slang-module") == 0) {
+            if (spyi_sl_is_shadowed(files, compiler->embedded[i].name)) return false;
             spyi_sl_load_embedded_imports(files, &compiler->embedded[i]);
             spyi_text_add_n(text, (const char *)stored->data, stored->size);
             return true;
         }
         found = strcmp(embedded + n, ".slang") == 0;
-        if (found && strstr(compiler->library->version, "2026.12"))
-            spyi_text_add(text, "#define SPYI_OLD_SLANG\n");
-        for (const char *const *line = compiler->embedded[i].lines; found && *line; ++line)
-            spyi_text_add(text, "%s\n", *line);
+        if (found) spyi_sl_embedded_text(compiler, &compiler->embedded[i], text);
     }
     return found;
 }
@@ -23164,13 +26192,506 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
     files->loading = loading;
 }
 
+// >>compiler/memo.c -----------------------------------------------------------------------------------------
+
+// Answers of libslang on disk: see memo.h.
+
+// Raise this number with every change of what the compiler's functions answer, or of how answers are written.
+enum { SPYI_MEMO_VERSION = 3, SPYI_MEMO_MOST_FILES = 65536 };
+
+typedef struct spyi_memo_hash {
+    uint64_t a, b;
+} spyi_memo_hash;
+
+static spyi_memo_hash spyi_memo_hash_of(const void *data, size_t size) {
+    spyi_memo_hash hash;
+    hash.a = spyi_hash(data, size, SPYI_MEMO_VERSION);
+    hash.b = spyi_hash(data, size, ~hash.a);
+    return hash;
+}
+
+static void spyi_memo_add(spyi_text *out, const void *data, size_t size) {
+    spyi_text_add_n(out, (const char *)data, size);
+}
+
+static void spyi_memo_text_into(spyi_text *out, const char *text) { // NULL and "" differ
+    uint32_t size = text ? (uint32_t)strlen(text) + 1 : 0;
+    spyi_memo_add(out, &size, sizeof size);
+    if (size) spyi_memo_add(out, text, size);
+}
+
+// >>questions
+
+SPYI_FN void spyi_memo_ask(spyi_memo *m, spyi_unit *unit, char kind, const char *name) {
+    memset(m, 0, sizeof *m);
+    if (!unit->compiler->store || !unit->identity.size) return;
+    m->unit = unit;
+    spyi_memo_add(&m->question, &kind, 1);
+    spyi_memo_add(&m->question, unit->identity.data, unit->identity.size);
+    spyi_memo_text_into(&m->question, name);
+}
+
+SPYI_FN void spyi_memo_add_number(spyi_memo *m, uint64_t number) {
+    if (m->unit) spyi_memo_add(&m->question, &number, sizeof number);
+}
+
+SPYI_FN void spyi_memo_add_text(spyi_memo *m, const char *text) {
+    if (m->unit) spyi_memo_text_into(&m->question, text);
+}
+
+SPYI_FN void spyi_memo_add_type(spyi_memo *m, const spyi_type *type) {
+    spyi_memo_add_text(m, type ? type->name : NULL);
+    spyi_memo_add_number(m, type ? spyi_type_hash(type) : 0);
+}
+
+static void spyi_memo_open(spyi_stream *r, const spyi_compiler *compiler, const spyi_text *answer) {
+    memset(r, 0, sizeof *r);
+    r->name = "answer of the compiler";
+    r->table = compiler->types;
+    r->any_struct = true; // a unit that was reloaded may have another struct of the same name
+    r->at = (const uint8_t *)answer->data;
+    r->left = answer->size;
+}
+
+static bool spyi_memo_close(spyi_stream *r) {
+    bool good = r->status == SPY_OK && (r->out || r->left == 0);
+    spyi_text_free(&r->problem);
+    free(r->types);
+    return good;
+}
+
+SPYI_FN bool spyi_memo_recall(spyi_memo *m, spyi_memo_fields fields, void *answer) {
+    spyi_text bytes = { NULL, 0, 0 };
+    bool good = m->unit && spyi_store_get(m->unit->compiler->store, &m->question, &bytes);
+    if (good) {
+        spyi_stream r;
+        spyi_memo_open(&r, m->unit->compiler, &bytes);
+        fields(&r, answer);
+        good = spyi_memo_close(&r);
+    }
+    spyi_text_free(&bytes);
+    return good;
+}
+
+SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer) {
+    spyi_text bytes = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
+    spyi_stream r;
+    // While it was asked, the unit may have been found to be another one than on disk.
+    if (!m->unit || !m->unit->identity.size) return;
+    spyi_memo_open(&r, m->unit->compiler, &bytes);
+    r.out = &bytes;
+    fields(&r, answer);
+    if (spyi_memo_close(&r) && spyi_failed_allocations() == failed)
+        spyi_store_put(m->unit->compiler->store, &m->question, &bytes);
+    spyi_text_free(&bytes);
+}
+
+SPYI_FN void spyi_memo_end(spyi_memo *m) {
+    spyi_text_free(&m->question);
+}
+
+// >>fields
+
+SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer) {
+    spyi_stream_bool(r, (bool *)answer);
+}
+
+SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer) {
+    spyi_stream_type(r, (const spyi_type **)answer);
+}
+
+// >>a unit's identity
+
+// Appends what all questions of a compiler depend on. Returns false when the library that would answer cannot be
+// told without opening it.
+static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
+    uint32_t numbers[4] = { SPYI_MEMO_VERSION, (uint32_t)c->target->format, c->print, SPY_VERSION };
+    spyi_text library = { NULL, 0, 0 };
+    uint64_t stamp =
+        spyi_sl_find(c->library_path, (const char *const *)c->library_paths, c->library_path_count, &library);
+    spyi_memo_add(out, numbers, sizeof numbers);
+    spyi_memo_text_into(out, spyi_text_str(&library));
+    spyi_memo_add(out, &stamp, sizeof stamp);
+    spyi_memo_add(out, &c->embedded_hash, sizeof c->embedded_hash);
+    spyi_text_free(&library);
+    return stamp != 0;
+}
+
+static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
+    const spyi_compiler *c = unit->compiler;
+    const spy_compile_options *o = &unit->options;
+    spyi_memo_hash text = spyi_memo_hash_of(content->data, content->size);
+    uint32_t numbers[7] = { (uint32_t)o->optimization, (uint32_t)o->debug_info,  (uint32_t)o->float_mode,
+                            o->warnings_as_errors,     o->experimental_features, unit->precompiled,
+                            (uint32_t)(unit->trusted) };
+    bool known = c->store && !c->bounds_record[0];
+    spyi_text_add(out, "unit");
+    known = known && spyi_memo_add_compiler(c, out);
+    spyi_memo_add(out, &text, sizeof text);
+    spyi_memo_add(out, numbers, sizeof numbers);
+    spyi_memo_text_into(out, unit->name);
+    spyi_memo_text_into(out, unit->path);
+    for (size_t i = 0; i < unit->include_path_count; i++) spyi_memo_text_into(out, unit->include_paths[i]);
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < c->include_path_count; i++) spyi_memo_text_into(out, c->include_paths[i]);
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < unit->define_count; i++) {
+        spyi_memo_text_into(out, unit->defines[i].name);
+        spyi_memo_text_into(out, unit->defines[i].value);
+    }
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < unit->link_count; i++) {
+        const spyi_text *identity = &unit->links[i]->identity;
+        known = known && identity->size;
+        if (identity->size) spyi_memo_add(out, identity->data, identity->size);
+    }
+    return known;
+}
+
+// A file that the unit read, or looked for in vain.
+typedef struct spyi_memo_file {
+    char *path;
+    bool exists;
+    spyi_memo_hash hash;
+} spyi_memo_file;
+
+typedef struct spyi_memo_unit {
+    spyi_memo_file *files;
+    uint32_t file_count;
+    char **imports;
+    uint32_t import_count;
+    bool has_visibility;
+    spyi_text warnings;
+} spyi_memo_unit;
+
+// The paths of its files, which depend on the unit's text alone as long as no file is added or removed.
+static void spyi_memo_path_fields(spyi_stream *r, spyi_memo_unit *u) {
+    void *files = u->files;
+    spyi_stream_list(r, &u->file_count, SPYI_MEMO_MOST_FILES, &files, sizeof *u->files);
+    u->files = (spyi_memo_file *)files;
+    for (uint32_t i = 0; i < u->file_count; i++) {
+        spyi_stream_text(r, &u->files[i].path);
+        (void)spyi_stream_expect(r, u->files[i].path != NULL, "a file has no path");
+    }
+}
+
+// What the unit is, once its files are known to be those that it was made of.
+static void spyi_memo_unit_fields(spyi_stream *r, void *answer) {
+    spyi_memo_unit *u = (spyi_memo_unit *)answer;
+    void *imports = u->imports;
+    spyi_stream_list(r, &u->import_count, SPYI_MEMO_MOST_FILES, &imports, sizeof *u->imports);
+    u->imports = (char **)imports;
+    for (uint32_t i = 0; i < u->import_count; i++) spyi_stream_text(r, &u->imports[i]);
+    spyi_stream_bool(r, &u->has_visibility);
+    spyi_stream_bytes(r, &u->warnings);
+}
+
+static void spyi_memo_unit_free(spyi_memo_unit *u) {
+    for (uint32_t i = 0; i < u->file_count; i++) free(u->files[i].path);
+    free(u->files);
+    spyi_sl_free_strings(u->imports, u->import_count);
+    spyi_text_free(&u->warnings);
+    memset(u, 0, sizeof *u);
+}
+
+// Reads the file as it is now, and watches it from now on.
+static void spyi_memo_read_file(spyi_unit *unit, const char *path, spyi_memo_file *file) {
+    spyi_sl_loading loading;
+    spyi_text text = { NULL, 0, 0 };
+    memset(&loading, 0, sizeof loading);
+    loading.unit = unit;
+    memset(&file->hash, 0, sizeof file->hash);
+    file->exists = spyi_source_read(unit->compiler, &loading, path, &text);
+    if (file->exists) file->hash = spyi_memo_hash_of(text.data, text.size);
+    spyi_text_free(&loading.notes);
+    spyi_text_free(&text);
+}
+
+// Lists the files that the unit has read or looked for, as they are now.
+static bool spyi_memo_list_files(spyi_unit *unit, spyi_memo_unit *u) {
+    size_t count = unit->watched_count; // reading them again adds none
+    u->files = (spyi_memo_file *)spyi_calloc(count + 1, sizeof *u->files);
+    for (size_t i = 0; u->files && i < count; i++) {
+        spyi_memo_file *file = &u->files[u->file_count++];
+        file->path = spyi_strdup(unit->watched[i].path);
+        spyi_memo_read_file(unit, unit->watched[i].path, file);
+    }
+    return u->files != NULL;
+}
+
+// Appends the identity of a unit with this question and these files.
+static void spyi_memo_identify(const spyi_text *question, const spyi_memo_unit *u, spyi_text *out) {
+    spyi_text all = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
+    spyi_memo_add(&all, question->data, question->size);
+    for (uint32_t i = 0; i < u->file_count; i++) {
+        spyi_memo_text_into(&all, u->files[i].path);
+        spyi_memo_add(&all, &u->files[i].exists, 1);
+        spyi_memo_add(&all, &u->files[i].hash, sizeof u->files[i].hash);
+    }
+    spyi_memo_hash hash = spyi_memo_hash_of(all.data, all.size);
+    if (spyi_failed_allocations() == failed) spyi_memo_add(out, &hash, sizeof hash);
+    spyi_text_free(&all);
+}
+
+SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, spyi_text *warnings) {
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
+    spyi_memo_unit u;
+    spyi_stream r;
+    memset(&u, 0, sizeof u);
+    bool good = spyi_memo_unit_question(unit, content, &question) &&
+                spyi_store_get(unit->compiler->store, &question, &bytes);
+    if (good) {
+        spyi_memo_open(&r, unit->compiler, &bytes);
+        spyi_memo_path_fields(&r, &u);
+        good = spyi_memo_close(&r);
+    }
+    for (uint32_t i = 0; good && i < u.file_count; i++)
+        spyi_memo_read_file(unit, u.files[i].path, &u.files[i]);
+    if (good) {
+        spyi_memo m;
+        spyi_memo_identify(&question, &u, &unit->identity);
+        spyi_memo_ask(&m, unit, 'u', NULL);
+        good = spyi_memo_recall(&m, spyi_memo_unit_fields, &u);
+        spyi_memo_end(&m);
+    }
+    if (good) {
+        unit->imports = u.imports;
+        unit->module_count = u.import_count;
+        unit->has_visibility = u.has_visibility;
+        u.imports = NULL;
+        u.import_count = 0;
+        if (u.warnings.size) spyi_text_add_n(warnings, u.warnings.data, u.warnings.size);
+    } else {
+        spyi_text_free(&unit->identity);
+    }
+    spyi_memo_unit_free(&u);
+    spyi_text_free(&question);
+    spyi_text_free(&bytes);
+    return good;
+}
+
+// >>serialized modules
+
+static void spyi_memo_blob_question(const spyi_memo_hash *hash, spyi_text *out) {
+    spyi_text_add(out, "blob");
+    spyi_memo_add(out, hash, sizeof *hash);
+}
+
+static void spyi_memo_keep_blob(spyi_compiler *c, const spyi_sl_stored *stored, spyi_memo_hash *hash) {
+    spyi_text question = { NULL, 0, 0 }, answer = { (char *)stored->data, stored->size, 0 };
+    *hash = spyi_memo_hash_of(stored->data, stored->size);
+    spyi_memo_blob_question(hash, &question);
+    if (!spyi_store_has(c->store, &question)) spyi_store_put(c->store, &question, &answer);
+    spyi_text_free(&question);
+}
+
+// What is kept of a serialized module beside its bytes.
+static void spyi_memo_stored_fields(spyi_stream *r, spyi_sl_stored *stored, spyi_memo_hash *hash) {
+    spyi_stream_text(r, &stored->name);
+    spyi_stream_text(r, &stored->path);
+    spyi_stream_raw(r, hash, sizeof *hash);
+    (void)spyi_stream_expect(r, stored->name && stored->path, "a module has no name");
+}
+
+static bool spyi_memo_recall_blob(spyi_compiler *c, const spyi_memo_hash *hash, spyi_sl_stored *stored) {
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
+    spyi_memo_blob_question(hash, &question);
+    bool good = spyi_store_get(c->store, &question, &bytes);
+    spyi_text_free(&question);
+    stored->data = bytes.data;
+    stored->size = bytes.size;
+    return good && bytes.data;
+}
+
+typedef struct spyi_memo_modules {
+    spyi_compiler *compiler;
+    spyi_sl_stored *items;
+    uint32_t count;
+} spyi_memo_modules;
+
+static void spyi_memo_modules_fields(spyi_stream *r, void *answer) {
+    spyi_memo_modules *m = (spyi_memo_modules *)answer;
+    void *items = m->items;
+    spyi_stream_list(r, &m->count, SPYI_MEMO_MOST_FILES, &items, sizeof *m->items);
+    m->items = (spyi_sl_stored *)items;
+    for (uint32_t i = 0; i < m->count; i++) {
+        spyi_memo_hash hash;
+        memset(&hash, 0, sizeof hash);
+        if (r->out) spyi_memo_keep_blob(m->compiler, &m->items[i], &hash);
+        spyi_memo_stored_fields(r, &m->items[i], &hash);
+        if (!r->out && r->status == SPY_OK && !spyi_memo_recall_blob(m->compiler, &hash, &m->items[i]))
+            spyi_stream_damaged(r, "a module is not there");
+    }
+}
+
+SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit) {
+    bool good = true;
+    for (size_t i = 0; i < unit->link_count; i++) good = spyi_memo_recall_stored(unit->links[i]) && good;
+    if (unit->stored || !good) return good;
+    spyi_memo_modules modules = { unit->compiler, NULL, 0 };
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 's', NULL);
+    good = spyi_memo_recall(&m, spyi_memo_modules_fields, &modules);
+    spyi_memo_end(&m);
+    if (good) {
+        unit->stored = modules.items;
+        unit->stored_count = modules.count;
+    } else {
+        spyi_sl_stored_free(modules.items, modules.count);
+    }
+    return good;
+}
+
+// Opens the unit from its text, as a first load does. NULL: the text is not the one that the answers are about.
+static spyi_sl_live *spyi_memo_open_text(spyi_unit *unit) {
+    spyi_sl_loading loading;
+    spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, question = { NULL, 0, 0 };
+    spyi_text identity = { NULL, 0, 0 };
+    spyi_unit reader; // notes the files that are read now: other threads look at the unit's own list
+    memset(&reader, 0, sizeof reader);
+    reader.compiler = unit->compiler;
+    reader.trusted = unit->trusted;
+    reader.name = unit->name;
+    reader.path = unit->path;
+    reader.include_paths = unit->include_paths;
+    reader.include_path_count = unit->include_path_count;
+    memset(&loading, 0, sizeof loading);
+    loading.unit = &reader;
+    if (unit->has_given) spyi_text_add_n(&content, spyi_text_str(&unit->given), unit->given.size);
+    else (void)spyi_source_read(unit->compiler, &loading, unit->path, &content);
+    spyi_memo_recall_embedded(unit->compiler);
+    spyi_sl_live *live =
+        spyi_unit_changed(unit) ? NULL : spyi_sl_live_open(unit, &loading, &content, &messages);
+    size_t count = live ? (size_t)live->session->v->getLoadedModuleCount(live->session) : 0;
+    bool same = live && count == unit->module_count && spyi_memo_unit_question(unit, &content, &question);
+    if (same) {
+        spyi_memo_unit u;
+        memset(&u, 0, sizeof u);
+        same = spyi_memo_list_files(unit, &u);
+        if (same) spyi_memo_identify(&question, &u, &identity);
+        same = same && unit->identity.size == identity.size &&
+               memcmp(unit->identity.data, identity.data, identity.size) == 0;
+        spyi_memo_unit_free(&u);
+    }
+    if (live && !same) {
+        spyi_sl_live_close(live);
+        live = NULL;
+    }
+    spyi_unit_unwatch(&reader);
+    spyi_text_free(&identity);
+    spyi_text_free(&loading.notes);
+    spyi_text_free(&content);
+    spyi_text_free(&messages);
+    spyi_text_free(&question);
+    return live;
+}
+
+SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit) {
+    spyi_text messages = { NULL, 0, 0 };
+    spyi_sl_live *live = NULL;
+    // The text comes first, as only a session made of text knows lines and comments.
+    for (size_t i = 0; i < unit->link_count; i++) (void)spyi_memo_recall_stored(unit->links[i]);
+    live = spyi_memo_open_text(unit);
+    if (!live && spyi_memo_recall_stored(unit)) live = spyi_sl_live_open(unit, NULL, NULL, &messages);
+    unit->live = live;
+    if (live && !unit->stored) (void)spyi_sl_store(unit);
+    spyi_text_free(&messages);
+    return live;
+}
+
+SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings) {
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
+    spyi_memo_unit u;
+    spyi_stream r;
+    memset(&u, 0, sizeof u);
+    if (spyi_memo_unit_question(unit, content, &question)) {
+        (void)spyi_memo_list_files(unit, &u);
+        u.imports = spyi_sl_copy_strings((const char *const *)unit->imports, unit->module_count);
+        u.import_count = (uint32_t)unit->module_count;
+        u.has_visibility = unit->has_visibility;
+        if (warnings->size) spyi_text_add_n(&u.warnings, warnings->data, warnings->size);
+        spyi_memo_open(&r, unit->compiler, &bytes);
+        r.out = &bytes;
+        spyi_memo_path_fields(&r, &u);
+        // A file that changed since it was read would get the other text's answers.
+        if (spyi_memo_close(&r) && spyi_failed_allocations() == failed && !spyi_unit_changed(unit)) {
+            spyi_memo_modules modules = { unit->compiler, unit->stored, (uint32_t)unit->stored_count };
+            spyi_memo m;
+            spyi_memo_identify(&question, &u, &unit->identity);
+            spyi_memo_ask(&m, unit, 's', NULL);
+            spyi_memo_keep(&m, spyi_memo_modules_fields, &modules);
+            spyi_memo_end(&m);
+            spyi_memo_ask(&m, unit, 'u', NULL);
+            spyi_memo_keep(&m, spyi_memo_unit_fields, &u);
+            spyi_memo_end(&m);
+            spyi_store_put(unit->compiler->store, &question, &bytes);
+        }
+    }
+    spyi_memo_unit_free(&u);
+    spyi_text_free(&question);
+    spyi_text_free(&bytes);
+}
+
+// >>embedded modules
+
+static bool spyi_memo_embedded_question(const spyi_compiler *c, size_t index, spyi_text *out) {
+    spyi_text_add(out, "embedded %s", c->embedded[index].name);
+    return c->store && !c->bounds_record[0] && spyi_memo_add_compiler(c, out);
+}
+
+SPYI_FN void spyi_memo_recall_embedded(spyi_compiler *c) {
+    for (size_t i = 0; c->store && i < c->embedded_count; i++) {
+        spyi_sl_stored *stored = &c->embedded_stored[i], got;
+        spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
+        spyi_memo_hash hash;
+        spyi_stream r;
+        memset(&got, 0, sizeof got);
+        if (!stored->data && spyi_memo_embedded_question(c, i, &question) &&
+            spyi_store_get(c->store, &question, &bytes)) {
+            spyi_memo_open(&r, c, &bytes);
+            spyi_memo_stored_fields(&r, &got, &hash);
+            bool good = spyi_memo_close(&r) && spyi_memo_recall_blob(c, &hash, &got);
+            if (good) *stored = got;
+            else {
+                free(got.name);
+                free(got.path);
+            }
+        }
+        spyi_text_free(&question);
+        spyi_text_free(&bytes);
+    }
+}
+
+SPYI_FN void spyi_memo_keep_embedded(spyi_compiler *c) {
+    for (size_t i = 0; c->store && i < c->embedded_count; i++) {
+        spyi_sl_stored *stored = &c->embedded_stored[i];
+        spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
+        spyi_memo_hash hash;
+        spyi_stream r;
+        if (stored->data && spyi_memo_embedded_question(c, i, &question) &&
+            !spyi_store_has(c->store, &question)) {
+            spyi_memo_keep_blob(c, stored, &hash);
+            spyi_memo_open(&r, c, &bytes);
+            r.out = &bytes;
+            spyi_memo_stored_fields(&r, stored, &hash);
+            if (spyi_memo_close(&r)) spyi_store_put(c->store, &question, &bytes);
+        }
+        spyi_text_free(&question);
+        spyi_text_free(&bytes);
+    }
+}
+
 // >>compiler/session.c --------------------------------------------------------------------------------------
 
 // Opens Slang sessions with a unit's modules, keeps these modules in serialized form, and replaces a session
 // by a fresh one before it grows too large (libslang never frees a module).
 
-// Appends the folder of a path, without its last slash; "." when the path has none.
-static void spyi_sl_folder(const char *path, spyi_text *out) {
+SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out) {
     const char *end = NULL;
     for (const char *p = path; *p; ++p)
         if (*p == '/' || *p == '\\') end = p;
@@ -23339,13 +26860,34 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
-        if (compiler->embedded_stored[i].data ||
+        // AtomicTensor of a serialized module: libslang throws an exception at `t[i]` and at most forms of t.load().
+        if (strcmp(compiler->embedded[i].name, "slangpy_atomic") == 0 || compiler->embedded_stored[i].data ||
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
             continue;
         const char *path = module->v->getFilePath(module);
         if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // else it is a user's file of the same name
             spyi_sl_serialize(module, &compiler->embedded_stored[i]);
     }
+}
+
+// Fills `stored` with the module as the compiler keeps it, if it is an embedded one: serializing slangpy_diff takes
+// 150 ms each time. Returns false if the compiler does not keep it.
+static bool spyi_sl_copy_embedded(const spyi_compiler *compiler, spyi_sl_module *module,
+                                  spyi_sl_stored *stored) {
+    const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
+    for (size_t i = 0; name && path && i < compiler->embedded_count; ++i) {
+        const spyi_sl_stored *kept = &compiler->embedded_stored[i];
+        if (!kept->data || strcmp(kept->name, name) != 0 || strcmp(kept->path, path) != 0) continue;
+        stored->name = spyi_strdup(kept->name);
+        stored->path = spyi_strdup(kept->path);
+        stored->data = spyi_malloc(kept->size);
+        stored->size = kept->size;
+        if (stored->data) memcpy(stored->data, kept->data, kept->size);
+        bool whole = stored->name && stored->path && stored->data;
+        if (!whole) spyi_sl_stored_clear(stored);
+        return whole;
+    }
+    return false;
 }
 
 // Serializes the modules that the unit was loaded with, but no kernels. This is done right after loading,
@@ -23358,7 +26900,9 @@ SPYI_FN bool spyi_sl_store(spyi_unit *unit) {
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
-        good = m && spyi_sl_serialize(m, &stored[kept++]);
+        good = m && (spyi_sl_copy_embedded(unit->compiler, m, &stored[kept]) ||
+                     spyi_sl_serialize(m, &stored[kept]));
+        kept += good;
     }
     if (!good) {
         spyi_sl_stored_free(stored, kept);
@@ -23444,6 +26988,9 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
         spyi_sl_live_close(live);
         return NULL;
     }
+    for (size_t i = 0; i < unit->link_count; ++i)
+        if (!unit->links[i]->stored && !spyi_memo_recall_stored(unit->links[i]))
+            spyi_memo_wake(unit->links[i]);
     // Linked modules are loaded first, except for those that import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
@@ -23487,6 +27034,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
 enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
 
 spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
+    if (!unit->live && !spyi_memo_wake(unit)) return NULL;
     bool lost = spyi_sl_live_is_lost(unit->live);
     if (lost || unit->live->failed || unit->live->kept_kib > SPYI_SL_MOST_KEPT_KIB) {
         spyi_text ignored = { NULL, 0, 0 };
@@ -23565,6 +27113,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     spyi_sl_stored_free(unit->stored, unit->stored_count);
     spyi_unit_unwatch(unit);
     spyi_text_free(&unit->given);
+    spyi_text_free(&unit->identity);
     free(unit->given_name);
     free(unit->given_path);
     free(unit->name);
@@ -23684,11 +27233,19 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     o.loading.unit = unit;
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
-    if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
     // After a failed allocation the text may be cut off.
     status = spyi_check_allocations(failed, status, error);
-    if (status == SPY_OK) {
-        spyi_text_add(&step, "load module %s", unit->name);
+    bool recalled = status == SPY_OK && spyi_memo_recall_unit(unit, &o.content, &o.messages);
+    if (status == SPY_OK && !recalled) status = spyi_compiler_ready(compiler, error);
+    spyi_text_add(&step, "load module %s", unit->name);
+    if (recalled) {
+        spyi_step(compiler->ctx, spyi_text_str(&step), false);
+        spyi_step(compiler->ctx, spyi_text_str(&step), true);
+    }
+    if (recalled && o.messages.size)
+        spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s':\n%s", unit->name, o.messages.data);
+    if (status == SPY_OK && !recalled) {
+        spyi_memo_recall_embedded(compiler);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
         status = spyi_sl_run(compiler, spyi_text_str(&step), spyi_unit_open_task, &o, error);
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
@@ -23707,6 +27264,10 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
             spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s':\n%s", unit->name,
                       spyi_text_str(&o.messages));
         }
+    }
+    if (status == SPY_OK && !recalled && !o.loading.notes.size) {
+        spyi_memo_keep_unit(unit, &o.content, &o.messages);
+        spyi_memo_keep_embedded(compiler);
     }
     if (o.loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", o.loading.notes.data);
     else if (o.loading.notes.size)
@@ -23988,22 +27549,46 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// Makes the type of a struct whose layout libslang must not be asked for: it has fields, but no offsets.
+// Returns whether the struct is a Tensor, RWTensor ... of the library's own modules, or one of Slang's views of
+// tensors. Such a struct holds a pointer, but a tensor is given for it.
+static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
+    bool pointer = false, site = false;
+    if (strncmp(name, "TensorView<", 11) == 0 || strncmp(name, "DiffTensorView<", 15) == 0) return true;
+    for (unsigned i = 0; i < count; ++i) {
+        pointer = pointer || spyi_type_is_pointer(fields[i].type);
+        site = site || strcmp(fields[i].name, "_site") == 0;
+    }
+    return pointer && site;
+}
+
+// Makes the type of a struct whose layout libslang must not be asked for. With plain fields and pointers, such as
+// those to structs, its layout is the target's scalar layout; else the type has fields, but no offsets.
 static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     unsigned count = lib->spReflectionType_GetFieldCount(slang);
     spyi_field *fields = (spyi_field *)spyi_calloc(count + 1, sizeof *fields);
-    bool named = fields != NULL;
+    bool named = fields != NULL, plain = count > 0;
+    size_t end = 0, align = 1;
     for (unsigned i = 0; i < count && named; ++i) {
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         fields[i].name = v ? lib->spReflectionVariable_GetName(v) : NULL;
         named = fields[i].name != NULL;
-        if (named) fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false);
+        if (!named) break;
+        const spyi_type *field = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false);
+        fields[i].type = field;
+        plain = plain && spyi_type_lies_in_structs(field);
+        if (!plain) continue;
+        fields[i].device_offset = spyi_align(end, field->device_align);
+        end = fields[i].device_offset + field->device_size;
+        if (field->device_align > align) align = field->device_align;
     }
-    const spyi_type *type =
-        named ? spyi_type_opaque(types, name, fields, count) : spyi_type_other(types, name);
+    if (spyi_types_rules(types)->pads_structs) end = spyi_align(end, align);
+    plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
+    const spyi_type *type = !named  ? spyi_type_other(types, name)
+                            : plain ? spyi_type_struct(types, name, fields, count, end, align)
+                                    : spyi_type_opaque(types, name, fields, count);
     free(fields);
     return type;
 }
@@ -24041,10 +27626,11 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
         if (!named) break;
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
-        plain = plain && fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
+        plain = plain && spyi_type_lies_in_structs(fields[i].type) &&
                 fields[i].device_offset >= end; // else members share memory or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
+    plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
     if (named && plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
@@ -24139,6 +27725,8 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
                   (spyi_texture_form_read(element->name, NULL, &texture))) &&
                  count >= 1 && count <= SPYI_MOST_PARAMETERS)
             type = spyi_type_bound_array(types, name, element, (uint32_t)count);
+        else if (element->field_count && !spyi_type_is_bound_array(element) && count >= 1)
+            type = spyi_type_struct_array(types, element, count);
         else if (spyi_sl_is_unsized(unit, slang) &&
                  (spyi_sl_is_buffer(lib, inner) ||
                   lib->spReflectionType_GetKind(inner) == SPYI_SL_KIND_CONSTANT_BUFFER))
@@ -24195,7 +27783,12 @@ const spyi_type *spyi_unit_find_constant(spyi_unit *unit, const char *name) {
     spyi_sl_finding f;
     f.name = name;
     f.type = NULL;
-    spyi_sl_ask(unit, 1, "find a constant", spyi_sl_ask_constant, &f, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'c', name);
+    if (!spyi_memo_recall(&m, spyi_memo_type, (void *)&f.type) &&
+        spyi_sl_ask(unit, 1, "find a constant", spyi_sl_ask_constant, &f, NULL) == SPY_OK)
+        spyi_memo_keep(&m, spyi_memo_type, (void *)&f.type);
+    spyi_memo_end(&m);
     return f.type;
 }
 
@@ -24229,11 +27822,18 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
         spyi_sl_finding f;
         f.name = base.data;
         f.type = NULL;
-        spyi_sl_ask(unit, 1, "find a type", spyi_sl_ask_type, &f, NULL);
+        spyi_memo m;
+        spyi_memo_ask(&m, unit, 't', f.name);
+        if (!spyi_memo_recall(&m, spyi_memo_type, (void *)&f.type) &&
+            spyi_sl_ask(unit, 1, "find a type", spyi_sl_ask_type, &f, NULL) == SPY_OK)
+            spyi_memo_keep(&m, spyi_memo_type, (void *)&f.type);
+        spyi_memo_end(&m);
         type = f.type;
     }
-    for (int i = 0; i < count && type; ++i)
-        type = spyi_type_array(unit->compiler->types, type, sizes[i]); // innermost first
+    for (int i = 0; i < count && type; ++i) // innermost first
+        type = type->kind == SPYI_TYPE_OTHER && type->field_count
+                   ? spyi_type_struct_array(unit->compiler->types, type, sizes[i])
+                   : spyi_type_array(unit->compiler->types, type, sizes[i]);
     spyi_text_free(&base);
     return type;
 }
@@ -24241,6 +27841,8 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
 // >>compiler/reflect_function.c -----------------------------------------------------------------------------
 
 // Converts Slang's functions to signatures: finds the overloads of a name, their parameters and results.
+
+enum { SPYI_SL_MOST_OVERLOADS = 4096 };
 
 uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
     if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return 1;
@@ -24416,15 +28018,33 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
     if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, found, out);
     for (uint32_t i = 0; i < out->count; ++i)
         for (uint32_t p = 0; p < out->items[i].param_count; ++p)
-            out->takes_pairs = out->takes_pairs || spyi_type_holds_pair(out->items[i].params[p].type);
+            out->takes_pairs = out->takes_pairs || spyi_type_holds_pair(out->items[i].params[p].type) ||
+                               strncmp(out->items[i].params[p].type->name, "DiffTensorView<", 15) == 0;
+}
+
+static void spyi_sl_overloads_fields(spyi_stream *r, void *answer) {
+    spyi_overloads *o = (spyi_overloads *)answer;
+    void *items = o->items;
+    spyi_stream_list(r, &o->count, SPYI_SL_MOST_OVERLOADS, &items, sizeof *o->items);
+    o->items = (spyi_signature *)items;
+    for (uint32_t i = 0; i < o->count; ++i) spyi_signature_fields(r, &o->items[i]);
+    spyi_stream_bool(r, &o->takes_pairs);
 }
 
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
     spyi_sl_finding_function f;
+    spyi_memo m;
     memset(out, 0, sizeof *out);
     f.name = name;
     f.out = out;
-    spy_status status = spyi_sl_ask(unit, 1, "find a function", spyi_sl_ask_function, &f, error);
+    spy_status status = SPY_OK;
+    spyi_memo_ask(&m, unit, 'f', name);
+    if (!spyi_memo_recall(&m, spyi_sl_overloads_fields, out)) {
+        spyi_overloads_free(out);
+        status = spyi_sl_ask(unit, 1, "find a function", spyi_sl_ask_function, &f, error);
+        if (status == SPY_OK && out->items) spyi_memo_keep(&m, spyi_sl_overloads_fields, out);
+    }
+    spyi_memo_end(&m);
     if (status != SPY_OK || out->items) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
@@ -24602,6 +28222,15 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
     free(slang_types);
 }
 
+static void spyi_sl_resolving_fields(spyi_stream *r, void *answer) {
+    spyi_sl_resolving *q = (spyi_sl_resolving *)answer;
+    uint32_t chosen = (uint32_t)(q->chosen + 1);
+    spyi_stream_bool(r, &q->good);
+    spyi_stream_u32(r, &chosen);
+    if (q->good) spyi_signature_fields(r, q->out);
+    q->chosen = (int)chosen - 1;
+}
+
 bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
                        uint32_t count, spyi_signature *out, int *chosen) {
     spyi_sl_resolving r;
@@ -24613,7 +28242,19 @@ bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const sp
     r.out = out;
     r.chosen = -1;
     r.good = false;
-    spyi_sl_ask(unit, 2, "resolve a call", spyi_sl_resolve, &r, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'r', name);
+    spyi_memo_add_number(&m, (uint64_t)(int64_t)overload);
+    spyi_memo_add_number(&m, count);
+    for (uint32_t i = 0; i < count; ++i) spyi_memo_add_type(&m, types[i]);
+    if (!spyi_memo_recall(&m, spyi_sl_resolving_fields, &r)) {
+        spyi_signature_free(out);
+        r.chosen = -1;
+        r.good = false;
+        if (spyi_sl_ask(unit, 2, "resolve a call", spyi_sl_resolve, &r, NULL) == SPY_OK)
+            spyi_memo_keep(&m, spyi_sl_resolving_fields, &r);
+    }
+    spyi_memo_end(&m);
     if (chosen) *chosen = r.chosen;
     return r.good;
 }
@@ -24638,7 +28279,13 @@ bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *inte
     c.type = type;
     c.interface_name = interface_name;
     c.conforms = false;
-    spyi_sl_ask(unit, 1, "ask for an interface", spyi_sl_ask_conforms, &c, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'i', interface_name);
+    spyi_memo_add_type(&m, type);
+    if (!spyi_memo_recall(&m, spyi_memo_bool, &c.conforms) &&
+        spyi_sl_ask(unit, 1, "ask for an interface", spyi_sl_ask_conforms, &c, NULL) == SPY_OK)
+        spyi_memo_keep(&m, spyi_memo_bool, &c.conforms);
+    spyi_memo_end(&m);
     return c.conforms;
 }
 
@@ -24663,6 +28310,12 @@ static void spyi_sl_load_query(spyi_unit *unit, spyi_sl_live *live, void *contex
     else spyi_sl_diagnostics(&diagnostics, q->path, NULL, q->out);
 }
 
+static void spyi_sl_query_fields(spyi_stream *r, void *answer) {
+    spyi_sl_query *q = (spyi_sl_query *)answer;
+    spyi_stream_bool(r, &q->compiles);
+    spyi_stream_bytes(r, q->out);
+}
+
 bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     uint64_t id = spyi_hash(source->data, source->size, 0);
@@ -24673,9 +28326,21 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     q.name = spyi_text_str(&name);
     q.path = spyi_text_str(&path);
     q.source = spyi_text_str(source);
-    q.out = out;
+    spyi_text messages = { NULL, 0, 0 };
+    spyi_memo m;
+    q.out = &messages;
     q.compiles = false;
-    spyi_sl_ask(unit, SPYI_SL_QUERY_KIB, what, spyi_sl_load_query, &q, NULL);
+    spyi_memo_ask(&m, unit, 'q', what);
+    spyi_memo_add_text(&m, spyi_text_str(source));
+    if (!spyi_memo_recall(&m, spyi_sl_query_fields, &q)) {
+        spyi_text_clear(&messages);
+        q.compiles = false;
+        if (spyi_sl_ask(unit, SPYI_SL_QUERY_KIB, what, spyi_sl_load_query, &q, NULL) == SPY_OK)
+            spyi_memo_keep(&m, spyi_sl_query_fields, &q);
+    }
+    spyi_memo_end(&m);
+    if (messages.size) spyi_text_add_n(out, messages.data, messages.size);
+    spyi_text_free(&messages);
     spyi_text_free(&name);
     spyi_text_free(&path);
     return q.compiles;
@@ -25447,19 +29112,33 @@ static void spyi_sl_ask_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, void *c
     q->yes = spyi_sl_is_cuda_kernel(unit, live, q->name);
 }
 
-static bool spyi_sl_ask_entry(spyi_unit *unit, const char *name,
+static void spyi_sl_question_fields(spyi_stream *r, void *answer) {
+    spyi_sl_entry_question *q = (spyi_sl_entry_question *)answer;
+    spyi_stream_bool(r, &q->yes);
+    if (q->out) spyi_entry_fields(r, q->out);
+}
+
+static bool spyi_sl_ask_entry(spyi_unit *unit, char sort, const char *name,
                               void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
                               spyi_entry *out) {
     spyi_sl_entry_question q;
     q.name = name;
     q.out = out;
     q.yes = false;
-    spyi_sl_ask(unit, out ? 4 : 1, "look at an entry point", func, &q, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, sort, name);
+    if (!spyi_memo_recall(&m, spyi_sl_question_fields, &q)) {
+        if (out) memset(out, 0, sizeof *out);
+        q.yes = false;
+        if (spyi_sl_ask(unit, out ? 4 : 1, "look at an entry point", func, &q, NULL) == SPY_OK)
+            spyi_memo_keep(&m, spyi_sl_question_fields, &q);
+    }
+    spyi_memo_end(&m);
     return q.yes;
 }
 
 bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
-    return spyi_sl_ask_entry(unit, name, spyi_sl_ask_shader, NULL);
+    return spyi_sl_ask_entry(unit, 'h', name, spyi_sl_ask_shader, NULL);
 }
 
 // >>[CudaKernel]
@@ -25515,7 +29194,7 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
 }
 
 bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
-    return spyi_sl_ask_entry(unit, name, spyi_sl_ask_cuda_kernel, NULL);
+    return spyi_sl_ask_entry(unit, 'k', name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
 // Links an entry point of the unit's module with the modules that the unit links. NULL: it links none, or they do
@@ -25589,7 +29268,7 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
 
 void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     memset(out, 0, sizeof *out);
-    if (spyi_sl_name_is_safe(name)) spyi_sl_ask_entry(unit, name, spyi_sl_look_at_entry, out);
+    if (spyi_sl_name_is_safe(name)) spyi_sl_ask_entry(unit, 'e', name, spyi_sl_look_at_entry, out);
 }
 
 void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out) {
@@ -25615,6 +29294,234 @@ void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry
     out->block_size = (uint32_t)spyi_align(out->block_size, 4);
 }
 
+// >>compiler/stage.c ----------------------------------------------------------------------------------------
+
+// Describes functions as vertex and fragment shaders: which parameters the stage fills or takes, and where its inputs
+// and outputs lie; and moves what a stage's SPIR-V takes, so that two stages share one interface.
+
+SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage) {
+    return stage == SPYI_STAGE_VERTEX     ? SPYI_SL_STAGE_VERTEX
+           : stage == SPYI_STAGE_FRAGMENT ? SPYI_SL_STAGE_FRAGMENT
+                                          : SPYI_SL_STAGE_COMPUTE;
+}
+
+// >>inputs and outputs
+
+typedef struct spyi_sl_stage_walk {
+    spyi_unit *unit;
+    spyi_sl_live *live;
+    spyi_varyings *list;
+    uint32_t category; // SPYI_SL_CATEGORY_INPUT or _OUTPUT
+    uint32_t param;
+    bool targets; // locations are the numbers of SV_Target
+    bool failed;  // out of memory
+} spyi_sl_stage_walk;
+
+static char *spyi_sl_upper(const char *text) {
+    char *upper = spyi_strdup(text ? text : "");
+    for (char *c = upper; c && *c; c++)
+        if (*c >= 'a' && *c <= 'z') *c = (char)(*c - 'a' + 'A');
+    return upper;
+}
+
+static void spyi_sl_add_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout *variable, const char *name,
+                                uint32_t location, bool field, const spyi_type *type) {
+    const spyi_sl_library *lib = w->unit->compiler->library;
+    char *semantic = spyi_sl_upper(lib->spReflectionVariableLayout_GetSemanticName(variable));
+    uint32_t index = (uint32_t)lib->spReflectionVariableLayout_GetSemanticIndex(variable);
+    bool system = semantic && strncmp(semantic, "SV_", 3) == 0;
+    bool target = system && w->targets && strcmp(semantic, "SV_TARGET") == 0;
+    if (system && !target) {
+        free(semantic);
+        return;
+    }
+    spyi_varying *items = (spyi_varying *)spyi_realloc(w->list->items, (w->list->count + 1) * sizeof *items);
+    if (!items || !semantic) {
+        if (items) w->list->items = items;
+        w->failed = true;
+        free(semantic);
+        return;
+    }
+    w->list->items = items;
+    spyi_varying *v = &items[w->list->count++];
+    memset(v, 0, sizeof *v);
+    v->name = spyi_strdup(name);
+    v->semantic = semantic;
+    v->semantic_index = index;
+    v->location = target ? index : location;
+    v->param = w->param;
+    v->field = field;
+    v->type = type;
+    w->failed = w->failed || !v->name;
+}
+
+static void spyi_sl_walk_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout *variable, const char *name,
+                                 uint32_t location, bool field, int depth) {
+    const spyi_sl_library *lib = w->unit->compiler->library;
+    spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
+    if (!layout || depth > 16) return;
+    location += (uint32_t)lib->spReflectionVariableLayout_GetOffset(variable, w->category);
+    unsigned count = lib->spReflectionTypeLayout_getKind(layout) == SPYI_SL_KIND_STRUCT
+                         ? lib->spReflectionTypeLayout_GetFieldCount(layout)
+                         : 0;
+    for (unsigned i = 0; i < count && !w->failed; i++) {
+        spyi_sl_variable_layout *inner = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
+        spyi_sl_variable *of = inner ? lib->spReflectionVariableLayout_GetVariable(inner) : NULL;
+        const char *own = of ? lib->spReflectionVariable_GetName(of) : NULL;
+        if (own) spyi_sl_walk_varying(w, inner, own, location, true, depth + 1);
+    }
+    if (lib->spReflectionTypeLayout_getKind(layout) == SPYI_SL_KIND_STRUCT) return;
+    spyi_sl_type *slang = lib->spReflectionTypeLayout_GetType(layout);
+    const spyi_type *type = slang ? spyi_sl_to_type(w->unit, w->live, slang, false) : NULL;
+    if (type && type->kind != SPYI_TYPE_VOID) spyi_sl_add_varying(w, variable, name, location, field, type);
+}
+
+// Returns whether the caller gives the parameter: it is uniform, or a resource.
+static bool spyi_sl_is_given(const spyi_sl_library *lib, spyi_sl_variable_layout *param) {
+    spyi_sl_type_layout *type = lib->spReflectionVariableLayout_GetTypeLayout(param);
+    static const unsigned categories[] = { SPYI_SL_CATEGORY_UNIFORM, SPYI_SL_CATEGORY_DESCRIPTOR,
+                                           SPYI_SL_CATEGORY_PUSH, SPYI_SL_CATEGORY_REGISTER_SPACE };
+    for (size_t i = 0; type && i < sizeof categories / sizeof categories[0]; i++)
+        if (lib->spReflectionTypeLayout_GetSize(type, categories[i]) > 0) return true;
+    return false;
+}
+
+// >>the question
+
+typedef struct spyi_sl_stage_question {
+    const char *name;
+    uint8_t stage;
+    spyi_stage *out;
+    bool good;
+} spyi_sl_stage_question;
+
+// Returns the stage that the module itself declares the function for, by [shader(...)]; 0: for none.
+static uint32_t spyi_sl_declared_stage(const spyi_sl_live *live, const spyi_sl_library *lib,
+                                       const char *name) {
+    uint32_t stage = 0;
+    int32_t count = live->module->v->getDefinedEntryPointCount(live->module);
+    for (int32_t i = 0; i < count && !stage; i++) {
+        spyi_sl_entry_point *entry = NULL;
+        spyi_sl_blob *diagnostics = NULL;
+        if (live->module->v->getDefinedEntryPoint(live->module, i, &entry) < 0 || !entry) continue;
+        spyi_sl_function *function = entry->v->getFunctionReflection(entry);
+        const char *own = function ? lib->spReflectionFunction_GetName(function) : NULL;
+        spyi_sl_layout *layout =
+            own && strcmp(own, name) == 0 ? entry->v->getLayout(entry, 0, &diagnostics) : NULL;
+        spyi_sl_blob_free(&diagnostics);
+        if (layout && lib->spReflection_getEntryPointCount(layout) > 0)
+            stage = lib->spReflectionEntryPoint_getStage(lib->spReflection_getEntryPointByIndex(layout, 0));
+        entry->v->release(entry);
+    }
+    return stage;
+}
+
+static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_stage_question *q = (spyi_sl_stage_question *)context;
+    const spyi_sl_library *lib = unit->compiler->library;
+    spyi_stage *out = q->out;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_entry_point *entry = NULL;
+    spyi_sl_component *linked = NULL;
+    uint32_t declared = spyi_sl_declared_stage(live, lib, q->name);
+    q->good = true;
+    out->entry.stage = q->stage;
+    out->declared = declared == spyi_sl_stage_number(q->stage);
+    out->other =
+        !out->declared && declared <= (uint32_t)SPYI_SL_STAGE_DISPATCH ? (spy_stage)declared : SPY_STAGE_NONE;
+    if (!out->declared) return;
+    live->module->v->findAndCheckEntryPoint(live->module, q->name, spyi_sl_stage_number(q->stage), &entry,
+                                            &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    spyi_sl_layout *layout = entry ? spyi_sl_entry_layout_of(live, entry, &linked) : NULL;
+    if (layout && lib->spReflection_getEntryPointCount(layout) > 0) {
+        spyi_sl_entry_layout *of = lib->spReflection_getEntryPointByIndex(layout, 0);
+        unsigned count = lib->spReflectionEntryPoint_getParameterCount(of);
+        spyi_sl_stage_walk in, to;
+        memset(&in, 0, sizeof in);
+        in.unit = unit;
+        in.live = live;
+        in.list = &out->inputs;
+        in.category = SPYI_SL_CATEGORY_INPUT;
+        to = in;
+        to.list = &out->outputs;
+        to.category = SPYI_SL_CATEGORY_OUTPUT;
+        to.targets = q->stage == SPYI_STAGE_FRAGMENT;
+        for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
+            spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(of, i);
+            spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
+            const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
+            if (!name || spyi_sl_is_given(lib, p)) continue;
+            bool inout = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_INOUT) != NULL;
+            bool output = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_OUT) != NULL;
+            out->entry.systems[i] = SPYI_SYSTEM_VARYING;
+            in.param = to.param = i;
+            if (inout || !output) spyi_sl_walk_varying(&in, p, name, 0, false, 0);
+            if (inout || output) spyi_sl_walk_varying(&to, p, name, 0, false, 0);
+        }
+        spyi_sl_variable_layout *result = lib->spReflectionEntryPoint_getResultVarLayout(of);
+        to.param = UINT32_MAX;
+        if (result) spyi_sl_walk_varying(&to, result, "", 0, false, 0);
+        q->good = !in.failed && !to.failed;
+    }
+    if (linked) linked->v->release(linked);
+    if (entry) entry->v->release(entry);
+}
+
+bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out, spyi_text *error) {
+    spyi_sl_stage_question q;
+    memset(out, 0, sizeof *out);
+    q.name = name;
+    q.stage = stage;
+    q.out = out;
+    q.good = false;
+    if (!spyi_sl_name_is_safe(name)) return true; // it is no entry point
+    size_t before = error->size;
+    spyi_sl_ask(unit, 4, "look at a shader of a draw", spyi_sl_look_at_stage, &q, error);
+    if (!q.good && error->size == before) spyi_text_add(error, "out of host memory");
+    return q.good;
+}
+
+static void spyi_varyings_free(spyi_varyings *list) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        free(list->items[i].name);
+        free(list->items[i].semantic);
+    }
+    free(list->items);
+}
+
+void spyi_stage_free(spyi_stage *stage) {
+    spyi_varyings_free(&stage->inputs);
+    spyi_varyings_free(&stage->outputs);
+    memset(stage, 0, sizeof *stage);
+}
+
+// >>one interface for two stages
+
+enum { // SPIR-V's numbers
+    SPYI_MOVE_BINDING = 33,
+    SPYI_MOVE_OFFSET = 35,
+    SPYI_MOVE_PUSH = 9
+};
+
+void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint32_t binding_count, uint32_t bindings,
+                    uint32_t uniforms) {
+    uint32_t pointer = 0, pushed = 0;
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);)
+        if (i.op == SPYI_OP_VARIABLE && i.length >= 4 && i.w[3] == SPYI_MOVE_PUSH) pointer = i.w[1];
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); pointer && spyi_spirv_next(&i);)
+        if (i.op == SPYI_OP_TYPE_POINTER && i.length >= 4 && i.w[1] == pointer) pushed = i.w[3];
+    for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);) {
+        uint32_t *w = words + i.at;
+        if (i.op == SPYI_OP_FUNCTION) return;
+        if (i.op == SPYI_OP_DECORATE && i.length == 4 && w[2] == SPYI_MOVE_BINDING)
+            w[3] += w[3] < binding_count ? bindings : uniforms;
+        if (i.op == SPYI_OP_MEMBER_DECORATE && i.length == 5 && pushed && w[1] == pushed &&
+            w[3] == SPYI_MOVE_OFFSET)
+            w[4] += block;
+    }
+}
+
 // >>compiler/declare.h --------------------------------------------------------------------------------------
 
 // Shared by the files that build a tree of declarations: the tree's memory, and the state of the walk that
@@ -25629,7 +29536,8 @@ struct spyi_declarations {
     spyi_sl_block *blocks; // a list, the newest block first
     bool failed;           // memory ran out: the tree is incomplete
     spy_decl root;
-    spy_type_info **by_id; // descriptions of types by spyi_type.id; NULL: none yet
+    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL: none yet
+    const spyi_type **types; // these types
     uint32_t by_id_count;
 };
 
@@ -25681,6 +29589,9 @@ SPYI_FN const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_ty
 SPYI_FN const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slang);
 // Lists the fields of those structs that the module does not declare itself.
 SPYI_FN void spyi_sl_list_fields(spyi_sl_builder *b);
+
+// Makes room for the type in by_id. Returns false when out of memory.
+SPYI_FN bool spyi_sl_know_type(spyi_declarations *to, const spyi_type *type);
 
 typedef enum spyi_sl_attributed {
     SPYI_SL_OF_FUNCTION,
@@ -25745,6 +29656,9 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
 // declare_extension.c
 SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                                     spyi_sl_nodes *out);
+
+// declare_fields.c: the fields of spyi_declarations, without links between declarations and types
+SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer);
 
 // >>compiler/declare_type.c ---------------------------------------------------------------------------------
 
@@ -26064,14 +29978,22 @@ static void spyi_sl_info_sizes(const spyi_type *type, spy_type_info *info) {
     info->device_stride_bytes = type->device_size ? spyi_type_device_stride(type) : 0;
 }
 
-static bool spyi_sl_room_for(spyi_declarations *to, uint32_t id) {
-    if (id < to->by_id_count) return true;
-    uint32_t count = (id + 64) * 2;
-    spy_type_info **grown = (spy_type_info **)spyi_realloc((void *)to->by_id, count * sizeof *grown);
-    if (!grown) return false;
-    memset((void *)(grown + to->by_id_count), 0, (count - to->by_id_count) * sizeof *grown);
-    to->by_id = grown;
-    to->by_id_count = count;
+SPYI_FN bool spyi_sl_know_type(spyi_declarations *to, const spyi_type *type) {
+    if (type->id >= to->by_id_count) {
+        uint32_t count = (type->id + 64) * 2, more = count - to->by_id_count;
+        spy_type_info **grown = (spy_type_info **)spyi_realloc((void *)to->by_id, count * sizeof *grown);
+        if (grown) to->by_id = grown;
+        const spyi_type **types = (const spyi_type **)spyi_realloc((void *)to->types, count * sizeof *types);
+        if (types) to->types = types;
+        if (!grown || !types) {
+            to->failed = true;
+            return false;
+        }
+        memset((void *)(grown + to->by_id_count), 0, more * sizeof *grown);
+        memset((void *)(types + to->by_id_count), 0, more * sizeof *types);
+        to->by_id_count = count;
+    }
+    to->types[type->id] = type;
     return true;
 }
 
@@ -26080,8 +30002,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
         SPY_TYPE_KIND_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
     };
     spyi_declarations *to = b->to;
-    if (!spyi_sl_room_for(to, type->id)) to->failed = true;
-    else if (to->by_id[type->id]) return to->by_id[type->id];
+    if (spyi_sl_know_type(to, type) && to->by_id[type->id]) return to->by_id[type->id];
     spy_type_info *info = to->failed ? NULL : (spy_type_info *)spyi_sl_take(to, sizeof *info);
     if (!info) return &none;
     // Set before its element is described, whose pointers may lead back to this type.
@@ -26602,6 +30523,174 @@ SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, cons
     spyi_sl_push(b, out, &node);
 }
 
+// >>compiler/declare_fields.c -------------------------------------------------------------------------------
+
+// A tree of declarations as fields of a stream, to be kept on disk.
+
+enum { SPYI_SL_MOST_NODES = 1 << 20, SPYI_SL_DEEPEST_NODE = 64 };
+
+typedef struct spyi_sl_tree {
+    spyi_declarations *to;
+    spy_type_info **infos; // by their number in the stream, in the order of first use
+    uint32_t info_count, info_capacity;
+    uint32_t depth;
+} spyi_sl_tree;
+
+static void spyi_sl_node_fields(spyi_stream *r, spyi_sl_tree *tree, spy_decl *node);
+
+// A text of the tree's memory; never NULL.
+static void spyi_sl_tree_text(spyi_stream *r, spyi_sl_tree *tree, const char **text) {
+    char *copy = (char *)(uintptr_t)*text;
+    spyi_stream_text(r, &copy);
+    if (r->out) return;
+    *text = spyi_sl_keep(tree->to, copy);
+    free(copy);
+}
+
+// Reading allocates the items in the tree's memory.
+static void *spyi_sl_tree_list(spyi_stream *r, spyi_sl_tree *tree, uint32_t *count, const void *items,
+                               size_t item_size) {
+    spyi_stream_u32(r, count);
+    if (r->out) return (void *)(uintptr_t)items;
+    if (!spyi_stream_expect(r, *count <= SPYI_SL_MOST_NODES && *count <= r->left, "a list is too long"))
+        *count = 0;
+    void *made = *count ? spyi_sl_take(tree->to, *count * item_size) : NULL;
+    if (!made) *count = 0;
+    return made;
+}
+
+static void spyi_sl_size_fields(spyi_stream *r, size_t *size) {
+    uint64_t v = *size;
+    spyi_stream_u64(r, &v);
+    if (!r->out) *size = (size_t)v;
+}
+
+// >>types
+
+static void spyi_sl_info_new(spyi_stream *r, spyi_sl_tree *tree, spy_type_info *info);
+
+static void spyi_sl_info_fields(spyi_stream *r, spyi_sl_tree *tree, const spy_type_info **info) {
+    uint32_t number = 0; // the first is 1; 0: NULL
+    if (r->out && *info)
+        for (number = 1; number <= tree->info_count && tree->infos[number - 1] != *info;) number++;
+    spyi_stream_u32(r, &number);
+    if (!spyi_stream_expect(r, number <= tree->info_count + 1, "there is no such type")) number = 0;
+    bool fresh = number == tree->info_count + 1;
+    if (fresh &&
+        !spyi_sl_grow((void **)&tree->infos, &tree->info_capacity, tree->info_count, sizeof *tree->infos)) {
+        spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        return;
+    }
+    if (fresh) {
+        spy_type_info *made = r->out ? (spy_type_info *)(uintptr_t)*info
+                                     : (spy_type_info *)spyi_sl_take(tree->to, sizeof *made);
+        if (!made || ++tree->depth > SPYI_SL_DEEPEST_NODE) {
+            spyi_stream_fail(r, SPY_ERROR_UNSUPPORTED, "types are nested too deeply");
+            return;
+        }
+        tree->infos[tree->info_count++] = made;
+        spyi_sl_info_new(r, tree, made);
+        tree->depth--;
+    }
+    if (!r->out) *info = number ? tree->infos[number - 1] : NULL;
+}
+
+static void spyi_sl_info_new(spyi_stream *r, spyi_sl_tree *tree, spy_type_info *info) {
+    // The fields of a declared struct are its declaration's children.
+    bool own = r->out && info->fields && !info->decl;
+    info->kind = (spy_type_kind)spyi_stream_enum(r, (uint32_t)info->kind, SPY_TYPE_KIND_SAMPLER + 1);
+    spyi_sl_tree_text(r, tree, &info->name);
+    info->dtype = (spy_dtype)spyi_stream_enum(r, (uint32_t)info->dtype, SPY_DTYPE_COUNT);
+    spyi_stream_u32(r, &info->rows);
+    spyi_stream_u32(r, &info->columns);
+    spyi_stream_raw(r, &info->count, sizeof info->count);
+    spyi_sl_size_fields(r, &info->size_bytes);
+    spyi_sl_size_fields(r, &info->align_bytes);
+    spyi_sl_size_fields(r, &info->device_size_bytes);
+    spyi_sl_size_fields(r, &info->device_align_bytes);
+    spyi_sl_size_fields(r, &info->device_stride_bytes);
+    spyi_sl_info_fields(r, tree, &info->element);
+    spyi_stream_bool(r, &own);
+    if (!own) return;
+    spy_decl *fields =
+        (spy_decl *)spyi_sl_tree_list(r, tree, &info->field_count, info->fields, sizeof *info->fields);
+    info->fields = fields;
+    for (uint32_t i = 0; i < info->field_count; i++) spyi_sl_node_fields(r, tree, &fields[i]);
+}
+
+// >>declarations
+
+static void spyi_sl_constant_fields(spyi_stream *r, spyi_sl_tree *tree, spy_constant *c) {
+    c->kind = (spy_constant_kind)spyi_stream_enum(r, (uint32_t)c->kind, SPY_CONSTANT_KIND_STRING + 1);
+    spyi_stream_raw(r, &c->int_value, sizeof c->int_value);
+    spyi_stream_raw(r, &c->float_value, sizeof c->float_value);
+    spyi_sl_tree_text(r, tree, &c->string);
+}
+
+static void spyi_sl_attribute_fields(spyi_stream *r, spyi_sl_tree *tree, spy_attribute *a) {
+    spyi_sl_tree_text(r, tree, &a->name);
+    spy_constant *args = (spy_constant *)spyi_sl_tree_list(r, tree, &a->arg_count, a->args, sizeof *a->args);
+    a->args = args;
+    for (uint32_t i = 0; i < a->arg_count; i++) spyi_sl_constant_fields(r, tree, &args[i]);
+}
+
+static void spyi_sl_node_fields(spyi_stream *r, spyi_sl_tree *tree, spy_decl *node) {
+    node->kind = (spy_decl_kind)spyi_stream_enum(r, (uint32_t)node->kind, SPY_DECL_KIND_SHADER_PARAMETER + 1);
+    spyi_stream_u32(r, &node->flags);
+    spyi_sl_tree_text(r, tree, &node->name);
+    spyi_sl_tree_text(r, tree, &node->path);
+    spyi_sl_tree_text(r, tree, &node->text);
+    spyi_sl_info_fields(r, tree, &node->type);
+    spy_attribute *attributes = (spy_attribute *)spyi_sl_tree_list(
+        r, tree, &node->attribute_count, node->attributes, sizeof *node->attributes);
+    node->attributes = attributes;
+    for (uint32_t i = 0; i < node->attribute_count; i++) spyi_sl_attribute_fields(r, tree, &attributes[i]);
+    spyi_sl_constant_fields(r, tree, &node->value);
+    spyi_sl_size_fields(r, &node->offset_bytes);
+    spyi_sl_size_fields(r, &node->device_offset_bytes);
+    spyi_stream_u32(r, &node->binding);
+    spyi_stream_u32(r, &node->space);
+    node->stage = (spy_stage)spyi_stream_enum(r, (uint32_t)node->stage, SPY_STAGE_DISPATCH + 1);
+    spyi_stream_raw(r, node->group_size, sizeof node->group_size);
+    spyi_sl_tree_text(r, tree, &node->file);
+    spyi_stream_u32(r, &node->line);
+    spyi_sl_tree_text(r, tree, &node->doc);
+    spy_decl *children =
+        (spy_decl *)spyi_sl_tree_list(r, tree, &node->child_count, node->children, sizeof *node->children);
+    node->children = children;
+    if (++tree->depth > SPYI_SL_DEEPEST_NODE)
+        spyi_stream_fail(r, SPY_ERROR_UNSUPPORTED, "declarations are nested too deeply");
+    for (uint32_t i = 0; i < node->child_count && r->status == SPY_OK; i++)
+        spyi_sl_node_fields(r, tree, &children[i]);
+    tree->depth--;
+}
+
+SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer) {
+    spyi_declarations *to = (spyi_declarations *)answer;
+    spyi_sl_tree tree = { to, NULL, 0, 0, 0 };
+    uint32_t known = 0;
+    spyi_sl_node_fields(r, &tree, &to->root);
+    // Which descriptions are those of which types of the library.
+    for (uint32_t i = 0; r->out && i < to->by_id_count; i++) known += to->by_id[i] != NULL;
+    spyi_stream_u32(r, &known);
+    for (uint32_t i = 0, id = 0; i < known && r->status == SPY_OK; i++, id++) {
+        const spyi_type *type = NULL;
+        const spy_type_info *info = NULL;
+        while (r->out && !to->by_id[id]) id++;
+        if (r->out) {
+            type = to->types[id];
+            info = to->by_id[id];
+        }
+        spyi_stream_type(r, &type);
+        spyi_sl_info_fields(r, &tree, &info);
+        if (r->out) continue;
+        if (!spyi_stream_expect(r, type && info, "a description has no type")) break;
+        if (spyi_sl_know_type(to, type)) to->by_id[type->id] = (spy_type_info *)(uintptr_t)info;
+    }
+    if (to->failed) spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    free((void *)tree.infos);
+}
+
 // >>compiler/declare.c --------------------------------------------------------------------------------------
 
 // Builds the tree of a module's declarations from libslang's, without what Slang adds itself, and with types,
@@ -26938,8 +31027,20 @@ static void spyi_sl_ask_declare(spyi_unit *unit, spyi_sl_live *live, void *conte
 spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
     spyi_declarations *to = (spyi_declarations *)spyi_calloc(1, sizeof *to);
     if (!to) return NULL;
-    if (spyi_sl_ask(unit, 1, "list declarations", spyi_sl_ask_declare, to, NULL) == SPY_OK && !to->failed)
-        return to;
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'd', NULL);
+    bool good = spyi_memo_recall(&m, spyi_sl_declarations_fields, to);
+    if (good) {
+        spyi_sl_link(&to->root);
+    } else {
+        spyi_declarations_free(to);
+        to = (spyi_declarations *)spyi_calloc(1, sizeof *to);
+        good = to && spyi_sl_ask(unit, 1, "list declarations", spyi_sl_ask_declare, to, NULL) == SPY_OK &&
+               !to->failed;
+        if (good) spyi_memo_keep(&m, spyi_sl_declarations_fields, to);
+    }
+    spyi_memo_end(&m);
+    if (good) return to;
     spyi_declarations_free(to);
     return NULL;
 }
@@ -26951,6 +31052,7 @@ void spyi_declarations_free(spyi_declarations *declarations) {
         free(block);
     }
     free((void *)declarations->by_id);
+    free((void *)declarations->types);
     free(declarations);
 }
 
@@ -27156,19 +31258,61 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     return good;
 }
 
+// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL: out of memory.
+static void spyi_sl_take_inputs(spyi_unit *unit, spyi_inputs *inputs, bool known) {
+    spyi_global_lock();
+    if (!spyi_atomic_load(&unit->inputs_asked)) {
+        if (known) {
+            unit->inputs = *inputs;
+            memset(inputs, 0, sizeof *inputs);
+        }
+        unit->inputs_known = known;
+        spyi_atomic_store(&unit->inputs_asked, 1);
+    }
+    spyi_global_unlock();
+    if (inputs) spyi_inputs_free(inputs);
+    free(inputs);
+}
+
 // Estimate of the memory in KiB that this leaves in the session; a kernel leaves 700.
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
 static void spyi_sl_ask_inputs(spyi_unit *unit, spyi_sl_live *live, void *context) {
     (void)context;
     if (spyi_atomic_load(&unit->inputs_asked)) return; // another thread was first
-    unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
-    spyi_atomic_store(&unit->inputs_asked, 1);
+    spyi_inputs *inputs = (spyi_inputs *)spyi_calloc(1, sizeof *inputs);
+    bool known = inputs && spyi_sl_unit_inputs(unit, live, inputs);
+    spyi_sl_take_inputs(unit, inputs, known);
+}
+
+static void spyi_sl_unit_inputs_fields(spyi_stream *r, void *answer) {
+    spyi_inputs_fields(r, (spyi_inputs *)answer);
+}
+
+// Takes the answer from disk, unless another thread has one already.
+static bool spyi_sl_recall_inputs(spyi_unit *unit) {
+    spyi_inputs *inputs = (spyi_inputs *)spyi_calloc(1, sizeof *inputs);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'p', NULL);
+    bool good = inputs && spyi_memo_recall(&m, spyi_sl_unit_inputs_fields, inputs);
+    spyi_memo_end(&m);
+    if (good) {
+        spyi_sl_take_inputs(unit, inputs, true);
+        return true;
+    }
+    if (inputs) spyi_inputs_free(inputs);
+    free(inputs);
+    return false;
 }
 
 const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
-    if (!spyi_atomic_load(&unit->inputs_asked))
+    if (!spyi_atomic_load(&unit->inputs_asked) && !spyi_sl_recall_inputs(unit)) {
+        spyi_memo m;
         spyi_sl_ask(unit, SPYI_SL_INPUTS_KIB, "list shader parameters", spyi_sl_ask_inputs, NULL, NULL);
+        spyi_memo_ask(&m, unit, 'p', NULL);
+        if (unit->inputs_known) spyi_memo_keep(&m, spyi_sl_unit_inputs_fields, &unit->inputs);
+        spyi_memo_end(&m);
+    }
     return unit->inputs_known ? &unit->inputs : NULL;
 }
 
@@ -29042,8 +33186,48 @@ static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
     code->size = count * sizeof *words;
 }
 
+// Names of GLSL.std.450's functions 11 to 30, which take half and float only. Source: the specification of the extended
+// instruction set GLSL.std.450. Slang writes them for doubles, too; lavapipe then gives 0 without a word.
+static const char *const spyi_spirv_no_double[] = { "radians", "degrees", "sin",   "cos",   "tan",
+                                                    "asin",    "acos",    "atan",  "sinh",  "cosh",
+                                                    "tanh",    "asinh",   "acosh", "atanh", "atan2",
+                                                    "pow",     "exp",     "log",   "exp2",  "log2" };
+enum { SPYI_SPIRV_FIRST_NO_DOUBLE = 11, SPYI_SPIRV_DOUBLE_TYPES = 8 };
+
+// Returns false, and says why, when the code calls one of these functions for doubles.
+static bool spyi_spirv_check_doubles(const uint32_t *words, size_t count, spyi_text *messages) {
+    enum { EXT_INST = 12, TYPE_FLOAT = 22, TYPE_VECTOR = 23 };
+    const size_t most = sizeof spyi_spirv_no_double / sizeof spyi_spirv_no_double[0];
+    uint32_t types[SPYI_SPIRV_DOUBLE_TYPES], type_count = 0; // double and its vectors
+    for (size_t at = 5; at < count;) {
+        const uint32_t *op = words + at;
+        uint32_t length = op[0] >> 16, number = op[0] & 0xffff, wanted = 0;
+        if (!length || length > count - at) break;
+        if (number == TYPE_FLOAT && length >= 3 && op[2] == 64 && type_count < SPYI_SPIRV_DOUBLE_TYPES)
+            types[type_count++] = op[1];
+        if (number == TYPE_VECTOR && length == 4) wanted = op[2];
+        if (number == EXT_INST && length > 4) wanted = op[1];
+        bool is_double = false;
+        for (uint32_t i = 0; wanted && i < type_count; i++) is_double = is_double || types[i] == wanted;
+        if (is_double && number == TYPE_VECTOR && type_count < SPYI_SPIRV_DOUBLE_TYPES)
+            types[type_count++] = op[1];
+        if (is_double && number == EXT_INST && op[4] - SPYI_SPIRV_FIRST_NO_DOUBLE < most) {
+            spyi_text_add(
+                messages,
+                "it calls %s() of doubles, which Vulkan has for half and float only: write %s(float(x)), or "
+                "a function of your own",
+                spyi_spirv_no_double[op[4] - SPYI_SPIRV_FIRST_NO_DOUBLE],
+                spyi_spirv_no_double[op[4] - SPYI_SPIRV_FIRST_NO_DOUBLE]);
+            return false;
+        }
+        at += length;
+    }
+    return true;
+}
+
 static bool spyi_spirv_place(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages) {
     size_t count = code->size / sizeof(uint32_t);
+    if (!spyi_spirv_check_doubles((const uint32_t *)code->data, count, messages)) return false;
     bool good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
     code->size = count * sizeof(uint32_t);
     return good;
@@ -30010,6 +34194,7 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
     spyi_code_faults faults = { false, false };
     unit->compiler->target->mend(code, &faults);
+    code->warned = faults.additions || faults.saved;
     if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
                   "kernel '%s': gradients of an array, vector or matrix that it reads at several indices "
@@ -30153,8 +34338,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_text_free(&why);
     if (*refused) return false;
     spyi_sl_module *holder = own ? live->module : module;
-    spyi_sl_result result =
-        holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
+    spyi_sl_result result = holder->v->findAndCheckEntryPoint(
+        holder, entry, spyi_sl_stage_number(own ? own->stage : 0), &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
         conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
@@ -30249,13 +34434,62 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_text_free(&ignored);
 }
 
+typedef struct spyi_code_answer {
+    spyi_code *code;
+    spyi_entry *own; // NULL: a generated kernel
+} spyi_code_answer;
+
+static void spyi_code_fields(spyi_stream *r, void *answer) {
+    spyi_code_answer *a = (spyi_code_answer *)answer;
+    spyi_code *code = a->code;
+    spyi_text data = { (char *)code->data, code->size, 0 };
+    uint64_t prelude = code->prelude_size;
+    spyi_stream_bytes(r, &data);
+    spyi_stream_u64(r, &prelude);
+    spyi_stream_raw(r, code->hash, sizeof code->hash);
+    if (!r->out) {
+        code->data = data.data;
+        code->size = data.size;
+        code->prelude_size = (size_t)prelude;
+        (void)spyi_stream_expect(r, data.size && prelude <= data.size, "a kernel has no code");
+    }
+    spyi_inputs_fields(r, &code->inputs);
+    spyi_literals_fields(r, &code->literals);
+    if (a->own) spyi_entry_fields(r, a->own);
+}
+
+// Begins the question for the code of a kernel.
+static void spyi_code_question(spyi_memo *m, spyi_unit *unit, const char *source, const char *entry,
+                               const spyi_entry *own, spyi_conformances conformances) {
+    spyi_memo_ask(m, unit, 'x', entry);
+    spyi_memo_add_number(m, own != NULL);
+    spyi_memo_add_text(m, source);
+    for (uint32_t i = 0; i < conformances.count; i++) spyi_memo_add_text(m, conformances.items[i]);
+}
+
 spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
                                  const char *entry, spyi_entry *own, spyi_conformances conformances,
                                  spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     spyi_code_task t;
+    spyi_memo m;
+    spyi_code_answer answer = { code, own };
+    spyi_entry before;
+    if (own) before = *own;
     memset(code, 0, sizeof *code);
     memset(&t, 0, sizeof t);
+    spyi_code_question(&m, unit, source, entry, own, conformances);
+    if (spyi_memo_recall(&m, spyi_code_fields, &answer)) {
+        (void)spyi_atomic_add(&unit->compiler->code_hits, 1);
+        spyi_text_add(&step, "cached %s", kernel_name);
+        spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
+        spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
+        spyi_text_free(&step);
+        spyi_memo_end(&m);
+        return SPY_OK;
+    }
+    spyi_code_free(code);
+    if (own) *own = before; // what was read of a damaged answer
     // The module's name contains a hash of its text, so the same text has the same name and the same code
     // hash.
     uint64_t id = spyi_hash(source, strlen(source), 0);
@@ -30280,6 +34514,9 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
         spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_DEBUG, "kernel '%s':\n%s", kernel_name,
                   spyi_text_str(&t.messages));
     }
+    if (status == SPY_OK && m.unit) (void)spyi_atomic_add(&unit->compiler->code_misses, 1);
+    if (status == SPY_OK && !code->warned) spyi_memo_keep(&m, spyi_code_fields, &answer);
+    spyi_memo_end(&m);
     spyi_text_free(&name);
     spyi_text_free(&step);
     spyi_text_free(&t.messages);
@@ -31645,6 +35882,7 @@ typedef struct spyi_leaf {
     uint32_t value_leaf; // of a gradient: index of the leaf of its value
     uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0: none
     uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
+    bool exact;          // a texture with gradients: the kernel adds to its exact sums
     bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
     spy_call_mode mode;  // a tensor passed whole with gradients: the call's mode
     bool param_in, param_out;      // the parameter's direction in the function's declaration
@@ -31843,6 +36081,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 // Returns the kind of a parameter that is given by its parts: ConstantBuffer<T>, ParameterBlock<T>, an array
 // of buffers, or T[].
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
+// Returns the kind of the gradient that a function itself adds to, of a value of this kind: a whole tensor.
+SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
 // Returns the kind that a recipe means by this name, traits and field_op. NULL: there is none, or it is a
 // custom argument's own kind, which is in spyi_value.custom.
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
@@ -31854,6 +36094,18 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
 // system.c
 // Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
+// Returns whether the value stands for an input or output of a vertex or fragment shader: it has no leaf.
+SPYI_FN bool spyi_is_varying(const spyi_value *value);
+
+// diff_texture.c
+// Gives a leaf of Slang's own texture or sampler types, in a backward call, the field that derivatives of its calls
+// need (slang/slangpy_texture_plain.slang). Returns false when it has none, as RWTexture2D<T>.
+SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value);
+SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf);
+// Writes the statement by which a kernel notes such a field, called `field`. Returns false when the leaf has none.
+// `slot`: number among the textures.
+SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out);
+#define SPYI_MOST_NOTED 4 // textures of one kernel
 
 // number.c and array.c: these write the commonest kinds into the block without a look at their tables. They
 // return false when the value does not fit.
@@ -31900,6 +36152,10 @@ SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T
 SPYI_FN bool spyi_is_buffer_address(const char *base);     // whether such a buffer is one element's address
 SPYI_FN const spyi_value_kind *spyi_texture_kind_of(void); // texture.c: Texture2D<T>, RWTexture2D<T> ...
 SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void);  // texture.c: by texel
+SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.c: DiffTexture2D<T> ...
+// diff_texture.c: reads the name of DiffTexture2D<T>, DiffSamplerState and the like: the form of Texture2D<T>.
+// Returns false when it is none of them.
+SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
 SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.
@@ -33215,6 +37471,9 @@ SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void) {
 // The argument texture. A parameter Texture2D<T>, RWTexture2D<T>, Sampler2D<T> or another of the texture's
 // own type gets it whole. For a parameter of its texels' type it is run over: each call of the function gets
 // one texel, or writes one.
+//
+// On Vulkan a texture is a binding. On CUDA (rules->by_address) it is a field of 8 bytes: a texture object, which
+// includes the sampler, or a surface object.
 
 // In spyi_value.size: the format, where kernels must know it, and whether a sampler is given.
 enum { SPYI_TEXTURE_SAMPLER = 1 << 16 };
@@ -33241,7 +37500,8 @@ static bool spyi_texture_describe(const spy_arg *arg, spyi_value *value, const c
     return false;
 }
 
-static const char spyi_texture_needs[] = "textures are passed on the Vulkan backend alone";
+static const char spyi_texture_needs[] = "the target has no textures";
+enum { SPYI_TEXTURE_FIELD = 8 }; // bytes of a texture or surface object, and their alignment
 
 // >>whole
 
@@ -33267,7 +37527,9 @@ static bool spyi_texture_bind(spyi_fitting *fitting, const spyi_value *value, sp
                       leaf->type->display);
         return false;
     }
-    leaf->binds = true;
+    leaf->binds = !spyi_types_rules(fitting->types)->by_address;
+    leaf->field_size = leaf->binds ? 0 : SPYI_TEXTURE_FIELD;
+    leaf->field_align = SPYI_TEXTURE_FIELD;
     leaf->reads = !wanted.write_only;
     leaf->writes = wanted.kind == SPYI_PARAMETER_RW_TEXTURE;
     leaf->format = leaf->writes ? (uint8_t)value->size : 0;
@@ -33281,7 +37543,7 @@ static const char *spyi_texture_takes(const spyi_type *type, const char *base, c
     if (strcmp(base, "DescriptorHandle") == 0)
         return "; bindless handles cannot be passed yet: take the texture itself";
     if (!spyi_texture_form_read(type->name, base, &read) || read.kind == SPYI_PARAMETER_SAMPLER) return NULL;
-    return rules && !rules->textures ? "; it takes a texture, on the Vulkan backend alone"
+    return rules && !rules->textures ? "; it takes a texture, which the target has not"
            : read.kind == SPYI_PARAMETER_COMBINED
                ? "; it takes a texture of this dimension and texel type with a sampler"
                : "; it takes a texture of this dimension and texel type";
@@ -33298,6 +37560,8 @@ static void spyi_texture_form_name(spyi_types *types, const spyi_type *type, con
 static const spyi_value_kind *spyi_texture_choose(const spyi_type *type) {
     spyi_texture_form read;
     bool whole = type->kind == SPYI_TYPE_OTHER && spyi_texture_form_read(type->name, NULL, &read);
+    if (type->kind == SPYI_TYPE_OTHER && spyi_diff_form_read(type->name, &read))
+        return spyi_diff_texture_kind_of();
     return whole ? spyi_texture_kind_of() : spyi_texels_kind_of();
 }
 
@@ -33319,11 +37583,15 @@ static bool spyi_texture_check(const spyi_leaf *leaf, const spyi_value *value, s
         if (support & needs)
             spyi_text_add(error, "expected a texture with SPY_TEXTURE_USAGE_%s, got one without",
                           leaf->writes ? "STORED" : "SAMPLED");
-        else
-            spyi_text_add(error,
-                          "the device '%s' has no %s textures of format %s; take rgba32_float, rgba16_float, "
-                          "rgba8_unorm or r32_float",
-                          limits->info.name, leaf->writes ? "stored" : "sampled", format);
+        else {
+            static const uint8_t usual[] = { SPY_FORMAT_RGBA32_FLOAT, SPY_FORMAT_RGBA16_FLOAT,
+                                             SPY_FORMAT_RGBA8_UNORM, SPY_FORMAT_R32_FLOAT };
+            spyi_text_add(error, "the device '%s' has no %s textures of format %s; it has", limits->info.name,
+                          leaf->writes ? "stored" : "sampled", format);
+            for (size_t i = 0, count = 0; i < sizeof usual; i++)
+                if (device->backend->images->support(device->gpu, usual[i]) & needs)
+                    spyi_text_add(error, "%s %s", count++ ? "," : "", spyi_format(usual[i])->name);
+        }
     } else if (leaf->writes && limits->profile.names_formats &&
                !spyi_format_layout(texture->part.format, &number)) {
         spyi_text_add(error,
@@ -33335,9 +37603,19 @@ static bool spyi_texture_check(const spyi_leaf *leaf, const spyi_value *value, s
     return false;
 }
 
+static spy_sampler *spyi_texture_sampler(const spyi_value *value) {
+    return (spy_sampler *)(void *)value->held[1];
+}
+
+// Checks the texture. On CUDA it also writes the object: of an input, a texture object with the call's sampler.
 static bool spyi_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    (void)field;
-    return !value->held[0] || spyi_texture_check(leaf, value, error); // compile threads have no object
+    if (!value->held[0]) return true; // compile threads have no object
+    if (!spyi_texture_check(leaf, value, error)) return false;
+    if (!field) return true;
+    uint64_t object = spyi_texture_shader_view(spyi_texture_of(value), leaf->writes,
+                                               leaf->writes ? NULL : spyi_texture_sampler(value), error);
+    memcpy(field, &object, sizeof object);
+    return object != 0;
 }
 
 static uint32_t spyi_texture_uses_of(const spyi_value *value, bool reads, bool writes, spyi_use *uses) {
@@ -33356,7 +37634,7 @@ static bool spyi_texture_is_combined(const char *name) {
 static bool spyi_texture_binding(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out,
                                  spyi_text *error) {
     spyi_use uses[SPYI_MOST_VALUE_USES];
-    const spy_sampler *sampler = (const spy_sampler *)(const void *)value->held[1];
+    const spy_sampler *sampler = spyi_texture_sampler(value);
     bool combined = spyi_texture_is_combined(leaf->type->name);
     (void)spyi_texture_uses_of(value, true, leaf->writes, uses);
     out->handle = spyi_texture_shader_view(spyi_texture_of(value), leaf->writes, NULL, error);
@@ -33408,22 +37686,27 @@ static bool spyi_texels_bind(spyi_fitting *fitting, const spyi_value *value, spy
         spyi_text_add(&fitting->why, "%s is not run over: take it whole, as a parameter of this type",
                       value->type->display);
     if (fitting->why.size) return false;
-    leaf->binds = true;
+    leaf->binds = !spyi_types_rules(fitting->types)->by_address;
     leaf->reads = leaf->in;
     leaf->writes = leaf->out;
     leaf->format = leaf->writes ? (uint8_t)value->size : 0;
     leaf->element = value->type; // spyi_texels_field() spells it
     fitting->cost += 1;          // an overload that takes the texture whole is better
-    leaf->field_size = leaf->out ? 0 : 4u * value->rank;
-    leaf->field_align = 4;
+    leaf->field_size =
+        (leaf->binds ? 0u : (uint32_t)SPYI_TEXTURE_FIELD) + (leaf->out ? 0u : 4u * value->rank);
+    leaf->field_align = leaf->binds ? 4u : (uint32_t)SPYI_TEXTURE_FIELD;
     return true;
 }
 
+// Without bindings an input is a struct of the texture and its steps (slangpy_kernel.slang).
 static void spyi_texels_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_texture_form own;
     if (!spyi_texture_form_read(leaf->element->name, NULL, &own)) return;
+    bool steps = !leaf->binds && !leaf->out;
     own.kind = leaf->writes ? SPYI_PARAMETER_RW_TEXTURE : SPYI_PARAMETER_TEXTURE;
+    if (steps) spyi_text_add(out, "SpyiTexels<");
     spyi_texture_form_spell(&own, leaf->type, out);
+    if (steps) spyi_text_add(out, ", %u>", (leaf->field_size - SPYI_TEXTURE_FIELD) / 4);
 }
 
 // Writes the element's coordinates, x first. Inputs have a step for each dimension: 0 where the texture has
@@ -33432,12 +37715,12 @@ static void spyi_texels_coordinates(const spyi_leaf *leaf, const spyi_place_text
     for (uint32_t d = leaf->batch_rank; d-- > 0;) {
         spyi_text_add(out, "%sspyi_coordinate(%s, %s, %u)", d + 1 < leaf->batch_rank ? ", " : "", at->element,
                       at->shape, leaf->map[d]);
-        if (!leaf->out) spyi_text_add(out, " * %s[%u]", at->field, d);
+        if (!leaf->out) spyi_text_add(out, " * %s%s[%u]", at->field, leaf->binds ? "" : ".steps", d);
     }
 }
 
 static void spyi_texels_place(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_text_add(out, "%s[", at->binding);
+    spyi_text_add(out, "%s[", leaf->binds ? at->binding : at->field);
     if (leaf->batch_rank == 1) spyi_text_add(out, "uint(");
     else spyi_text_add(out, "uint%u(", leaf->batch_rank);
     spyi_texels_coordinates(leaf, at, out);
@@ -33449,7 +37732,8 @@ static void spyi_texels_load(const spyi_leaf *leaf, const spyi_place_text *at, s
         spyi_texels_place(leaf, at, out);
         return;
     }
-    spyi_text_add(out, "%s.Load(int%u(", at->binding, leaf->batch_rank + 1); // the last one is the level
+    spyi_text_add(out, "%s%s.Load(int%u(", leaf->binds ? at->binding : at->field,
+                  leaf->binds ? "" : ".texture", leaf->batch_rank + 1); // the last one is the level
     spyi_texels_coordinates(leaf, at, out);
     spyi_text_add(out, ", 0))");
 }
@@ -33463,6 +37747,11 @@ static void spyi_texels_store(const spyi_leaf *leaf, const spyi_place_text *at, 
 static bool spyi_texels_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     int32_t *steps = (int32_t *)field;
     if (!field) return spyi_texture_pack(leaf, value, NULL, error);
+    if (!leaf->binds) {
+        if (!spyi_texture_pack(leaf, value, field, error)) return false;
+        if (leaf->out) return true;
+        steps += SPYI_TEXTURE_FIELD / 4;
+    }
     for (uint32_t d = 0; d < value->rank; d++) steps[d] = value->dims[d] != 1;
     return true;
 }
@@ -33512,9 +37801,192 @@ spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_samp
     return arg;
 }
 
+// >>kinds/diff_texture.c ------------------------------------------------------------------------------------
+
+// Textures for DiffTexture2D<T> and its sisters (slang/slangpy_texture.slang), through which derivatives go: the
+// texture as a binding, and beside it, in the parameter block, its sizes and where its gradients lie.
+
+enum {
+    SPYI_DIFF_TEXTURE_INTS = 8
+}; // SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact
+
+SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out) {
+    const char *base = name;
+    for (const char *c = name; *c && *c != '<' && *c != '['; c++)
+        if (*c == '.' || *c == ':') base = c + 1;
+    return strncmp(base, "Diff", 4) == 0 && spyi_texture_form_read(base + 4, NULL, out) &&
+           (out->kind == SPYI_PARAMETER_TEXTURE ||
+            (out->kind == SPYI_PARAMETER_SAMPLER && !out->comparison)) &&
+           !out->multisampled && !(out->array && out->type == SPY_TEXTURE_TYPE_3D);
+}
+
+static bool spyi_diff_texture_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_texture_form wanted, own;
+    if (!value->texel || !spyi_diff_form_read(leaf->type->name, &wanted) ||
+        !spyi_texture_form_read(value->type->name, NULL, &own) || own.type != wanted.type ||
+        own.array != wanted.array || own.multisampled || wanted.kind != SPYI_PARAMETER_TEXTURE ||
+        spyi_texture_form_texel(fitting->types, leaf->type->name) != value->texel)
+        return false;
+    if (!spyi_types_rules(fitting->types)->textures || spyi_types_rules(fitting->types)->by_address) {
+        spyi_text_add(&fitting->why, "gradients through textures are on the Vulkan backend alone");
+        return false;
+    }
+    leaf->binds = true;
+    leaf->reads = true;
+    leaf->element = value->texel;
+    leaf->whole_grads = SPYI_WHOLE_LOADS;
+    leaf->field_size = 4 * SPYI_DIFF_TEXTURE_INTS;
+    leaf->field_align = 4;
+    leaf->consumed = value->rank;
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    return true;
+}
+
+// Writes the type of the binding: Texture2D<float4>.
+static void spyi_diff_texture_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_texture_form form;
+    if (spyi_diff_form_read(leaf->type->name, &form)) spyi_texture_form_spell(&form, leaf->element, out);
+    else spyi_kind_own_field(leaf, out);
+}
+
+static void spyi_diff_texture_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_texture_form form;
+    bool diff = spyi_diff_form_read(leaf->type->name, &form);
+    if (diff) spyi_text_add(out, "%s(%s, %s)", spyi_spell(leaf->type), at->binding, at->field);
+    else spyi_text_add(out, "%s", at->binding);
+}
+
+static const char *spyi_diff_texture_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    spyi_texture_form read;
+    (void)rules;
+    if (strncmp(base, "Diff", 4) != 0 || !spyi_diff_form_read(type->name, &read)) return NULL;
+    return read.kind == SPYI_PARAMETER_SAMPLER
+               ? "; it takes a sampler"
+               : "; it takes a texture of this dimension and texel type, whose texels are floats";
+}
+
+static bool spyi_diff_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field,
+                                   spyi_text *error) {
+    spy_texture *t = (spy_texture *)(void *)value->held[0];
+    int32_t ints[SPYI_DIFF_TEXTURE_INTS];
+    if (!t) return true; // compile threads have no object
+    if (!spyi_texture_kind_of()->run->pack(leaf, value, NULL, error) || !field) return !error->size;
+    bool adds = leaf->mode == SPY_CALL_MODE_BACKWARD && t->grad;
+    const spy_tensor *to = leaf->exact ? t->sums : t->grad;
+    uint64_t address = adds ? to->storage->chunk.address + to->storage->offset + to->begin_bytes : 0;
+    if (adds && !to->storage->chunk.address) {
+        spyi_text_add(error, "the device has no pointers, which gradients of textures are written by");
+        return false;
+    }
+    memset(ints, 0, sizeof ints);
+    memcpy(ints, &address, sizeof address);
+    ints[2] = (int32_t)t->part.level_count;
+    ints[3] = (int32_t)t->part.layer_count;
+    ints[4] = (int32_t)t->width;
+    ints[5] = (int32_t)t->height;
+    ints[6] = (int32_t)t->depth;
+    ints[7] = leaf->exact;
+    memcpy(field, ints, sizeof ints);
+    if (adds && leaf->exact && !t->has_sums) { // call/sums.c adds them to the gradient when the call is made
+        t->has_sums = true;
+        t->object.device->summed[t->object.device->summed_count++] = t;
+    }
+    return true;
+}
+
+static void spyi_diff_texture_stop(const spyi_leaf *leaf, void *field) {
+    (void)leaf;
+    memset(field, 0, 8);
+}
+
+static uint32_t spyi_diff_texture_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    (void)leaf;
+    offsets[0] = 0;
+    return 1;
+}
+
+static bool spyi_diff_texture_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    return spyi_texture_kind_of()->run->describe(arg, value, problem);
+}
+
+static bool spyi_diff_texture_binding(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out,
+                                      spyi_text *error) {
+    return spyi_texture_kind_of()->run->resource->binding(leaf, value, out, error);
+}
+
+static uint32_t spyi_diff_texture_uses(const spyi_value *value, bool reads, bool writes, spyi_use *uses) {
+    return spyi_texture_kind_of()->run->resource->uses(value, reads, writes, uses);
+}
+
+static const spyi_kind_resource spyi_diff_texture_resource = { { SPYI_KIND_TEXTURE, SPYI_KIND_SAMPLER },
+                                                               spyi_diff_texture_binding,
+                                                               spyi_diff_texture_uses };
+static const spyi_kind_build spyi_diff_texture_build = {
+    spyi_diff_texture_bind,
+    NULL, // settle
+    spyi_diff_texture_field,
+    spyi_diff_texture_load,
+    spyi_diff_texture_takes,
+    NULL, // type_name
+    NULL, // choose: texture.c
+    NULL,
+};
+static const spyi_kind_run spyi_diff_texture_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |
+                                                         SPYI_TRAIT_RESOURCE,
+                                                     SPYI_FIELD_KIND,
+                                                     SPYI_AGAIN_NEVER,
+                                                     spyi_diff_texture_describe,
+                                                     spyi_diff_texture_pack,
+                                                     NULL, // match
+                                                     NULL, // expected
+                                                     spyi_diff_texture_stop,
+                                                     spyi_diff_texture_addresses,
+                                                     NULL,
+                                                     NULL,
+                                                     &spyi_diff_texture_resource };
+static const spyi_value_kind spyi_diff_texture_kind = { "texture with gradients", &spyi_diff_texture_build,
+                                                        &spyi_diff_texture_run };
+
+SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void) {
+    return &spyi_diff_texture_kind;
+}
+
+// >>Slang's own types
+
+SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value) {
+    spyi_texture_form form;
+    const spyi_type *texel = value->texel;
+    bool good = texel && spyi_texture_form_read(leaf->type->name, NULL, &form) &&
+                form.kind == SPYI_PARAMETER_TEXTURE && !form.multisampled &&
+                texel->scalar == SPY_DTYPE_FLOAT32 && (!form.array || form.type == SPY_TEXTURE_TYPE_2D) &&
+                (form.type == SPY_TEXTURE_TYPE_2D || texel->columns == 1 || texel->columns == 4) &&
+                !(form.array && texel->columns != 1 && texel->columns != 4);
+    if (!good) return false;
+    spyi_leaf_set_kind(leaf, &spyi_diff_texture_kind);
+    leaf->element = texel;
+    leaf->field_size = 4 * SPYI_DIFF_TEXTURE_INTS;
+    leaf->field_align = 4;
+    return true;
+}
+
+SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out) {
+    spyi_texture_form form;
+    bool resource = (leaf->traits & SPYI_TRAIT_RESOURCE) && !(leaf->traits & SPYI_TRAIT_VALUE);
+    if (!resource || !leaf->binds || !leaf->field_size || !spyi_texture_form_read(leaf->type->name, NULL, &form))
+        return false;
+    if (form.kind == SPYI_PARAMETER_SAMPLER) spyi_text_add(out, "    spyi_plain_sampler(%s);\n", field);
+    else
+        spyi_text_add(out, "    spyi_plain_texture(%u, %u, %s);\n", slot,
+                      form.type + (form.array ? 8u : 0u) + 16u * leaf->element->columns, field);
+    return true;
+}
+
 // >>kinds/sampler.c -----------------------------------------------------------------------------------------
 
-// The argument sampler, for parameters of type SamplerState and SamplerComparisonState.
+// The argument sampler, for parameters of type SamplerState and SamplerComparisonState. On Vulkan it is a binding. On
+// CUDA its parameter is a field that no code reads: textures include it (spyi_pair_samplers()).
+
+enum { SPYI_DIFF_SAMPLER_INTS = 12 }; // the fields of DiffSamplerState, and one of padding
 
 static const spy_sampler *spyi_sampler_of(const spyi_value *value) {
     return (const spy_sampler *)(const void *)value->held[0];
@@ -33522,15 +37994,47 @@ static const spy_sampler *spyi_sampler_of(const spyi_value *value) {
 
 static bool spyi_sampler_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_texture_form wanted;
+    bool diff = spyi_diff_form_read(leaf->type->name, &wanted);
     bool good = spyi_kind_same(leaf, value) && leaf->type->kind == SPYI_TYPE_OTHER &&
-                spyi_texture_form_read(leaf->type->name, NULL, &wanted) &&
+                (diff || spyi_texture_form_read(leaf->type->name, NULL, &wanted)) &&
                 wanted.kind == SPYI_PARAMETER_SAMPLER;
     if (good && !spyi_types_rules(fitting->types)->textures) {
-        spyi_text_add(&fitting->why, "samplers are passed on the Vulkan backend alone");
+        spyi_text_add(&fitting->why, "the target has no samplers");
         return false;
     }
-    leaf->binds = true;
+    if (good && diff && spyi_types_rules(fitting->types)->by_address) {
+        spyi_text_add(&fitting->why, "gradients through textures are on the Vulkan backend alone");
+        return false;
+    }
+    leaf->binds = !spyi_types_rules(fitting->types)->by_address;
+    leaf->field_size = leaf->binds ? 0 : 8;
+    leaf->field_align = 8;
+    if (good && diff) { // what the derivative of a sample needs to know lies beside it
+        leaf->field_size = 4 * SPYI_DIFF_SAMPLER_INTS;
+        leaf->field_align = 4;
+    }
     return good;
+}
+
+static void spyi_sampler_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_texture_form form;
+    if (spyi_diff_form_read(leaf->type->name, &form)) spyi_text_add(out, "SamplerState");
+    else spyi_kind_own_field(leaf, out);
+}
+
+static void spyi_sampler_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_texture_form form;
+    bool diff = spyi_diff_form_read(leaf->type->name, &form);
+    if (diff) spyi_text_add(out, "%s(%s, %s)", spyi_spell(leaf->type), at->binding, at->field);
+    else if (leaf->binds) spyi_text_add(out, "%s", at->binding);
+    else spyi_kind_own_load(leaf, at, out);
+}
+
+SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf) {
+    if (leaf->kind != spyi_sampler_kind_of() || !leaf->binds || strcmp(leaf->type->name, "SamplerState") != 0) return false;
+    leaf->field_size = 4 * SPYI_DIFF_SAMPLER_INTS;
+    leaf->field_align = 4;
+    return true;
 }
 
 static const char *spyi_sampler_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
@@ -33540,10 +38044,33 @@ static const char *spyi_sampler_takes(const spyi_type *type, const char *base, c
     return read.comparison ? "; it takes a sampler that compares" : "; it takes a sampler";
 }
 
+// Writes the field of DiffSamplerState, in the order of its constructor.
+static void spyi_sampler_fill(const spy_sampler_desc *d, void *field) {
+    int32_t ints[SPYI_DIFF_SAMPLER_INTS] = { 0 };
+    float max_level = d->max_level > 0 ? d->max_level : 1000.0f;
+    ints[0] = (int32_t)d->address_u - SPY_ADDRESS_MODE_WRAP;
+    ints[1] = (int32_t)d->address_v - SPY_ADDRESS_MODE_WRAP;
+    ints[2] = (int32_t)d->address_w - SPY_ADDRESS_MODE_WRAP;
+    ints[3] = (d->min_filter == SPY_FILTER_LINEAR ? 1 : 0) | (d->mag_filter == SPY_FILTER_LINEAR ? 2 : 0) |
+              (d->mip_filter == SPY_FILTER_LINEAR ? 4 : 0);
+    memcpy(ints + 4, &d->mip_bias, 4);
+    memcpy(ints + 5, &d->min_level, 4);
+    memcpy(ints + 6, &max_level, 4);
+    memcpy(ints + 7, d->border, sizeof d->border);
+    memcpy(field, ints, sizeof ints);
+}
+
 static bool spyi_sampler_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_sampler *sampler = spyi_sampler_of(value);
     bool compares = strcmp(leaf->type->name, "SamplerComparisonState") == 0;
-    (void)field;
+    if (field) memset(field, 0, leaf->field_size);
+    if (sampler && leaf->binds && leaf->field_size && sampler->desc.reduction != SPY_REDUCTION_AVERAGE) {
+        spyi_text_add(error,
+                      "samples with a minimum or maximum have no derivative here: expected a sampler with "
+                      "desc.reduction AVERAGE");
+        return false;
+    }
+    if (sampler && field && leaf->binds) spyi_sampler_fill(&sampler->desc, field);
     if (!sampler || compares == (sampler->desc.compare != SPY_COMPARE_NONE)) return true;
     spyi_text_add(error, "expected a sampler %s desc.compare, got one %s", compares ? "with" : "without",
                   compares ? "without" : "with");
@@ -33569,7 +38096,7 @@ static const spyi_kind_resource spyi_sampler_resource = { { SPYI_KIND_SAMPLER, 0
                                                           spyi_sampler_binding,
                                                           spyi_sampler_uses };
 static const spyi_kind_build spyi_sampler_build = {
-    spyi_sampler_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_sampler_takes, NULL, NULL, NULL
+    spyi_sampler_bind, NULL, spyi_sampler_field, spyi_sampler_load, spyi_sampler_takes, NULL, NULL, NULL
 };
 static const spyi_kind_run spyi_sampler_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_RESOURCE,
                                                 SPYI_FIELD_KIND,
@@ -34179,8 +38706,9 @@ SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
 
 // Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
-    spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of, spyi_whole_kind_of,
-    spyi_view_kind_of,    spyi_buffer_kind_of, spyi_texture_kind_of, spyi_sampler_kind_of,
+    spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
+    spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
+    spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -34212,6 +38740,10 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type) {
     return spyi_type_is_unsized(type) ? spyi_unsized_kind_of() : spyi_holder_kind_of();
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind) {
+    return kind->run->traits & SPYI_TRAIT_RESOURCE ? spyi_whole_kind_of() : kind;
 }
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
@@ -34246,11 +38778,11 @@ SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_
 
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op) {
     static const spyi_value_kind *(*const known[])(void) = {
-        spyi_number_kind_of, spyi_filling_kind_of, spyi_bytes_kind_of,  spyi_array_kind_of,
-        spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,    spyi_readback_kind_of,
-        spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
-        spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of, spyi_texture_kind_of,
-        spyi_texels_kind_of, spyi_sampler_kind_of,
+        spyi_number_kind_of, spyi_filling_kind_of, spyi_bytes_kind_of,        spyi_array_kind_of,
+        spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,          spyi_readback_kind_of,
+        spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of,       spyi_pointer_kind_of,
+        spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,       spyi_texture_kind_of,
+        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
@@ -34260,7 +38792,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
 // >>kinds/system.c ------------------------------------------------------------------------------------------
 
 // Values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID,
-// SV_GroupIndex.
+// SV_GroupIndex; and the inputs and outputs of vertex and fragment shaders.
 
 static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *type = leaf->type;
@@ -34325,10 +38857,15 @@ static const spyi_value_kind spyi_system_kinds[] = {
     { "SV_GroupID", &spyi_group_build, &spyi_system_run },
     { "SV_GroupThreadID", &spyi_local_build, &spyi_system_run },
     { "SV_GroupIndex", &spyi_index_build, &spyi_system_run },
+    { "varying", &spyi_index_build, &spyi_system_run }, // bind makes no leaf of it
 };
 
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
     return spyi_custom_arg(name, &spyi_system_kinds[system - SPYI_SYSTEM_THREAD]);
+}
+
+SPYI_FN bool spyi_is_varying(const spyi_value *value) {
+    return value->custom == &spyi_system_kinds[SPYI_SYSTEM_VARYING - SPYI_SYSTEM_THREAD];
 }
 
 // >>bind/threads.h ------------------------------------------------------------------------------------------
@@ -34342,6 +38879,7 @@ typedef struct spyi_threads {
     const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL: `count` is used
     uint64_t counts_at;       // byte offset of the first group count in that tensor's storage
     bool shader;              // the function is an entry point with [numthreads] and runs as it is
+    uint8_t stage; // SPYI_STAGE_VERTEX or _FRAGMENT: the function is a shader of a draw; 0: compute
 } spyi_threads;
 
 // >>bind/describe.h -----------------------------------------------------------------------------------------
@@ -34377,6 +38915,9 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
 // Fills `values` from `args` alone, without a function and options.
 SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
                                       spyi_text *error);
+// Describes another argument in the place of a value without fields. Returns false unless its part of the key is that of
+// the former one but for its name, which the caller compares; the value is then no longer of use.
+SPYI_FN bool spyi_describe_again(spy_device *device, const spy_arg *arg, spyi_value *value);
 // Appends bytes to the key. Returns false when out of memory.
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size);
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);
@@ -34461,12 +39002,16 @@ typedef struct spyi_bound {
     bool dispatch;      // the caller gives the number of threads; arguments are passed whole
     bool guarded;       // spyi_threads.guarded
     bool shader;        // spyi_threads.shader
+    uint8_t stage;      // spyi_threads.stage
     bool call_info;     // the module imports slangpy, so it may ask which element of the call it computes
     spy_call_mode mode;
     // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
-    bool names_diff; // the kernel needs `import slangpy_diff`
-    uint8_t *sizes;  // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
+    bool names_diff;     // the kernel needs `import slangpy_diff`
+    bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
+    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0: there is none.
+    uint32_t plain_gradient;
+    uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
 } spyi_bound;
 
 // Chooses the overload and binds the values to it. On failure `error` lists the candidates and why each does
@@ -34638,6 +39183,8 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
 // Makes leaves of the gradients of a tensor that is passed whole: value `index`, leaf `number`.
 SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
+// Prepares textures with gradients (backward calls), and the sampler, for parameters of Slang's own types.
+SPYI_FN bool spyi_bind_textures(spyi_attempt *a);
 // Checks that the function has a derivative, and that both outputs and inputs of the call have gradients.
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);
 
@@ -34826,6 +39373,23 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     }
 }
 
+SPYI_FN bool spyi_describe_again(spy_device *device, const spy_arg *arg, spyi_value *v) {
+    const spyi_type *type = v->type;
+    const spyi_value_kind *custom = v->custom;
+    uint32_t size = v->size, rank = v->rank;
+    spyi_text ignored = { NULL, 0, 0 };
+    if ((uint8_t)arg->kind != v->kind || (uint8_t)arg->direction != v->direction || arg->_map_count ||
+        v->map_count || v->whole || arg->type || v->cast || v->child_count)
+        return false;
+    v->arg = arg;
+    v->name = arg->name;
+    v->held[0] = v->held[1] = NULL;
+    bool good = spyi_describe_one(device, arg, 0, v, &ignored) == SPY_OK;
+    spyi_text_free(&ignored);
+    return good && v->type == type && v->custom == custom && v->size == size && v->rank == rank &&
+           !v->child_count;
+}
+
 static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values,
                                      spyi_text *error) {
     if (depth > SPYI_DEEPEST_STRUCT) {
@@ -34935,7 +39499,54 @@ SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_va
     return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
-// Adds the gradients of tensors as values behind all others, and adds them to the key.
+// Makes value `at`, behind all others, of a gradient of value `i`, and adds its type to the key.
+static bool spyi_add_gradient_value(spyi_values *values, uint32_t i, uint32_t at, spy_tensor *grad) {
+    if (at == values->capacity) {
+        uint32_t capacity = values->capacity * 2;
+        spyi_value *items = (spyi_value *)spyi_realloc(values->items, capacity * sizeof *items);
+        if (!items) return false;
+        values->items = items;
+        values->capacity = capacity;
+    }
+    spyi_value *v = &values->items[at];
+    *v = values->items[i]; // a gradient has its tensor's name and mapping
+    v->kind = SPY_ARG_KIND_TENSOR;
+    v->custom = NULL;
+    v->texel = NULL;
+    v->held[0] = v->held[1] = NULL;
+    v->size = 0;
+    v->cast = NULL;
+    v->tensor = grad;
+    v->type = grad->type;
+    v->rank = (uint8_t)grad->shape.rank;
+    v->dims = grad->shape.dims;
+    v->grads[0] = v->grads[1] = 0;
+    return spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id);
+}
+
+// Adds the gradient of a texture as two values: that of level 0, in the texture's shape, and behind it that of all
+// levels, to which a function that takes the texture whole adds (bind/gradient.c).
+static spy_status spyi_describe_texture_gradient(spyi_values *values, uint32_t i, uint32_t *end,
+                                                 spyi_text *error) {
+    spy_texture *texture = (spy_texture *)(void *)values->items[i].held[0];
+    uint8_t have = texture->grad != NULL;
+    if (!spyi_key_bytes(values, &have, 1)) return SPY_ERROR_OUT_OF_MEMORY;
+    if (!have) return SPY_OK;
+    bool exact =
+        values->options && values->options->deterministic && values->options->mode == SPY_CALL_MODE_BACKWARD;
+    if (exact) {
+        spy_status status = spyi_texture_sums_make(texture, error);
+        if (status != SPY_OK) return status;
+    }
+    if (!spyi_add_gradient_value(values, i, *end, texture->grad_levels[0]) ||
+        !spyi_add_gradient_value(values, i, *end + 1, exact ? texture->sums : texture->grad))
+        return SPY_ERROR_OUT_OF_MEMORY;
+    values->items[i].grads[0] = values->items[i].grads[1] = *end;
+    *end += 2;
+    return SPY_OK;
+}
+
+// Adds the gradients of tensors and textures as values behind all others, and adds them to the key.
 static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
     uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -34943,29 +39554,18 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
         if (values->items[i].kind == SPY_ARG_KIND_PAIR && !spyi_check_pair(&values->items[i], error))
             return SPY_ERROR_SHAPE_MISMATCH;
         const spy_tensor *tensor = values->items[i].tensor;
+        if (values->items[i].texel && values->items[i].held[0]) {
+            spy_status status = spyi_describe_texture_gradient(values, i, &end, error);
+            if (status != SPY_OK) return status;
+        }
         if (!tensor) continue;
         uint8_t have = spyi_gradients_of(tensor);
         if (!spyi_key_bytes(values, &have, 1)) return SPY_ERROR_OUT_OF_MEMORY;
         for (int g = 0; g < 2; g++) {
             spy_tensor *grad = tensor->grads[g];
             if (!grad) continue;
-            if (end == values->capacity) {
-                uint32_t capacity = values->capacity * 2;
-                spyi_value *items = (spyi_value *)spyi_realloc(values->items, capacity * sizeof *items);
-                if (!items) return SPY_ERROR_OUT_OF_MEMORY;
-                values->items = items;
-                values->capacity = capacity;
-            }
-            spyi_value *v = &values->items[end];
-            *v = values->items[i]; // a gradient has its tensor's name and mapping
-            v->cast = NULL;
-            v->tensor = grad;
-            v->type = grad->type;
-            v->dims = grad->shape.dims;
-            v->grads[0] = v->grads[1] = 0;
+            if (!spyi_add_gradient_value(values, i, end, grad)) return SPY_ERROR_OUT_OF_MEMORY;
             values->items[i].grads[g] = end++;
-            if (!spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id))
-                return SPY_ERROR_OUT_OF_MEMORY;
         }
     }
     values->grad_count = end - spyi_values_given(values);
@@ -35026,6 +39626,27 @@ SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_va
     return status;
 }
 
+// Gives each texture without a sampler the one that it is likely read by, for targets whose textures include it
+// (rules->by_address): the first
+// behind it among the arguments and their fields, or else the last one before it.
+static void spyi_pair_samplers(spyi_values *values) {
+    uint32_t count = spyi_values_given(values);
+    spyi_value *v = values->items;
+    for (uint32_t i = 0; i < count; i++) {
+        spyi_object *found = NULL;
+        if (v[i].kind != SPY_ARG_KIND_CUSTOM || !v[i].held[0] || v[i].held[1] ||
+            v[i].held[0]->kind != SPYI_KIND_TEXTURE)
+            continue;
+        for (uint32_t j = 0; j < count; j++) {
+            bool sampler =
+                v[j].kind == SPY_ARG_KIND_CUSTOM && v[j].held[0] && v[j].held[0]->kind == SPYI_KIND_SAMPLER;
+            if (sampler) found = v[j].held[0];
+            if (sampler && j > i) break;
+        }
+        v[i].held[1] = found;
+    }
+}
+
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
@@ -35037,10 +39658,13 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
+         !spyi_key_bytes(values, &threads->stage, 1) ||
          !spyi_key_bytes(values, threads->group, sizeof threads->group)))
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
+    if (status == SPY_OK && spyi_rules_of(function->object.device->base->limits.profile.target)->by_address)
+        spyi_pair_samplers(values);
     if (status == SPY_OK && spyi_looks_at_gradients(function, values))
         status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
@@ -35534,6 +40158,10 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     // does.
     bool library = is_value == spyi_leaf_is_resource(leaf);
     if (!good || (library && !spyi_bind_library(a, leaf, v))) return false;
+    // Through the pointers in a value the function reaches memory that is no argument.
+    if (leaf->in && !spyi_type_is_pointer(leaf->type) &&
+        (spyi_type_holds_pointer(leaf->type) || (leaf->element && spyi_type_holds_pointer(leaf->element))))
+        leaf->untracked = true;
     memset(&fit, 0, sizeof fit);
     fit.consumed = leaf->consumed;
     memcpy(fit.dims, leaf->consumed_dims, sizeof fit.dims);
@@ -35830,6 +40458,8 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
 // Returns whether a value gives a pointer as a number for each element: addresses in memory, or a result.
 static bool spyi_is_addresses(const spyi_attempt *a, const spyi_value *v, const spyi_type *pointer) {
     if (a->result) return !a->bound.mode;
+    if (v->kind == SPY_ARG_KIND_RESULT)
+        return !a->bound.mode && !a->bound.dispatch; // a pointer comes back as a number
     spyi_type_parts parts;
     spyi_split_type(pointer->name, &parts);
     bool wide = parts.arguments[0] &&
@@ -35845,6 +40475,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
     a->pair = 0;
+    if (spyi_is_varying(v)) {
+        *node_out = spyi_add_node(a, name, type, false, false);
+        return *node_out >= 0 || spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    }
     if (spyi_type_is_pair(type)) {
         type = spyi_pair_with_fields(a, type);
         if (a->bound.mode) return spyi_no_derived_pair(a, path, type);
@@ -35892,9 +40526,12 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                                    "give its fields one by one"
                                  : "; this kind of parameter cannot be passed");
     }
-    if (a->bound.mode && v->texel && (pair || out))
+    if (a->bound.mode && v->texel && pair)
         return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                       "'%s': textures have no gradients yet: give a tensor, or a texture that is only read",
+                       "'%s': a texture is not paired with a gradient: make it with desc.with_grad", path);
+    if (a->bound.mode && v->texel && out && !v->grads[0])
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': the texture has no gradient: make it with desc.with_grad, or give a tensor",
                        path);
     bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only its gradient
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
@@ -35935,6 +40572,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     }
     uint32_t number = a->bound.leaf_count - 1;
     if (!spyi_bind_leaf(a, leaf, v, kind)) return false;
+    if (in && declared != type) a->bound.leaves[number].untracked = true; // addresses as numbers
     if (special && !spyi_bind_whole_gradients(a, number, index, pair)) return false;
     leaf = &a->bound.leaves[number];
     if (special && leaf->kind_type &&
@@ -36115,6 +40753,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         b->nodes[i].name = spyi_strdup(name);
         if (!b->nodes[i].name) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
+    if (b->mode && !spyi_bind_textures(a)) return false;
     if (b->mode && !spyi_check_gradients(a, signature)) return false;
     return spyi_finish_maps(a);
 }
@@ -36813,6 +41452,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         attempt.bound.dispatch = values->threads != NULL;
         attempt.bound.guarded = values->threads && values->threads->guarded;
         attempt.bound.shader = values->threads && values->threads->shader;
+        attempt.bound.stage = values->threads ? values->threads->stage : 0;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.bound.names_library = attempt.bound.call_info;
         attempt.status = SPY_ERROR_OUT_OF_MEMORY; // the status of a failure without a reason
@@ -37022,13 +41662,13 @@ static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value
     const spyi_type *wanted = spyi_differential(a->types, &a->finder, of->element), *type = of->type;
     const spyi_value_kind *kind = of->kind;
     spyi_text path = { NULL, 0, 0 };
-    if (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit))
+    if (!of->exact && (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit)))
         return spyi_mismatch(a, of->path, wanted ? wanted : of->element, v, ", as its gradient");
     spyi_text_add(&path, "%s.grad", of->path);
     spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false); // `of` may have moved
     spyi_text_free(&path);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    spyi_leaf_set_kind(leaf, kind);
+    spyi_leaf_set_kind(leaf, spyi_kind_of_inside(kind));
     leaf->role = SPYI_ROLE_INSIDE;
     leaf->value_leaf = number;
     leaf->reads = reads;
@@ -37047,10 +41687,19 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     bool wanted[2] = { (uses & (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)) != 0,
                        (uses & (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES)) != 0 };
     leaf->paired = pair != 0;
+    if (v->texel && a->bound.mode && !backward && v->grads[0])
+        return spyi_no(
+            a, SPY_ERROR_UNSUPPORTED,
+            "'%s': in forward mode texels are constants, and this texture has a gradient: give it without "
+            "one",
+            leaf->path);
+    if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() goes on
+        leaf->whole_grads = SPYI_WHOLE_LOADS;
     if (!uses) return true;
-    a->bound.names_diff = true;
+    a->bound.names_diff = a->bound.names_diff || !v->texel;
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
+    leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
     if (pair && uses == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES))
         return spyi_no(
             a, SPY_ERROR_INVALID_ARGUMENT,
@@ -37059,14 +41708,86 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     for (int g = 0; g < 2; g++) {
         if (!wanted[g] || !given[g]) continue;
         a->bound.grads_inside[g] = true;
-        if (!spyi_track_gradient(a, number, given[g], g == SPYI_GRAD_IN || backward, g == SPYI_GRAD_OUT))
+        // Behind the gradient of a texture's first level is that of all levels (describe.c).
+        if (!spyi_track_gradient(a, number, given[g] + (v->texel ? 1 : 0), g == SPYI_GRAD_IN || backward,
+                                 g == SPYI_GRAD_OUT))
             return false;
     }
-    if (backward && wanted[SPYI_GRAD_OUT] && given[SPYI_GRAD_OUT] && a->values->options->deterministic)
+    if (backward && wanted[SPYI_GRAD_OUT] && given[SPYI_GRAD_OUT] && !v->texel &&
+        a->values->options->deterministic)
         return spyi_no(a, SPY_ERROR_UNSUPPORTED,
                        "'%s': the function itself adds to its gradient, in no order: such a call is not "
                        "deterministic; give it as %s by element, or without a gradient",
                        a->bound.leaves[number].path, a->bound.leaves[number].element->display);
+    return true;
+}
+
+// >>textures for parameters of Slang's own types
+
+// Refuses a texture whose gradient the derivative of the function could not find. The texture alone does not tell where
+// its gradients lie: the kernel notes one texture of each type, and one sampler.
+static bool spyi_check_plain_texture(spyi_attempt *a, const spyi_leaf *leaf, uint32_t slot, uint32_t samplers,
+                                     bool imported) {
+    const spyi_values *values = a->values;
+    const spyi_value *v = &values->items[leaf->value];
+    const char *name = leaf->type->display;
+    if (slot == SPYI_MOST_NOTED)
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': more than %d textures have gradients; take Diff%s in the place of %s",
+                       leaf->path, SPYI_MOST_NOTED, name, name);
+    if (!imported)
+        return spyi_no(
+            a, SPY_ERROR_UNSUPPORTED,
+            "'%s': the texture has a gradient, but samples have derivatives only in a text with "
+            "'import slangpy;' and [Differentiable], or of a parameter Diff%s; without a gradient it is a "
+            "constant",
+            leaf->path, name);
+    for (uint32_t i = 0; i < spyi_values_given(values); i++)
+        if (i != leaf->value && values->items[i].texel && values->items[i].type == v->type)
+            return spyi_no(
+                a, SPY_ERROR_UNSUPPORTED,
+                "'%s': the call has another texture of the type %s, and a derivative cannot tell them "
+                "apart: take Diff%s and DiffSamplerState, whose calls are the same",
+                leaf->path, v->type->display, name);
+    if (samplers > 1)
+        return spyi_no(
+            a, SPY_ERROR_UNSUPPORTED,
+            "'%s': the call has %u samplers, and a derivative cannot tell them apart: take Diff%s and "
+            "DiffSamplerState, whose calls are the same",
+            leaf->path, samplers, name);
+    return true;
+}
+
+SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
+    bool imported = spyi_unit_imports(a->unit, "slangpy_texture_plain");
+    uint32_t samplers = 0, slot = 0, count = a->bound.leaf_count;
+    for (uint32_t i = 0; i < spyi_values_given(a->values); i++)
+        samplers += a->values->items[i].custom && !a->values->items[i].texel && a->values->items[i].held[0] &&
+                    a->values->items[i].held[0]->kind == (uint32_t)SPYI_KIND_SAMPLER;
+    for (uint32_t i = 0; i < count && imported && samplers == 1; i++)
+        if (spyi_plain_sampler_adopt(&a->bound.leaves[i])) a->bound.notes_textures = true;
+    for (uint32_t i = 0; i < count; i++) {
+        spyi_leaf *leaf = &a->bound.leaves[i];
+        const spyi_value *v = &a->values->items[leaf->value];
+        if (!spyi_leaf_is_resource(leaf) || !v->texel || !leaf->whole_grads) continue;
+        if (!leaf->binds)
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                           "'%s': gradients through textures are on the Vulkan backend alone", leaf->path);
+        if (leaf->field_size) continue; // a DiffTexture2D or the like
+        if (!spyi_check_plain_texture(a, leaf, slot, samplers, imported)) return false;
+        if (!spyi_plain_texture_adopt(leaf, v))
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                           "'%s': the texture has a gradient, but calls of %s have no derivatives: take a "
+                           "DiffTexture2D<T> or the like",
+                           leaf->path, leaf->type->display);
+        slot++;
+        leaf->mode = a->bound.mode;
+        leaf->exact = a->values->options->deterministic;
+        a->bound.notes_textures = true;
+        a->bound.plain_gradient = i + 1;
+        a->bound.grads_inside[SPYI_GRAD_OUT] = true;
+        if (!spyi_track_gradient(a, i, v->grads[0] + 1, true, true)) return false; // may move the leaves
+    }
     return true;
 }
 
@@ -38759,7 +43480,9 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
             spyi_text_add(out, "v_%s;\n", s->names[node->leaf]);
         }
         if (!before && spyi_comes_back(s->bound, leaf))
-            spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
+            spyi_text_add(
+                out, spyi_is_address(leaf, node->type) ? "    v_%s = uint64_t(%s);\n" : "    v_%s = %s;\n",
+                s->names[node->leaf], to);
         return;
     }
     if (before && spyi_type_is_pair(node->type)) {
@@ -39507,6 +44230,27 @@ static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spy
     spyi_text_add(out, "\n");
 }
 
+// Returns whether the kernel makes textures or samplers of slangpy_texture: resources that have fields.
+static bool spyi_names_textures(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_leaf_is_resource(&b->leaves[i]) && strncmp(b->leaves[i].type->name, "Diff", 4) == 0)
+            return true;
+    return false;
+}
+
+// Writes what derivatives of Slang's own textures find their gradients by.
+static void spyi_note_textures(const spyi_emit_state *s, spyi_text *out) {
+    uint32_t slot = 0;
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        spyi_text field = { NULL, 0, 0 };
+        spyi_text_add(&field, "spyi_block.%s", s->names[i]);
+        if (spyi_plain_note(&s->bound->leaves[i], slot, spyi_text_str(&field), out) &&
+            s->bound->leaves[i].element)
+            slot++;
+        spyi_text_free(&field);
+    }
+}
+
 // Writes the whole kernel in the order of its text.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, const spyi_graph *graph) {
     const spyi_variant_key *key = s->key;
@@ -39523,8 +44267,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     if (out->block_size && (out->block_by_address || !s->rules->block_is_global))
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
-    spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
-                  out->prints ? "    spyi_print_to(spyi_block._print);\n" : "", spyi_text_str(&s->body));
+    spyi_text_add(&kernel, "%s)\n{\n%s", spyi_text_str(&s->buffers),
+                  out->prints ? "    spyi_print_to(spyi_block._print);\n" : "");
+    if (s->bound->notes_textures) spyi_note_textures(s, &kernel);
+    spyi_text_add(&kernel, "%s}\n", spyi_text_str(&s->body));
     uint32_t elements = (uint32_t)key->width * key->unroll;
     spyi_text_add(
         &out->text,
@@ -39537,8 +44283,11 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
+    bool textures = spyi_names_textures(s->bound) || s->bound->notes_textures;
+    if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
+    if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
     // slangpy_atomic.slang reads this constant: the device has atomic additions of floats.
-    if (s->bound->names_library && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+    if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);
@@ -40012,7 +44761,7 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 3u
+#define SPYI_RECIPE_VERSION 5u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
@@ -40025,46 +44774,6 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
 // profile, call or struct layout, are refused, and `error` says why.
 SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
                                     size_t size, spyi_plan **plan, spyi_text *error);
-
-// >>plan/recipe_bytes.h -------------------------------------------------------------------------------------
-
-// The bytes of a recipe: one function for each type of field. The same function writes the field, or reads it
-// back.
-
-typedef struct spyi_recipe {
-    spyi_text *out;    // where fields are written; NULL: fields are read
-    const uint8_t *at; // next byte to read
-    size_t left;
-    spy_status status; // after a failure all fields read as 0, and `problem` says why
-    spyi_text problem;
-    spyi_types *table;       // the device's type table
-    const spyi_type **types; // the types by their number in the recipe, in the order of first use
-    uint32_t type_count, type_capacity;
-    uint32_t depth;            // nesting of types within types
-    const spyi_values *values; // of the call that the recipe is read for
-} spyi_recipe;
-
-// recipe_bytes.c
-SPYI_FN void spyi_recipe_fail(spyi_recipe *r, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-SPYI_FN void spyi_recipe_damaged(spyi_recipe *r, const char *what);
-// Reading: fails with `what` unless `good`. Returns true when nothing has failed so far.
-SPYI_FN bool spyi_recipe_expect(spyi_recipe *r, bool good, const char *what);
-SPYI_FN void spyi_recipe_raw(spyi_recipe *r, void *bytes, size_t size);
-SPYI_FN void spyi_recipe_u8(spyi_recipe *r, uint8_t *v);
-SPYI_FN void spyi_recipe_bool(spyi_recipe *r, bool *v);
-SPYI_FN void spyi_recipe_u16(spyi_recipe *r, uint16_t *v);
-SPYI_FN void spyi_recipe_u32(spyi_recipe *r, uint32_t *v);
-SPYI_FN void spyi_recipe_u64(spyi_recipe *r, uint64_t *v);
-SPYI_FN void spyi_recipe_dims(spyi_recipe *r, int64_t *dims);                  // SPY_MAX_RANK numbers
-SPYI_FN uint32_t spyi_recipe_enum(spyi_recipe *r, uint32_t v, uint32_t count); // a number below `count`
-SPYI_FN void spyi_recipe_text(spyi_recipe *r, char **v);                       // NULL stays NULL
-SPYI_FN void spyi_recipe_bytes(spyi_recipe *r, spyi_text *v); // as they are; when reading, `v` must be empty
-// A list's length, at most `most`. Reading also allocates *items, zeroed. Each item takes at least one byte
-// of the recipe.
-SPYI_FN void spyi_recipe_list(spyi_recipe *r, uint32_t *count, uint32_t most, void **items, size_t item_size);
-
-// recipe_type.c
-SPYI_FN void spyi_recipe_type(spyi_recipe *r, const spyi_type **type); // NULL stays NULL
 
 // >>plan/recipe_fields.h ------------------------------------------------------------------------------------
 
@@ -40086,18 +44795,18 @@ typedef struct spyi_recipe_head {
     uint64_t signature; // spyi_recipe_signature()
 } spyi_recipe_head;
 
-SPYI_FN void spyi_recipe_start(spyi_recipe *r, spyi_recipe_head *head); // magic, version, size
-SPYI_FN void spyi_recipe_rest(spyi_recipe *r, spyi_recipe_head *head);
+SPYI_FN void spyi_recipe_start(spyi_stream *r, spyi_recipe_head *head); // magic, version, size
+SPYI_FN void spyi_recipe_rest(spyi_stream *r, spyi_recipe_head *head);
 // Fills the head as this device would write it now.
 SPYI_FN void spyi_recipe_head_of(const spy_device *device, spyi_recipe_head *head);
 SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head);
 
 // The plan's part: what binding has found.
-SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *bound, uint32_t value_count);
+SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *bound, uint32_t value_count);
 // What a kernel is loaded from.
-SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program);
+SPYI_FN void spyi_recipe_program(spyi_stream *r, spyi_program *program);
 // A variant: its key, and what its one step runs. Reading fills its program, and does not load the kernel.
-SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *bound, spyi_variant *variant,
+SPYI_FN void spyi_recipe_variant(spyi_stream *r, const spyi_bound *bound, spyi_variant *variant,
                                  spyi_program *program);
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
@@ -40301,6 +45010,30 @@ static spy_status spyi_check_given(spyi_input_binding *f) {
     return SPY_ERROR_NOT_FOUND;
 }
 
+// Refuses a kernel that has a texture of Slang's own type with a gradient, and samples with a sampler that is a global
+// or a part of one. The derivative would take the address modes and filters of another sampler, or of none, because
+// the kernel notes only the sampler among its arguments (slang/slangpy_texture_plain.slang).
+static spy_status spyi_check_samplers(spyi_input_binding *f) {
+    const spyi_bound *b = &f->plan->bound;
+    for (uint32_t i = 0; i < f->inputs->count && b->plain_gradient; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        const spyi_type *type = input->type;
+        const spyi_leaf *leaf = &b->leaves[b->plain_gradient - 1];
+        while (type && type->kind == SPYI_TYPE_ARRAY) type = type->element;
+        if (input->parameter || !input->used || !type || !type->name ||
+            strcmp(type->name, "SamplerState") != 0)
+            continue;
+        spyi_text_add(
+            f->error,
+            "'%s': the texture has a gradient, but the kernel samples with the global '%s', whose address "
+            "modes and filters a derivative cannot know: take Diff%s in the place of %s and a parameter "
+            "DiffSamplerState in the place of '%s', whose calls are the same",
+            leaf->path, input->path, leaf->type->display, leaf->type->display, input->path);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
 static uint32_t spyi_uniform_bytes(const spyi_input_binding *f, uint32_t uniform) {
     return f->elements[uniform] ? f->elements[uniform] : f->inputs->uniform_size[uniform];
 }
@@ -40391,7 +45124,8 @@ SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *e
     f.values = values;
     f.bound_inputs = bound_inputs;
     f.error = error;
-    spy_status status = spyi_bind_holders(&f, emitted);
+    spy_status status = spyi_check_samplers(&f);
+    if (status == SPY_OK) status = spyi_bind_holders(&f, emitted);
     if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
     if (status == SPY_OK) spyi_measure_elements(&f);
     if (status == SPY_OK) status = spyi_layout_bound_inputs(&f, &plan->function->object.device->base->limits);
@@ -40438,7 +45172,8 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
         bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
         variant->untracked = variant->untracked || leaf->untracked;
         bool accessed = (leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf) ||
-                        (spyi_leaf_is_resource(leaf) && !b->shader); // a shader's are among its inputs
+                        // Those that a shader binds are among its inputs.
+                        (spyi_leaf_is_resource(leaf) && !(b->shader && leaf->binds));
         if (accessed && !skipped) spyi_add_access(variant, leaf, i);
     }
     for (uint32_t i = 0; i < bound_inputs->count; i++) { // shader parameters are not walked
@@ -41075,9 +45810,11 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
 static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spyi_text *error) {
     const spyi_options *o = &plan->bound.options;
     memset(out, 0, sizeof *out);
-    spyi_text_add(&out->text, "// %s\n// a shader of its own, %u x %u x %u threads a group\nimport %s;\n\n%s",
-                  plan->bound.signature.display, o->threads[0], o->threads[1], o->threads[2],
-                  spyi_unit_name(plan->function->module->unit), o->prelude ? o->prelude : "");
+    static const char *const stages[] = { "a shader of its own", NULL, "the vertex shader of draws", NULL,
+                                          "the fragment shader of draws" };
+    spyi_text_add(&out->text, "// %s\n// %s, %u x %u x %u threads a group\nimport %s;\n\n%s",
+                  plan->bound.signature.display, stages[plan->bound.stage], o->threads[0], o->threads[1],
+                  o->threads[2], spyi_unit_name(plan->function->module->unit), o->prelude ? o->prelude : "");
     out->group_size = o->threads[0] * o->threads[1] * o->threads[2];
     if (out->text.data) return SPY_OK;
     spyi_text_add(error, "out of host memory");
@@ -41314,6 +46051,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_code code;
     uint32_t failed = spyi_failed_allocations();
     spyi_entry own = function->entry; // a copy, which gets the parameters' places of this compilation
+    own.stage = plan->bound.stage;
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 }, plain = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
@@ -41349,6 +46087,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_kernel_desc desc;
         spyi_parameters parameters;
         spyi_text blob = { NULL, 0, 0 };
+        bool kernel = plan->bound.stage == 0; // of the stages of a draw a pipeline is made (call/raster.c)
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
@@ -41359,13 +46098,17 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
         spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.iface);
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
-        spyi_step(&device->ctx, spyi_text_str(&step), false);
-        status =
-            spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, &blob, error);
-        spyi_step(&device->ctx, spyi_text_str(&step), true);
+        if (kernel) {
+            spyi_step(&device->ctx, spyi_text_str(&step), false);
+            status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, &blob,
+                                       error);
+            spyi_step(&device->ctx, spyi_text_str(&step), true);
+        } else {
+            spyi_text_add_n(&blob, (const char *)code.data, code.size);
+        }
         if (status == SPY_OK && blob.size) variant->program = spyi_program_make(&desc, &blob, &code.literals);
         else spyi_text_free(&blob);
-        if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
+        if (status == SPY_OK && kernel && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_share_kernel(variant, &code.inputs, &own, error);
     }
     status = spyi_check_allocations(failed, status, error);
@@ -41513,7 +46256,8 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
     for (uint32_t i = 0; i < spyi_values_all(values); i++) spyi_sign_value(&hash, values, &values->items[i]);
     const spyi_threads *threads = values->threads;
     if (threads) {
-        spyi_sign_number(&hash, (uint64_t)threads->guarded << 1 | (uint64_t)threads->shader);
+        spyi_sign_number(&hash, (uint64_t)threads->stage << 2 | (uint64_t)threads->guarded << 1 |
+                                    (uint64_t)threads->shader);
         for (int i = 0; i < 3; i++) spyi_sign_number(&hash, threads->group[i]);
     }
     if (values->options) { // the key has them as plain bytes
@@ -41528,290 +46272,6 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
     return hash ? hash : 1;
 }
 
-// >>plan/recipe_bytes.c -------------------------------------------------------------------------------------
-
-// Writes and reads the bytes of a recipe, field by field. Read bytes are not trusted: each count is checked
-// against its limit and the bytes that are left.
-
-SPYI_FN void spyi_recipe_fail(spyi_recipe *r, spy_status status, const char *format, ...) {
-    char text[512];
-    va_list list;
-    if (r->status != SPY_OK) return; // only the first reason is kept
-    r->status = status;
-    r->left = 0;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    spyi_text_add(&r->problem, "%s", text);
-}
-
-SPYI_FN void spyi_recipe_damaged(spyi_recipe *r, const char *what) {
-    spyi_recipe_fail(r, SPY_ERROR_INVALID_ARGUMENT, "the recipe is damaged: %s", what);
-}
-
-SPYI_FN bool spyi_recipe_expect(spyi_recipe *r, bool good, const char *what) {
-    if (!good && !r->out) spyi_recipe_damaged(r, what);
-    return r->status == SPY_OK;
-}
-
-SPYI_FN void spyi_recipe_raw(spyi_recipe *r, void *bytes, size_t size) {
-    if (r->out) {
-        spyi_text_add_n(r->out, (const char *)bytes, size);
-        return;
-    }
-    if (size > r->left) spyi_recipe_damaged(r, "it ends too early");
-    if (r->status != SPY_OK) {
-        memset(bytes, 0, size);
-        return;
-    }
-    memcpy(bytes, r->at, size);
-    r->at += size;
-    r->left -= size;
-}
-
-SPYI_FN void spyi_recipe_u8(spyi_recipe *r, uint8_t *v) {
-    spyi_recipe_raw(r, v, 1);
-}
-
-SPYI_FN void spyi_recipe_bool(spyi_recipe *r, bool *v) {
-    uint8_t byte = r->out && *v ? 1 : 0; // when reading, *v may be uninitialised
-    spyi_recipe_u8(r, &byte);
-    (void)spyi_recipe_expect(r, byte <= 1, "a bool is neither true nor false");
-    *v = byte == 1;
-}
-
-// Numbers are stored as in memory: all machines that the library runs on are little-endian.
-SPYI_FN void spyi_recipe_u16(spyi_recipe *r, uint16_t *v) {
-    spyi_recipe_raw(r, v, sizeof *v);
-}
-
-SPYI_FN void spyi_recipe_u32(spyi_recipe *r, uint32_t *v) {
-    spyi_recipe_raw(r, v, sizeof *v);
-}
-
-SPYI_FN void spyi_recipe_u64(spyi_recipe *r, uint64_t *v) {
-    spyi_recipe_raw(r, v, sizeof *v);
-}
-
-SPYI_FN void spyi_recipe_dims(spyi_recipe *r, int64_t *dims) {
-    spyi_recipe_raw(r, dims, SPY_MAX_RANK * sizeof *dims);
-}
-
-SPYI_FN uint32_t spyi_recipe_enum(spyi_recipe *r, uint32_t v, uint32_t count) {
-    spyi_recipe_u32(r, &v);
-    return spyi_recipe_expect(r, v < count, "a number is beyond its range") ? v : 0;
-}
-
-SPYI_FN void spyi_recipe_text(spyi_recipe *r, char **v) {
-    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0: NULL
-    spyi_recipe_u32(r, &size);
-    if (r->out) {
-        if (size) spyi_recipe_raw(r, *v, size);
-        return;
-    }
-    *v = NULL;
-    if (!size || !spyi_recipe_expect(r, size <= r->left && r->at[size - 1] == 0, "a text has no end")) return;
-    *v = spyi_strdup((const char *)r->at);
-    if (!*v) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    if (r->status != SPY_OK) return;
-    r->at += size;
-    r->left -= size;
-}
-
-SPYI_FN void spyi_recipe_bytes(spyi_recipe *r, spyi_text *v) {
-    uint64_t size = v->size;
-    spyi_recipe_u64(r, &size);
-    if (r->out) {
-        if (v->size) spyi_recipe_raw(r, v->data, v->size);
-        return;
-    }
-    if (!spyi_recipe_expect(r, size <= r->left, "bytes have no end")) return;
-    if (size) spyi_text_add_n(v, (const char *)r->at, (size_t)size);
-    if (v->size != size) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    if (r->status != SPY_OK) return;
-    r->at += size;
-    r->left -= (size_t)size;
-}
-
-SPYI_FN void spyi_recipe_list(spyi_recipe *r, uint32_t *count, uint32_t most, void **items,
-                              size_t item_size) {
-    spyi_recipe_u32(r, count);
-    if (r->out) return;
-    if (!spyi_recipe_expect(r, *count <= most && *count <= r->left, "a list is too long")) *count = 0;
-    *items = spyi_calloc((size_t)*count + 1, item_size);
-    if (*items) return;
-    *count = 0;
-    spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-}
-
-// >>plan/recipe_type.c --------------------------------------------------------------------------------------
-
-// Types in a recipe: each is a number, and its first use also has its name, layout and parts. Reading finds
-// the type in the device's table, or adds it.
-
-enum { SPYI_RECIPE_DEEPEST_TYPE = 48, SPYI_RECIPE_MOST_FIELDS = 4096 };
-#define SPYI_RECIPE_NEW_TYPE UINT32_MAX
-
-static bool spyi_recipe_keep_type(spyi_recipe *r, const spyi_type *type) {
-    if (r->type_count == r->type_capacity) {
-        uint32_t capacity = r->type_capacity ? r->type_capacity * 2 : 32;
-        const spyi_type **types = (const spyi_type **)spyi_realloc(r->types, capacity * sizeof *types);
-        if (!types) {
-            spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-            return false;
-        }
-        r->types = types;
-        r->type_capacity = capacity;
-    }
-    r->types[r->type_count++] = type;
-    return true;
-}
-
-// The fields of a type, which are written, or read before the type is made.
-typedef struct spyi_type_text {
-    uint32_t kind, scalar, rows, columns, field_count;
-    uint64_t count, device_size, device_align, host_size;
-    char *name;
-    const spyi_type *element;
-    spyi_field *fields; // when reading, this struct owns the names
-} spyi_type_text;
-
-static void spyi_recipe_type_fields(spyi_recipe *r, spyi_type_text *t) {
-    void *fields = t->fields;
-    t->kind = spyi_recipe_enum(r, t->kind, (uint32_t)SPYI_TYPE_OTHER + 1);
-    t->scalar = spyi_recipe_enum(r, t->scalar, SPY_DTYPE_COUNT);
-    spyi_recipe_u32(r, &t->rows);
-    spyi_recipe_u32(r, &t->columns);
-    spyi_recipe_u64(r, &t->count);
-    spyi_recipe_u64(r, &t->device_size);
-    spyi_recipe_u64(r, &t->device_align);
-    spyi_recipe_u64(r, &t->host_size);
-    spyi_recipe_text(r, &t->name);
-    spyi_recipe_type(r, &t->element);
-    spyi_recipe_list(r, &t->field_count, SPYI_RECIPE_MOST_FIELDS, &fields, sizeof *t->fields);
-    t->fields = (spyi_field *)fields;
-    for (uint32_t i = 0; i < t->field_count; i++) {
-        spyi_field *field = &t->fields[i];
-        char *name = (char *)(uintptr_t)field->name;
-        uint64_t offset = field->device_offset;
-        spyi_recipe_text(r, &name);
-        spyi_recipe_type(r, &field->type);
-        spyi_recipe_u64(r, &offset);
-        if (r->out) continue;
-        field->name = name;
-        field->device_offset = (size_t)offset;
-        (void)spyi_recipe_expect(r, name && field->type, "a field has no name or type");
-    }
-}
-
-static bool spyi_recipe_fields_fit(const spyi_type_text *t) {
-    bool fit = t->device_align > 0 && t->device_align <= 4096 && t->device_size <= SIZE_MAX / 4;
-    for (uint32_t i = 0; fit && i < t->field_count; i++) {
-        const spyi_field *field = &t->fields[i];
-        fit = field->type->kind != SPYI_TYPE_OTHER && field->type->host_size <= SIZE_MAX / 4 &&
-              field->device_offset <= t->device_size &&
-              field->type->device_size <= t->device_size - field->device_offset;
-    }
-    return fit;
-}
-
-static const spyi_type *spyi_recipe_make_struct(spyi_recipe *r, const spyi_type_text *t) {
-    bool other = false;
-    if (!spyi_recipe_expect(r, spyi_recipe_fields_fit(t), "a struct's fields do not lie in it")) return NULL;
-    const spyi_type *found = spyi_type_find_struct(r->table, t->name, t->fields, t->field_count,
-                                                   (size_t)t->device_size, (size_t)t->device_align, &other);
-    if (found) return found;
-    if (other) {
-        spyi_recipe_fail(r, SPY_ERROR_TYPE_MISMATCH,
-                         "the recipe was made when the struct '%s' had other fields, or another layout",
-                         t->name);
-        return NULL;
-    }
-    return spyi_type_struct(r->table, t->name, t->fields, t->field_count, (size_t)t->device_size,
-                            (size_t)t->device_align);
-}
-
-// Returns the type; NULL when there can be no such type.
-static const spyi_type *spyi_recipe_make_type(spyi_recipe *r, const spyi_type_text *t) {
-    spy_dtype scalar = (spy_dtype)t->scalar;
-    bool numbers = scalar != SPY_DTYPE_DEFAULT;
-    bool small = t->columns >= 1 && t->columns <= 4 && t->rows >= 1 && t->rows <= 4;
-    switch ((spyi_type_kind)t->kind) {
-    case SPYI_TYPE_VOID: return spyi_type_void(r->table);
-    case SPYI_TYPE_SCALAR:
-        if (!numbers) return NULL;
-        if (strcmp(t->name, spy_dtype_name(scalar)) == 0) return spyi_type_scalar(r->table, scalar);
-        return spyi_type_enum(r->table, t->name, scalar);
-    case SPYI_TYPE_VECTOR: return numbers && small ? spyi_type_vector(r->table, scalar, t->columns) : NULL;
-    case SPYI_TYPE_MATRIX:
-        return numbers && small ? spyi_type_matrix(r->table, scalar, t->rows, t->columns) : NULL;
-    case SPYI_TYPE_ARRAY:
-        return t->element && t->count > 0 && t->count <= INT64_MAX
-                   ? spyi_type_array(r->table, t->element, (int64_t)t->count)
-                   : NULL;
-    case SPYI_TYPE_STRUCT: return spyi_recipe_make_struct(r, t);
-    case SPYI_TYPE_OTHER:
-        if (t->element) return spyi_type_holder(r->table, t->name, t->element);
-        if (t->field_count) return spyi_type_opaque(r->table, t->name, t->fields, t->field_count);
-        return spyi_type_other(r->table, t->name);
-    }
-    return NULL;
-}
-
-static const spyi_type *spyi_recipe_new_type(spyi_recipe *r, const spyi_type *type) {
-    spyi_type_text t;
-    memset(&t, 0, sizeof t);
-    if (r->out) {
-        t.kind = (uint32_t)type->kind;
-        t.scalar = (uint32_t)type->scalar;
-        t.rows = type->rows;
-        t.columns = type->columns;
-        t.field_count = type->field_count;
-        t.count = (uint64_t)type->count;
-        t.device_size = type->device_size;
-        t.device_align = type->device_align;
-        t.host_size = type->host_size;
-        t.name = (char *)(uintptr_t)type->name;
-        t.element = type->element;
-        t.fields = (spyi_field *)(uintptr_t)type->fields;
-        spyi_recipe_type_fields(r, &t);
-        return type;
-    }
-    const spyi_type *made = NULL;
-    spyi_recipe_type_fields(r, &t);
-    if (spyi_recipe_expect(r, t.name != NULL, "a type has no name")) made = spyi_recipe_make_type(r, &t);
-    bool same = made && (uint32_t)made->kind == t.kind && strcmp(made->name, t.name) == 0 &&
-                made->device_size == t.device_size && made->host_size == t.host_size;
-    (void)spyi_recipe_expect(r, same, "a type is not what its name says");
-    for (uint32_t i = 0; i < t.field_count; i++) free((void *)(uintptr_t)t.fields[i].name);
-    free(t.fields);
-    free(t.name);
-    return r->status == SPY_OK ? made : NULL;
-}
-
-SPYI_FN void spyi_recipe_type(spyi_recipe *r, const spyi_type **type) {
-    uint32_t number = 0; // the first type is 1; 0: NULL
-    if (r->out && *type) {
-        while (number < r->type_count && r->types[number] != *type) number++;
-        number = number < r->type_count ? number + 1 : SPYI_RECIPE_NEW_TYPE;
-    }
-    spyi_recipe_u32(r, &number);
-    if (!r->out) *type = NULL;
-    if (number == SPYI_RECIPE_NEW_TYPE) {
-        if (r->depth == SPYI_RECIPE_DEEPEST_TYPE) {
-            spyi_recipe_fail(r, SPY_ERROR_UNSUPPORTED, "its types are nested more than %d deep",
-                             SPYI_RECIPE_DEEPEST_TYPE);
-            return;
-        }
-        r->depth++;
-        *type = spyi_recipe_new_type(r, *type);
-        r->depth--;
-        if (*type && !spyi_recipe_keep_type(r, *type)) *type = NULL;
-    } else if (!r->out && number && spyi_recipe_expect(r, number <= r->type_count, "it has no such type")) {
-        *type = r->types[number - 1];
-    }
-}
-
 // >>plan/recipe_fields.c ------------------------------------------------------------------------------------
 
 // The fields of a recipe: the same functions write and read them. A new field of a plan, leaf or variant that
@@ -41821,19 +46281,19 @@ enum { SPYI_RECIPE_MOST_NODES = 65536, SPYI_RECIPE_MOST_PACKS = 65536, SPYI_RECI
 
 // >>the head
 
-SPYI_FN void spyi_recipe_start(spyi_recipe *r, spyi_recipe_head *head) {
-    spyi_recipe_raw(r, head->magic, sizeof head->magic);
-    spyi_recipe_u32(r, &head->version);
-    spyi_recipe_u64(r, &head->size);
+SPYI_FN void spyi_recipe_start(spyi_stream *r, spyi_recipe_head *head) {
+    spyi_stream_raw(r, head->magic, sizeof head->magic);
+    spyi_stream_u32(r, &head->version);
+    spyi_stream_u64(r, &head->size);
 }
 
-SPYI_FN void spyi_recipe_rest(spyi_recipe *r, spyi_recipe_head *head) {
-    spyi_recipe_text(r, &head->library);
-    spyi_recipe_text(r, &head->device);
-    spyi_recipe_u64(r, &head->profile);
-    spyi_recipe_bool(r, &head->prints);
-    spyi_recipe_text(r, &head->function);
-    spyi_recipe_u64(r, &head->signature);
+SPYI_FN void spyi_recipe_rest(spyi_stream *r, spyi_recipe_head *head) {
+    spyi_stream_text(r, &head->library);
+    spyi_stream_text(r, &head->device);
+    spyi_stream_u64(r, &head->profile);
+    spyi_stream_bool(r, &head->prints);
+    spyi_stream_text(r, &head->function);
+    spyi_stream_u64(r, &head->signature);
 }
 
 SPYI_FN void spyi_recipe_head_of(const spy_device *device, spyi_recipe_head *head) {
@@ -41858,174 +46318,151 @@ SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head) {
 
 // >>leaves
 
-static const spyi_value_kind *spyi_recipe_find_kind(const spyi_recipe *r, const char *name, uint32_t traits,
+static const spyi_value_kind *spyi_recipe_find_kind(const spyi_stream *r, const char *name, uint32_t traits,
                                                     uint8_t field_op) {
     // Generators, and kinds that the program defines.
-    for (uint32_t i = 0; i < spyi_values_all(r->values); i++) {
-        const spyi_value_kind *kind = r->values->items[i].custom;
+    for (uint32_t i = 0; i < spyi_values_all(((const spyi_values *)r->user)); i++) {
+        const spyi_value_kind *kind = ((const spyi_values *)r->user)->items[i].custom;
         if (kind && spyi_kind_is(kind, name, traits, field_op)) return kind;
     }
     return spyi_kind_known(name, traits, field_op);
 }
 
-static void spyi_recipe_kind(spyi_recipe *r, spyi_leaf *leaf) {
+static void spyi_recipe_kind(spyi_stream *r, spyi_leaf *leaf) {
     const spyi_value_kind *kind = leaf->kind;
     char *name = r->out ? (char *)(uintptr_t)kind->name : NULL;
     uint8_t field_op = r->out ? kind->run->field_op : 0;
-    spyi_recipe_text(r, &name);
-    spyi_recipe_u32(r, &leaf->traits);
-    spyi_recipe_u8(r, &field_op);
+    spyi_stream_text(r, &name);
+    spyi_stream_u32(r, &leaf->traits);
+    spyi_stream_u8(r, &field_op);
     if (r->out) return;
     if (name) leaf->kind = spyi_recipe_find_kind(r, name, leaf->traits, field_op);
     if (!leaf->kind)
-        spyi_recipe_fail(r, SPY_ERROR_TYPE_MISMATCH, "the recipe has a leaf of kind '%s', which is not here",
+        spyi_stream_fail(r, SPY_ERROR_TYPE_MISMATCH, "the recipe has a leaf of kind '%s', which is not here",
                          name ? name : "");
     free(name);
 }
 
 // A leaf of a plan, or of a variant's shader parameters (these have no gradients). `leaf_count` is the number
 // of leaves in that list.
-static void spyi_recipe_leaf(spyi_recipe *r, spyi_leaf *leaf, uint32_t leaf_count) {
+static void spyi_recipe_leaf(spyi_stream *r, spyi_leaf *leaf, uint32_t leaf_count) {
     char *kind_type = (char *)(uintptr_t)leaf->kind_type;
     spyi_recipe_kind(r, leaf);
-    spyi_recipe_u32(r, &leaf->value);
-    spyi_recipe_text(r, &leaf->path);
-    spyi_recipe_type(r, &leaf->type);
-    spyi_recipe_type(r, &leaf->element);
-    spyi_recipe_type(r, &leaf->packed);
-    spyi_recipe_bool(r, &leaf->in);
-    spyi_recipe_bool(r, &leaf->out);
-    spyi_recipe_bool(r, &leaf->splat);
-    spyi_recipe_u32(r, &leaf->batch_rank);
-    spyi_recipe_raw(r, leaf->map, sizeof leaf->map);
-    spyi_recipe_u32(r, &leaf->consumed);
-    spyi_recipe_dims(r, leaf->consumed_dims);
-    spyi_recipe_u32(r, &leaf->field_size);
-    spyi_recipe_u32(r, &leaf->field_align);
-    spyi_recipe_bool(r, &leaf->reads);
-    spyi_recipe_bool(r, &leaf->writes);
-    spyi_recipe_bool(r, &leaf->untracked);
-    spyi_recipe_bool(r, &leaf->texels);
-    spyi_recipe_bool(r, &leaf->binds);
-    spyi_recipe_u8(r, &leaf->format);
-    spyi_recipe_text(r, &kind_type);
+    spyi_stream_u32(r, &leaf->value);
+    spyi_stream_text(r, &leaf->path);
+    spyi_stream_type(r, &leaf->type);
+    spyi_stream_type(r, &leaf->element);
+    spyi_stream_type(r, &leaf->packed);
+    spyi_stream_bool(r, &leaf->in);
+    spyi_stream_bool(r, &leaf->out);
+    spyi_stream_bool(r, &leaf->splat);
+    spyi_stream_u32(r, &leaf->batch_rank);
+    spyi_stream_raw(r, leaf->map, sizeof leaf->map);
+    spyi_stream_u32(r, &leaf->consumed);
+    spyi_stream_dims(r, leaf->consumed_dims);
+    spyi_stream_u32(r, &leaf->field_size);
+    spyi_stream_u32(r, &leaf->field_align);
+    spyi_stream_bool(r, &leaf->reads);
+    spyi_stream_bool(r, &leaf->writes);
+    spyi_stream_bool(r, &leaf->untracked);
+    spyi_stream_bool(r, &leaf->texels);
+    spyi_stream_bool(r, &leaf->binds);
+    spyi_stream_u8(r, &leaf->format);
+    spyi_stream_text(r, &kind_type);
     // `site` is not written: only kernels that check indices have it, and spyi_recipe_write() refuses them.
-    leaf->role = (spyi_role)spyi_recipe_enum(r, (uint32_t)leaf->role, (uint32_t)SPYI_ROLE_INSIDE + 1);
-    spyi_recipe_u32(r, &leaf->value_leaf);
-    spyi_recipe_u32(r, &leaf->grads[0]);
-    spyi_recipe_u32(r, &leaf->grads[1]);
-    spyi_recipe_u8(r, &leaf->whole_grads);
-    spyi_recipe_bool(r, &leaf->paired);
+    leaf->role = (spyi_role)spyi_stream_enum(r, (uint32_t)leaf->role, (uint32_t)SPYI_ROLE_INSIDE + 1);
+    spyi_stream_u32(r, &leaf->value_leaf);
+    spyi_stream_u32(r, &leaf->grads[0]);
+    spyi_stream_u32(r, &leaf->grads[1]);
+    spyi_stream_u8(r, &leaf->whole_grads);
+    spyi_stream_bool(r, &leaf->paired);
+    spyi_stream_bool(r, &leaf->exact);
     leaf->mode =
-        (spy_call_mode)spyi_recipe_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
-    spyi_recipe_bool(r, &leaf->param_in);
-    spyi_recipe_bool(r, &leaf->param_out);
-    spyi_recipe_type(r, &leaf->differential);
+        (spy_call_mode)spyi_stream_enum(r, (uint32_t)leaf->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
+    spyi_stream_bool(r, &leaf->param_in);
+    spyi_stream_bool(r, &leaf->param_out);
+    spyi_stream_type(r, &leaf->differential);
     if (r->out) return;
     if (kind_type) leaf->kind_type = spyi_type_other(r->table, kind_type)->name;
     free(kind_type);
-    bool good = leaf->path && leaf->type && leaf->element && leaf->value < spyi_values_all(r->values) &&
+    bool good = leaf->path && leaf->type && leaf->element &&
+                leaf->value < spyi_values_all(((const spyi_values *)r->user)) &&
                 leaf->batch_rank <= SPY_MAX_RANK && leaf->consumed <= SPY_MAX_RANK &&
                 leaf->value_leaf < leaf_count && leaf->grads[0] < leaf_count && leaf->grads[1] < leaf_count;
     for (uint32_t d = 0; good && d < leaf->batch_rank; d++) good = leaf->map[d] < SPY_MAX_RANK;
-    (void)spyi_recipe_expect(r, good, "a leaf says what cannot be");
+    (void)spyi_stream_expect(r, good, "a leaf says what cannot be");
 }
 
 // >>the plan part
 
-static void spyi_recipe_function(spyi_recipe *r, spyi_signature *s) {
-    void *params = s->params;
-    s->callee = (spyi_callee)spyi_recipe_enum(r, (uint32_t)s->callee, (uint32_t)SPYI_CALLEE_CONSTRUCTOR + 1);
-    spyi_recipe_text(r, &s->spelling);
-    spyi_recipe_text(r, &s->display);
-    spyi_recipe_type(r, &s->result);
-    spyi_recipe_bool(r, &s->generic);
-    spyi_recipe_bool(r, &s->differentiable);
-    spyi_recipe_bool(r, &s->built_in);
-    spyi_recipe_list(r, &s->param_count, SPYI_RECIPE_MOST_TEXTS, &params, sizeof *s->params);
-    s->params = (spyi_param *)params;
-    for (uint32_t i = 0; i < s->param_count; i++) {
-        spyi_param *p = &s->params[i];
-        char *name = (char *)(uintptr_t)p->name;
-        spyi_recipe_text(r, &name);
-        p->name = name;
-        spyi_recipe_type(r, &p->type);
-        spyi_recipe_bool(r, &p->in);
-        spyi_recipe_bool(r, &p->out);
-        spyi_recipe_bool(r, &p->no_diff);
-        spyi_recipe_bool(r, &p->has_default);
-        (void)spyi_recipe_expect(r, name && p->type, "a parameter has no name or type");
-    }
-    (void)spyi_recipe_expect(r, s->display && s->result, "a signature has no text or result");
-}
-
-static void spyi_recipe_node(spyi_recipe *r, const spyi_bound *b, uint32_t number) {
+static void spyi_recipe_node(spyi_stream *r, const spyi_bound *b, uint32_t number) {
     spyi_node *node = &b->nodes[number];
     uint32_t leaf = (uint32_t)(node->leaf + 1);
-    spyi_recipe_text(r, &node->name);
-    spyi_recipe_type(r, &node->type);
-    leaf = spyi_recipe_enum(r, leaf, b->leaf_count + 1);
+    spyi_stream_text(r, &node->name);
+    spyi_stream_type(r, &node->type);
+    leaf = spyi_stream_enum(r, leaf, b->leaf_count + 1);
     node->leaf = (int32_t)leaf - 1;
-    spyi_recipe_u32(r, &node->first);
-    spyi_recipe_u32(r, &node->count);
-    spyi_recipe_bool(r, &node->in);
-    spyi_recipe_bool(r, &node->out);
+    spyi_stream_u32(r, &node->first);
+    spyi_stream_u32(r, &node->count);
+    spyi_stream_bool(r, &node->in);
+    spyi_stream_bool(r, &node->out);
     bool good = !node->count || (node->first > number && node->first <= b->node_count &&
                                  node->count <= b->node_count - node->first);
-    (void)spyi_recipe_expect(r, good && node->type, "a node has no type, or fields that are not there");
+    (void)spyi_stream_expect(r, good && node->type, "a node has no type, or fields that are not there");
 }
 
-static void spyi_recipe_options(spyi_recipe *r, spyi_options *o) {
+static void spyi_recipe_options(spyi_stream *r, spyi_options *o) {
     void *conformances = o->conformances;
-    spyi_recipe_text(r, &o->prelude);
-    spyi_recipe_list(r, &o->conformance_count, SPYI_RECIPE_MOST_TEXTS, &conformances,
+    spyi_stream_text(r, &o->prelude);
+    spyi_stream_list(r, &o->conformance_count, SPYI_RECIPE_MOST_TEXTS, &conformances,
                      sizeof *o->conformances);
     o->conformances = (char **)conformances;
     for (uint32_t i = 0; i < o->conformance_count; i++) {
-        spyi_recipe_text(r, &o->conformances[i]);
-        (void)spyi_recipe_expect(r, o->conformances[i] != NULL, "a conformance has no text");
+        spyi_stream_text(r, &o->conformances[i]);
+        (void)spyi_stream_expect(r, o->conformances[i] != NULL, "a conformance has no text");
     }
-    for (int i = 0; i < 3; i++) spyi_recipe_u32(r, &o->threads[i]);
-    spyi_recipe_u32(r, &o->group.rank);
-    spyi_recipe_dims(r, o->group.dims);
-    spyi_recipe_u32(r, &o->count_rank);
-    o->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
-    spyi_recipe_bool(r, &o->deterministic);
-    (void)spyi_recipe_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
+    for (int i = 0; i < 3; i++) spyi_stream_u32(r, &o->threads[i]);
+    spyi_stream_u32(r, &o->group.rank);
+    spyi_stream_dims(r, o->group.dims);
+    spyi_stream_u32(r, &o->count_rank);
+    o->mode = (spy_call_mode)spyi_stream_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
+    spyi_stream_bool(r, &o->deterministic);
+    (void)spyi_stream_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
                              "a rank is above SPY_MAX_RANK");
 }
 
-SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *b, uint32_t value_count) {
+SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_count) {
     void *leaves = b->leaves, *nodes = b->nodes, *sizes = b->sizes;
     uint32_t size_count = b->sizes ? value_count + 1 : 0; // one more than the values; 0: `sizes` is NULL
-    spyi_recipe_function(r, &b->signature);
-    spyi_recipe_list(r, &b->leaf_count, SPYI_MOST_MEMORY_LEAVES, &leaves, sizeof *b->leaves);
+    spyi_signature_fields(r, &b->signature);
+    spyi_stream_list(r, &b->leaf_count, SPYI_MOST_MEMORY_LEAVES, &leaves, sizeof *b->leaves);
     b->leaves = (spyi_leaf *)leaves;
     for (uint32_t i = 0; i < b->leaf_count; i++) spyi_recipe_leaf(r, &b->leaves[i], b->leaf_count);
-    spyi_recipe_list(r, &b->node_count, SPYI_RECIPE_MOST_NODES, &nodes, sizeof *b->nodes);
+    spyi_stream_list(r, &b->node_count, SPYI_RECIPE_MOST_NODES, &nodes, sizeof *b->nodes);
     b->nodes = (spyi_node *)nodes;
     for (uint32_t i = 0; i < b->node_count; i++) spyi_recipe_node(r, b, i);
-    spyi_recipe_u32(r, &b->param_count);
-    spyi_recipe_bool(r, &b->has_result);
-    spyi_recipe_u32(r, &b->rank);
-    spyi_recipe_bool(r, &b->strict);
+    spyi_stream_u32(r, &b->param_count);
+    spyi_stream_bool(r, &b->has_result);
+    spyi_stream_u32(r, &b->rank);
+    spyi_stream_bool(r, &b->strict);
     spyi_recipe_options(r, &b->options);
-    spyi_recipe_bool(r, &b->uses_library);
-    spyi_recipe_bool(r, &b->names_library);
-    spyi_recipe_bool(r, &b->dispatch);
-    spyi_recipe_bool(r, &b->guarded);
-    spyi_recipe_bool(r, &b->shader);
-    spyi_recipe_bool(r, &b->call_info);
-    b->mode = (spy_call_mode)spyi_recipe_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
-    spyi_recipe_bool(r, &b->grads_inside[0]);
-    spyi_recipe_bool(r, &b->grads_inside[1]);
-    spyi_recipe_bool(r, &b->names_diff);
-    spyi_recipe_list(r, &size_count, value_count + 1, &sizes, 1);
-    if (size_count) spyi_recipe_raw(r, sizes, size_count - 1);
+    spyi_stream_bool(r, &b->uses_library);
+    spyi_stream_bool(r, &b->names_library);
+    spyi_stream_bool(r, &b->dispatch);
+    spyi_stream_bool(r, &b->guarded);
+    spyi_stream_bool(r, &b->shader);
+    spyi_stream_bool(r, &b->call_info);
+    b->mode = (spy_call_mode)spyi_stream_enum(r, (uint32_t)b->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
+    spyi_stream_bool(r, &b->grads_inside[0]);
+    spyi_stream_bool(r, &b->grads_inside[1]);
+    spyi_stream_bool(r, &b->names_diff);
+    spyi_stream_bool(r, &b->notes_textures);
+    spyi_stream_list(r, &size_count, value_count + 1, &sizes, 1);
+    if (size_count) spyi_stream_raw(r, sizes, size_count - 1);
     if (r->out) return;
     if (size_count) b->sizes = (uint8_t *)sizes;
     else free(sizes);
-    (void)spyi_recipe_expect(r,
+    (void)spyi_stream_expect(r,
                              b->rank <= SPY_MAX_RANK && b->param_count <= b->node_count &&
                                  b->has_result <= b->node_count - b->param_count &&
                                  (!size_count || size_count == value_count + 1),
@@ -42034,62 +46471,36 @@ SPYI_FN void spyi_recipe_bound(spyi_recipe *r, spyi_bound *b, uint32_t value_cou
 
 // >>variants
 
-static void spyi_recipe_parameter(spyi_recipe *r, spyi_parameter *p) {
-    spyi_recipe_u8(r, &p->kind);
-    spyi_recipe_u8(r, &p->stages);
-    spyi_recipe_u8(r, &p->scalar);
-    spyi_recipe_u8(r, &p->columns);
-    spyi_recipe_u16(r, &p->space);
-    spyi_recipe_u16(r, &p->count);
-    spyi_recipe_u32(r, &p->number);
-    spyi_recipe_u32(r, &p->place.holder);
-    spyi_recipe_u32(r, &p->place.offset);
-    bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
-    (void)spyi_recipe_expect(
-        r,
-        p->kind <= SPYI_PARAMETER_COMBINED && p->count >= 1 &&
-            (!texels || (p->scalar < SPY_DTYPE_COUNT && p->columns >= 1 && p->columns <= 4)),
-        "a kernel's parameter cannot be");
-}
-
-static void spyi_recipe_interface(spyi_recipe *r, spyi_program *program) {
+static void spyi_recipe_interface(spyi_stream *r, spyi_program *program) {
     spyi_interface *i = &program->iface;
     void *parameters = program->parameters;
     const uint32_t most = SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS + SPYI_MOST_ENTRY_PARAMS;
     uint32_t next = 0;
     bool good = true;
-    spyi_recipe_list(r, &i->parameter_count, most, &parameters, sizeof *program->parameters);
+    spyi_stream_list(r, &i->parameter_count, most, &parameters, sizeof *program->parameters);
     i->parameters = program->parameters = (spyi_parameter *)parameters;
     for (uint32_t k = 0; k < i->parameter_count; k++) {
         spyi_parameter *p = &program->parameters[k];
-        spyi_recipe_parameter(r, p);
+        spyi_parameter_fields(r, p);
         if (p->kind == SPYI_PARAMETER_VALUES) continue;
         good = good && p->number == next;
         next += p->count;
     }
-    for (int k = 0; k < 3; k++) spyi_recipe_u32(r, &i->group[k]);
-    spyi_recipe_u32(r, &i->block_size);
-    spyi_recipe_bool(r, &i->block_by_address);
-    spyi_recipe_u32(r, &i->shared_bytes);
+    for (int k = 0; k < 3; k++) spyi_stream_u32(r, &i->group[k]);
+    spyi_stream_u32(r, &i->block_size);
+    spyi_stream_bool(r, &i->block_by_address);
+    spyi_stream_u32(r, &i->shared_bytes);
     for (int k = 0; k < 3; k++) good = good && i->group[k] >= 1 && i->group[k] <= 1024;
-    (void)spyi_recipe_expect(r, good && i->block_size <= 1u << 30, "a kernel's parameters cannot be");
+    (void)spyi_stream_expect(r, good && i->block_size <= 1u << 30, "a kernel's parameters cannot be");
 }
 
-SPYI_FN void spyi_recipe_program(spyi_recipe *r, spyi_program *program) {
-    void *literals = program->literals.items;
-    spyi_recipe_text(r, &program->label);
-    spyi_recipe_text(r, &program->entry);
-    spyi_recipe_bytes(r, &program->code);
+SPYI_FN void spyi_recipe_program(spyi_stream *r, spyi_program *program) {
+    spyi_stream_text(r, &program->label);
+    spyi_stream_text(r, &program->entry);
+    spyi_stream_bytes(r, &program->code);
     spyi_recipe_interface(r, program);
-    spyi_recipe_list(r, &program->literals.count, SPYI_RECIPE_MOST_PACKS, &literals,
-                     sizeof *program->literals.items);
-    program->literals.items = (spyi_literal *)literals;
-    for (uint32_t i = 0; i < program->literals.count; i++) {
-        spyi_recipe_u32(r, &program->literals.items[i].hash);
-        spyi_recipe_text(r, &program->literals.items[i].text);
-        (void)spyi_recipe_expect(r, program->literals.items[i].text != NULL, "a literal has no text");
-    }
-    (void)spyi_recipe_expect(r, program->label && program->entry && program->code.size,
+    spyi_literals_fields(r, &program->literals);
+    (void)spyi_stream_expect(r, program->label && program->entry && program->code.size,
                              "a kernel has no name or no code");
 }
 
@@ -42114,17 +46525,17 @@ static uint64_t spyi_recipe_pack_size(const spyi_pack *pack, const spyi_leaf *le
 
 // `size` is the number of bytes that the pack program fills, `bindings` the number of bindings that it may
 // set.
-static void spyi_recipe_packs(spyi_recipe *r, spyi_pack **packs, uint32_t *count, const spyi_leaf *leaves,
+static void spyi_recipe_packs(spyi_stream *r, spyi_pack **packs, uint32_t *count, const spyi_leaf *leaves,
                               uint32_t leaf_count, uint64_t size, uint32_t bindings, bool index64) {
     void *items = *packs;
-    spyi_recipe_list(r, count, SPYI_RECIPE_MOST_PACKS, &items, sizeof **packs);
+    spyi_stream_list(r, count, SPYI_RECIPE_MOST_PACKS, &items, sizeof **packs);
     *packs = (spyi_pack *)items;
     for (uint32_t i = 0; i < *count; i++) {
         spyi_pack *pack = &(*packs)[i];
-        spyi_recipe_u8(r, &pack->op);
-        spyi_recipe_u8(r, &pack->dim);
-        spyi_recipe_u16(r, &pack->leaf);
-        spyi_recipe_u32(r, &pack->offset);
+        spyi_stream_u8(r, &pack->op);
+        spyi_stream_u8(r, &pack->dim);
+        spyi_stream_u16(r, &pack->leaf);
+        spyi_stream_u32(r, &pack->offset);
         if (r->out) continue;
         bool leafless = pack->op < SPYI_PACK_BASE || pack->op == SPYI_PACK_ELEMENT ||
                         pack->op == SPYI_PACK_TEAM || pack->op == SPYI_PACK_PRINT;
@@ -42135,52 +46546,52 @@ static void spyi_recipe_packs(spyi_recipe *r, spyi_pack **packs, uint32_t *count
             good =
                 pack->offset + spyi_recipe_pack_size(pack, leafless ? NULL : &leaves[pack->leaf], index64) <=
                 size;
-        if (!spyi_recipe_expect(r, good, "an operation packs what is not there")) return;
+        if (!spyi_stream_expect(r, good, "an operation packs what is not there")) return;
     }
 }
 
-static void spyi_recipe_leaf_numbers(spyi_recipe *r, uint16_t *numbers, uint32_t *count,
+static void spyi_recipe_leaf_numbers(spyi_stream *r, uint16_t *numbers, uint32_t *count,
                                      uint32_t leaf_count) {
-    *count = spyi_recipe_enum(r, *count, SPYI_MOST_MEMORY_LEAVES + 1);
+    *count = spyi_stream_enum(r, *count, SPYI_MOST_MEMORY_LEAVES + 1);
     for (uint32_t i = 0; i < *count; i++) {
-        spyi_recipe_u16(r, &numbers[i]);
-        (void)spyi_recipe_expect(r, numbers[i] < leaf_count, "it has no such leaf");
+        spyi_stream_u16(r, &numbers[i]);
+        (void)spyi_stream_expect(r, numbers[i] < leaf_count, "it has no such leaf");
     }
 }
 
-static void spyi_recipe_emitted(spyi_recipe *r, const spyi_bound *b, const spyi_variant_key *key,
+static void spyi_recipe_emitted(spyi_stream *r, const spyi_bound *b, const spyi_variant_key *key,
                                 spyi_emitted *e) {
-    spyi_recipe_u32(r, &e->block_size);
-    spyi_recipe_bool(r, &e->block_by_address);
+    spyi_stream_u32(r, &e->block_size);
+    spyi_stream_bool(r, &e->block_by_address);
     spyi_recipe_leaf_numbers(r, e->bindings, &e->binding_count, b->leaf_count);
     spyi_recipe_leaf_numbers(r, e->holders, &e->holder_count, b->leaf_count);
-    spyi_recipe_u32(r, &e->group_size);
-    spyi_recipe_bool(r, &e->prints);
+    spyi_stream_u32(r, &e->group_size);
+    spyi_stream_bool(r, &e->prints);
     spyi_recipe_packs(r, &e->packs, &e->pack_count, b->leaves, b->leaf_count, e->block_size, 0, key->index64);
 }
 
 // Writes the sizes of the uniform buffers, not their bytes, which each call packs anew.
-static void spyi_recipe_bound_inputs(spyi_recipe *r, spyi_bound_inputs *bound_inputs) {
+static void spyi_recipe_bound_inputs(spyi_stream *r, spyi_bound_inputs *bound_inputs) {
     void *leaves = bound_inputs->leaves;
     uint64_t size = 0;
-    bound_inputs->uniform_count = spyi_recipe_enum(r, bound_inputs->uniform_count, SPYI_MOST_UNIFORMS + 1);
+    bound_inputs->uniform_count = spyi_stream_enum(r, bound_inputs->uniform_count, SPYI_MOST_UNIFORMS + 1);
     for (uint32_t i = 0; i < bound_inputs->uniform_count; i++) {
-        spyi_recipe_u32(r, &bound_inputs->uniforms[i].size);
+        spyi_stream_u32(r, &bound_inputs->uniforms[i].size);
         size += spyi_align(bound_inputs->uniforms[i].size, 16);
     }
-    if (!spyi_recipe_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
+    if (!spyi_stream_expect(r, size <= 1u << 30, "its uniform buffers are too large")) return;
     if (!r->out) { // the same layout as spyi_bind_inputs() makes
         uint64_t at = 0;
         bound_inputs->data = (uint8_t *)spyi_calloc((size_t)size + 64, 1);
-        if (!bound_inputs->data) spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        if (!bound_inputs->data) spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
         for (uint32_t i = 0; bound_inputs->data && i < bound_inputs->uniform_count; i++) {
             bound_inputs->uniforms[i].data = bound_inputs->data + at;
             at += spyi_align(bound_inputs->uniforms[i].size, 16);
         }
     }
     bound_inputs->binding_count =
-        spyi_recipe_enum(r, bound_inputs->binding_count, SPYI_MOST_MEMORY_LEAVES + 1);
-    spyi_recipe_list(r, &bound_inputs->count, UINT16_MAX, &leaves, sizeof *bound_inputs->leaves);
+        spyi_stream_enum(r, bound_inputs->binding_count, SPYI_MOST_MEMORY_LEAVES + 1);
+    spyi_stream_list(r, &bound_inputs->count, UINT16_MAX, &leaves, sizeof *bound_inputs->leaves);
     bound_inputs->leaves = (spyi_leaf *)leaves;
     for (uint32_t i = 0; i < bound_inputs->count; i++)
         spyi_recipe_leaf(r, &bound_inputs->leaves[i], bound_inputs->count);
@@ -42188,12 +46599,12 @@ static void spyi_recipe_bound_inputs(spyi_recipe *r, spyi_bound_inputs *bound_in
                       bound_inputs->count, size, bound_inputs->binding_count, false);
 }
 
-SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_variant *v,
+SPYI_FN void spyi_recipe_variant(spyi_stream *r, const spyi_bound *b, spyi_variant *v,
                                  spyi_program *program) {
     uint32_t steps = 1;
-    spyi_recipe_raw(r, &v->key, sizeof v->key); // a struct of bytes only
-    spyi_recipe_u32(r, &steps);
-    (void)spyi_recipe_expect(r,
+    spyi_stream_raw(r, &v->key, sizeof v->key); // a struct of bytes only
+    spyi_stream_u32(r, &steps);
+    (void)spyi_stream_expect(r,
                              steps == 1 && v->key.walk_count == b->leaf_count && v->key.rank <= SPY_MAX_RANK,
                              "a variant is of another call");
     spyi_recipe_program(r, program);
@@ -42202,7 +46613,7 @@ SPYI_FN void spyi_recipe_variant(spyi_recipe *r, const spyi_bound *b, spyi_varia
     if (r->out || r->status != SPY_OK) return;
     const spyi_interface *i = &program->iface;
     const spyi_kernel_base has = spyi_interface_counts(i);
-    (void)spyi_recipe_expect(r,
+    (void)spyi_stream_expect(r,
                              has.block_size == v->emitted.block_size &&
                                  i->block_by_address == v->emitted.block_by_address &&
                                  has.binding_count == v->bound_inputs.binding_count &&
@@ -42223,6 +46634,7 @@ static const spyi_program *spyi_variant_program(const spyi_variant *variant) {
 static const char *spyi_recipe_refusal(const spyi_plan *plan) {
     const spy_device *device = plan->function->object.device;
     if (plan->redirect) return "it leads to plans and is none itself";
+    if (plan->bound.stage) return "it is a stage of a draw";
     if (!device->keep_programs || !plan->signature) return "the device does not keep its kernels' code";
     if (device->bounds)
         return "kernels that check indices (desc.check_bounds) have an address of this process's memory";
@@ -42240,12 +46652,13 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
     uint32_t failed = spyi_failed_allocations(), variants = plan->variant_count;
     size_t before = bytes->size;
     spyi_recipe_head head;
-    spyi_recipe r;
+    spyi_stream r;
     if (refusal) {
         spyi_text_add(error, "no recipe can be written: %s", refusal);
         return SPY_ERROR_UNSUPPORTED;
     }
     memset(&r, 0, sizeof r);
+    r.name = "recipe";
     r.out = bytes;
     spyi_recipe_head_of(plan->function->object.device, &head);
     head.function = spyi_strdup(plan->function->name);
@@ -42257,9 +46670,9 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
     if (plan->bound.sizes)
         spyi_text_add_n(&sizes, (const char *)plan->key + plan->sized_from,
                         plan->key_size - plan->sized_from);
-    spyi_recipe_bytes(&r, &sizes);
+    spyi_stream_bytes(&r, &sizes);
     spyi_text_free(&sizes);
-    spyi_recipe_u32(&r, &variants);
+    spyi_stream_u32(&r, &variants);
     for (uint32_t i = 0; i < variants; i++)
         spyi_recipe_variant(&r, &plan->bound, plan->variants[i],
                             (spyi_program *)(uintptr_t)spyi_variant_program(plan->variants[i]));
@@ -42288,58 +46701,58 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
 // >>the head
 
 // Checks that the bytes are an undamaged recipe of this format. The fields after the start are left to read.
-static void spyi_recipe_open(spyi_recipe *r, const void *bytes, size_t size) {
+static void spyi_recipe_open(spyi_stream *r, const void *bytes, size_t size) {
     spyi_recipe_head start;
     uint64_t hash;
     memset(&start, 0, sizeof start);
     r->at = (const uint8_t *)bytes;
     r->left = size;
     spyi_recipe_start(r, &start);
-    if (!spyi_recipe_expect(r, size >= SPYI_RECIPE_START + SPYI_RECIPE_END, "it ends too early")) return;
+    if (!spyi_stream_expect(r, size >= SPYI_RECIPE_START + SPYI_RECIPE_END, "it ends too early")) return;
     if (memcmp(start.magic, SPYI_RECIPE_MAGIC, sizeof start.magic) != 0) {
-        spyi_recipe_fail(r, SPY_ERROR_INVALID_ARGUMENT, "these bytes are no recipe of slangpy's");
+        spyi_stream_fail(r, SPY_ERROR_INVALID_ARGUMENT, "these bytes are no recipe of slangpy's");
     } else if (start.version != SPYI_RECIPE_VERSION) {
-        spyi_recipe_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+        spyi_stream_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                          "the recipe has format %u, and this library reads and writes format %u",
                          start.version, SPYI_RECIPE_VERSION);
     } else if (start.size != size) {
-        spyi_recipe_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+        spyi_stream_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                          "the recipe is damaged: it says that it has %llu bytes, and there are %zu",
                          (unsigned long long)start.size, size);
     } else {
         r->left -= SPYI_RECIPE_END;
         memcpy(&hash, r->at + r->left, sizeof hash);
         if (hash != spyi_hash(bytes, size - SPYI_RECIPE_END, SPYI_RECIPE_VERSION))
-            spyi_recipe_damaged(r, "its content is not what was written");
+            spyi_stream_damaged(r, "its content is not what was written");
     }
 }
 
 // Checks that the recipe was made for this compiler, device and call.
-static void spyi_recipe_check(spyi_recipe *r, const spy_function *function) {
+static void spyi_recipe_check(spyi_stream *r, const spy_function *function) {
     spyi_recipe_head head, here;
     memset(&head, 0, sizeof head);
     spyi_recipe_rest(r, &head);
     spyi_recipe_head_of(function->object.device, &here);
     if (r->status == SPY_OK && (!here.library || !here.device))
-        spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    if (!spyi_recipe_expect(r, head.library && head.device && head.function, "its head has no names")) {
+        spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (!spyi_stream_expect(r, head.library && head.device && head.function, "its head has no names")) {
         // `r` has the reason
     } else if (strcmp(head.library, here.library) != 0) {
-        spyi_recipe_fail(r, SPY_ERROR_NO_COMPILER, "the recipe was made with %s, and this device uses %s",
+        spyi_stream_fail(r, SPY_ERROR_NO_COMPILER, "the recipe was made with %s, and this device uses %s",
                          head.library, here.library[0] ? here.library : "no compiler yet");
     } else if (head.profile != here.profile) {
-        spyi_recipe_fail(r, SPY_ERROR_UNSUPPORTED,
+        spyi_stream_fail(r, SPY_ERROR_UNSUPPORTED,
                          "the recipe was made for '%s', and kernels for this device, '%s', are other ones: "
                          "their features or limits differ",
                          head.device, here.device);
     } else if (head.prints != here.prints) {
-        spyi_recipe_fail(r, SPY_ERROR_UNSUPPORTED,
+        spyi_stream_fail(r, SPY_ERROR_UNSUPPORTED,
                          "the recipe was made %s desc.enable_print, and this device was made %s it",
                          head.prints ? "with" : "without", here.prints ? "with" : "without");
     } else if (strcmp(head.function, function->name) != 0) {
-        spyi_recipe_fail(r, SPY_ERROR_NOT_FOUND, "the recipe is one of '%s'", head.function);
-    } else if (head.signature != spyi_recipe_signature(function, r->values)) {
-        spyi_recipe_fail(r, SPY_ERROR_TYPE_MISMATCH,
+        spyi_stream_fail(r, SPY_ERROR_NOT_FOUND, "the recipe is one of '%s'", head.function);
+    } else if (head.signature != spyi_recipe_signature(function, ((const spyi_values *)r->user))) {
+        spyi_stream_fail(r, SPY_ERROR_TYPE_MISMATCH,
                          "the recipe was made for other arguments, options or parameters of the function");
     }
     spyi_recipe_head_free(&head);
@@ -42347,40 +46760,40 @@ static void spyi_recipe_check(spyi_recipe *r, const spy_function *function) {
 }
 
 // Checks that the values have the sizes that the recipe's types were chosen by.
-static void spyi_recipe_check_sizes(spyi_recipe *r, const uint8_t *sizes) {
-    const spyi_values *values = r->values;
+static void spyi_recipe_check_sizes(spyi_stream *r, const uint8_t *sizes) {
+    const spyi_values *values = ((const spyi_values *)r->user);
     spyi_text wanted = { NULL, 0, 0 };
     size_t at = 0;
-    spyi_recipe_bytes(r, &wanted);
+    spyi_stream_bytes(r, &wanted);
     for (uint32_t i = 0; sizes && r->status == SPY_OK && i < values->count; i++) {
         const spyi_value *v = &values->items[i];
         size_t trailing = sizes[i] < v->rank ? sizes[i] : v->rank, bytes = trailing * sizeof *v->dims;
         bool same = wanted.size - at >= bytes &&
                     (!bytes || memcmp(wanted.data + at, v->dims + v->rank - trailing, bytes) == 0);
         if (!same)
-            spyi_recipe_fail(r, SPY_ERROR_TYPE_MISMATCH, "the recipe was made for arguments of other sizes");
+            spyi_stream_fail(r, SPY_ERROR_TYPE_MISMATCH, "the recipe was made for arguments of other sizes");
         at += bytes;
     }
-    (void)spyi_recipe_expect(r, at == wanted.size, "it has more sizes than arguments");
+    (void)spyi_stream_expect(r, at == wanted.size, "it has more sizes than arguments");
     spyi_text_free(&wanted);
 }
 
 // >>variants
 
-static void spyi_recipe_add_variant(spyi_recipe *r, spyi_plan *plan) {
+static void spyi_recipe_add_variant(spyi_stream *r, spyi_plan *plan) {
     spy_device *device = plan->function->object.device;
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
     spyi_program *program = (spyi_program *)spyi_calloc(1, sizeof *program);
     if (variant && program) {
         spyi_recipe_variant(r, &plan->bound, variant, program);
         if (r->status == SPY_OK && spyi_variant_find(plan, &variant->key))
-            spyi_recipe_damaged(r, "it has a variant twice");
+            spyi_stream_damaged(r, "it has a variant twice");
         if (r->status == SPY_OK)
             r->status = spyi_program_load(device, program, &variant->kernel, &r->problem);
         if (r->status == SPY_OK && !spyi_variant_find_accesses(&plan->bound, variant))
-            spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+            spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     } else {
-        spyi_recipe_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
     if (variant && device->keep_programs) {
         variant->program = program;
@@ -42399,14 +46812,15 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
     uint32_t failed = spyi_failed_allocations(), variants = 0;
     spy_device *device = function->object.device;
     spyi_plan *plan = NULL;
-    spyi_recipe r;
+    spyi_stream r;
     *out = NULL;
     memset(&r, 0, sizeof r);
+    r.name = "recipe";
     r.table = device->types;
-    r.values = values;
+    r.user = values;
     spyi_recipe_open(&r, bytes, size);
     if (r.status == SPY_OK && device->bounds)
-        spyi_recipe_fail(&r, SPY_ERROR_UNSUPPORTED,
+        spyi_stream_fail(&r, SPY_ERROR_UNSUPPORTED,
                          "recipes have no kernels that check indices, and this device asks for them "
                          "(desc.check_bounds)");
     if (r.status == SPY_OK) spyi_recipe_check(&r, function);
@@ -42415,10 +46829,10 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
         spyi_recipe_bound(&r, &plan->bound, values->count);
         spyi_recipe_check_sizes(&r, plan->bound.sizes);
         if (r.status == SPY_OK && !spyi_plan_add_launch(plan))
-            spyi_recipe_fail(&r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-        spyi_recipe_u32(&r, &variants);
+            spyi_stream_fail(&r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+        spyi_stream_u32(&r, &variants);
         for (uint32_t i = 0; r.status == SPY_OK && i < variants; i++) spyi_recipe_add_variant(&r, plan);
-        (void)spyi_recipe_expect(&r, r.left == 0, "something stands behind its end");
+        (void)spyi_stream_expect(&r, r.left == 0, "something stands behind its end");
     }
     spyi_text_add(error, "%s", spyi_text_str(&r.problem));
     spy_status status = spyi_check_allocations(failed, r.status, error);
@@ -42512,6 +46926,9 @@ typedef struct spyi_sink_table {
                               spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan);
     void (*drop_call)(spyi_sink *sink); // removes what a failed call has recorded
+    // Records a draw, whose pipeline is among its uses. `name`: of its operation.
+    spy_status (*append_draw)(spyi_sink *sink, const char *name, const spyi_work *work, const spyi_use *uses,
+                              uint32_t use_count, bool untracked, spyi_text *error);
 } spyi_sink_table;
 
 // The first member of a command list: all that a call knows of it.
@@ -42542,6 +46959,15 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
 
+// sums.c
+// Moves the textures whose exact sums the last call has added to, at most SPYI_MOST_SUMMED, to `textures`, which get a
+// reference each; returns their number. The caller has entered the device.
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures);
+// Adds the sums to the textures' gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and
+// releases the textures. The caller has left the device. Returns `status`, or that of the first call that failed.
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+                                    const spy_call_options *options, spy_status status, const char *name);
+
 // >>call/run.h ----------------------------------------------------------------------------------------------
 
 // The state of one running call, and the functions that the files of this room share.
@@ -42571,6 +46997,10 @@ SPYI_FN void spyi_place_readback(spyi_run_state *s); // sets the place of each r
 // Fills `uses` and returns their number. Results in host memory are left out, as each call that has them
 // waits.
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses);
+
+// Gives parts of one image that several arguments use one way of use, that of all of them together: a part has one
+// layout during the work. Uses from `first` on are united with those before them.
+SPYI_FN void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count);
 
 // results.c
 // Fails for results in host memory if the call is recorded into a command list or an engine's command buffer.
@@ -42736,6 +47166,132 @@ SPYI_FN void spyi_prepared_free_all(spy_device *device);
 
 // attach.c
 SPYI_FN void spyi_calls_attach(spy_device *device);
+
+// >>call/raster.h -------------------------------------------------------------------------------------------
+
+// Raster: a vertex and a fragment function, each bound and compiled like a dispatch of a shader that runs as it is,
+// the pipelines that are made of both, and draws.
+
+#define SPYI_MOST_DRAW_ARGS 64
+#define SPYI_MOST_FED 16
+
+// A pipeline of the backend. Work uses it as a resource, so that command lists hold it and it is freed when its work
+// has finished. To the tracker it is memory without bytes.
+typedef struct spyi_pipeline {
+    spyi_storage head; // first; all zero but for head.resource
+    spyi_kernel *kernel;
+    // What it was made of. Each plan has one reference, so that no other variant gets the address.
+    spyi_plan *plans[SPYI_RASTER_STAGES];
+    const spyi_variant *variants[SPYI_RASTER_STAGES];
+    spyi_raster_state state;
+    uint32_t offsets[SPYI_RASTER_STAGES]; // where each stage's block begins in that of both
+    uint32_t block_size;
+    struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
+} spyi_pipeline;
+
+// One stage: the function, and what reflection says of its code of this generation.
+typedef struct spyi_raster_part {
+    spy_function *function; // NULL: there is no fragment function
+    spyi_stage stage;
+    uint32_t generation;
+} spyi_raster_part;
+
+// How draws with arguments of the same names, kinds and types repeat a stage's plan.
+typedef struct spyi_stage_again {
+    spyi_plan *plan; // one reference; NULL: nothing has been learnt
+    spyi_variant *variant;
+    spyi_value *items; // of the stage's arguments, behind `systems` values of its inputs and outputs
+    uint32_t capacity, count, systems;
+    size_t arg_count; // of the whole draw
+} spyi_stage_again;
+
+struct spy_raster {
+    spyi_object object;
+    char *label; // for messages and debug tools
+    spyi_raster_part parts[SPYI_RASTER_STAGES];
+    spyi_raster_state state; // what does not depend on a draw
+    spyi_raster_blend blends[SPYI_MOST_TARGETS];
+    bool depth_read_only;
+    // Copies of the desc's lists.
+    spy_vertex_attribute *attributes;
+    uint32_t attribute_count;
+    spyi_raster_buffer layouts[SPY_MOST_VERTEX_BUFFERS];
+    uint32_t layout_count;
+    char **instance_attributes;
+    uint32_t instance_attribute_count;
+    spyi_pipeline *pipelines; // the most recently used first; one reference each
+    uint32_t pipeline_count;
+    // Memory of the running draw, kept so that draws do not allocate.
+    spyi_use *uses;
+    uint32_t use_capacity;
+    uint8_t *block;
+    uint32_t block_capacity;
+    // What the last arguments were for, by their names, which draws mostly give again.
+    struct {
+        char name[31];
+        uint8_t feeds;
+    } fed[SPYI_MOST_FED];
+    uint32_t fed_count;
+    spyi_stage_again again[SPYI_RASTER_STAGES];
+    struct spy_raster *previous, *next; // in spy_device.rasters
+};
+
+// What one stage of the running draw has.
+typedef struct spyi_draw_stage {
+    spyi_plan *plan; // one reference
+    spyi_variant *variant;
+    const uint8_t *block;
+} spyi_draw_stage;
+
+// A draw that is being put together.
+typedef struct spyi_drawing {
+    spy_raster *raster;
+    spy_device *device;
+    const spy_draw_desc *desc;
+    spy_args args;
+    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // what each argument is for: bits of spyi_feeds
+    spyi_draw_work work;
+    spyi_raster_state state;
+    spyi_draw_stage stages[SPYI_RASTER_STAGES];
+    uint32_t use_count, target_uses; // in raster->uses: those of targets come first
+    bool untracked;
+    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX: there is none.
+    uint64_t vertices, instances;
+    const char *least_vertices, *least_instances; // its name, for messages
+    spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
+    spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
+} spyi_drawing;
+
+// Bits.
+enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATTRIBUTE = 4 };
+
+// raster.c
+// Looks again at a stage whose code a reload has replaced; leaves the device meanwhile.
+SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int stage, spyi_text *error);
+SPYI_FN void spyi_rasters_attach(spy_device *device);
+SPYI_FN void spyi_rasters_free_all(spy_device *device); // at the device's release
+SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets `again`
+// Makes room for `count` more uses; returns false when out of memory.
+SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
+
+// pipeline.c
+// Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.
+// *left: the device was left to make it, and the draw begins anew.
+SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left, spyi_text *error);
+SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all of a raster
+SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // those without references
+
+// targets.c
+// Checks the targets and fills their part of the work, the state and the uses.
+SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error);
+
+// vertices.c
+// The same for attributes, indices and indirect counts, and how much is drawn.
+SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error);
+// Checks a desc's lists of attributes and layouts against the vertex function's inputs.
+SPYI_FN spy_status spyi_raster_check_attributes(const spy_raster *raster, spyi_text *error);
+// Returns whether an argument of this name gives attributes.
+SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
 
 // >>call/shape.c --------------------------------------------------------------------------------------------
 
@@ -43474,8 +48030,10 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
         if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
-        if (leaf->binds) {
-            status = spyi_launch_bound(leaf, v, at, error);
+        if (leaf->binds ||
+            spyi_leaf_is_resource(leaf)) { // a field of a target without bindings is checked, too
+            status =
+                leaf->binds ? spyi_launch_bound(leaf, v, at, error) : spyi_pack_leaf(leaf, v, NULL, error);
             if (status == SPY_OK && leaf->out) status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
         }
@@ -44073,9 +48631,7 @@ SPYI_FN spy_status spyi_make_memory(spyi_run_state *s, spyi_text *error) {
 
 // Collects the memory that a call's dispatch reads and writes. Barriers are made from it.
 
-// Gives parts of one image that several arguments use one way of use, that of all of them together: a part
-// has one layout during the work.
-static void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count) {
+SPYI_FN void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count) {
     for (uint32_t i = first; i < first + count; i++) {
         for (uint32_t k = 0; k < first; k++) {
             bool overlap = uses[k].resource == uses[i].resource && uses[k].how >= SPYI_USE_TEXTURE &&
@@ -45491,8 +50047,14 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     if (status != SPY_OK)
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
     spyi_text_free(&error);
+    if (SPYI_LIKELY(device->summed_count == 0)) {
+        spyi_leave(device);
+        return status;
+    }
+    spy_texture *textures[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, textures);
     spyi_leave(device);
-    return status;
+    return spyi_sums_finish(device, textures, count, NULL, status, name);
 }
 
 // >>call/attach.c -------------------------------------------------------------------------------------------
@@ -45516,6 +50078,63 @@ SPYI_FN void spyi_calls_attach(spy_device *device) {
                                                  spyi_prepared_collect, spyi_prepared_renewing };
     device->ctx.tables[SPYI_KIND_PREPARED - SPYI_KIND_DEVICE] = &table;
     device->listener = &listener;
+    spyi_rasters_attach(device);
+}
+
+// >>call/sums.c ---------------------------------------------------------------------------------------------
+
+// Exact sums of textures' gradients, for calls that are deterministic. The kernel adds whole numbers of 128 bits, which
+// give the same bits in each order, and a second call adds them to the gradients.
+
+static const char spyi_sums_source[] =
+    "import slangpy_texture;\n"
+    "void finish_sums(inout float grad, inout uint4 sum) { grad += spyi_sum_value(sum); sum = uint4(0); }\n";
+
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures) {
+    uint32_t count = device->summed_count;
+    for (uint32_t i = 0; i < count; i++) {
+        textures[i] = device->summed[i];
+        textures[i]->has_sums = false;
+        spyi_atomic_add(&textures[i]->object.references, 1);
+    }
+    device->summed_count = 0;
+    return count;
+}
+
+// Returns the function that adds sums to gradients; NULL: the error has been reported.
+static spy_function *spyi_sums_function(spy_device *device, const char *name) {
+    spy_module_desc desc;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
+    spy_function *function = device->finish_sums;
+    spyi_leave(device);
+    if (function) return function;
+    memset(&desc, 0, sizeof desc);
+    desc.name = "slangpy_texture_sums";
+    desc.source = spyi_sums_source;
+    spy_module *module = spy_load_module(device, &desc);
+    function = module ? spy_find_function(module, "finish_sums") : NULL;
+    if (!function || spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
+    device->finish_sums = function; // it lives as long as the device
+    spyi_leave(device);
+    return function;
+}
+
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+                                    const spy_call_options *options, spy_status status, const char *name) {
+    spy_function *function = status == SPY_OK && count ? spyi_sums_function(device, name) : NULL;
+    spy_call_options own;
+    memset(&own, 0, sizeof own);
+    if (options) own.append_to = options->append_to;
+    if (status == SPY_OK && count && !function) status = SPY_ERROR_COMPILE;
+    for (uint32_t i = 0; i < count; i++) {
+        spy_arg items[2];
+        spy_args args = { items, 2 };
+        items[0] = spy_arg_tensor("grad", textures[i]->grad_scalars);
+        items[1] = spy_arg_tensor("sum", textures[i]->sums);
+        if (status == SPY_OK) status = spy_call_with(function, args, &own);
+        spy_release_texture(textures[i]);
+    }
+    return status;
 }
 
 // >>call/call.c ---------------------------------------------------------------------------------------------
@@ -45602,8 +50221,15 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (status != SPY_OK) return status;
     status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
-    spyi_leave(function);
-    return status;
+    spy_device *device = function->object.device;
+    if (SPYI_LIKELY(device->summed_count == 0)) {
+        spyi_leave(device);
+        return status;
+    }
+    spy_texture *textures[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, textures);
+    spyi_leave(device);
+    return spyi_sums_finish(device, textures, count, options, status, public_name);
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {
@@ -45993,6 +50619,1857 @@ void spy_release_resolution(spy_resolution *resolution) {
     free(resolution);
 }
 
+// >>call/raster.c -------------------------------------------------------------------------------------------
+
+// spy_create_raster and the lifetime of rasters.
+
+static const char *const spyi_stage_words[SPYI_RASTER_STAGES] = { "vertex", "fragment" };
+
+// >>stages
+
+// Reads what reflection says of a stage's function.
+static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage *stage, spyi_text *error) {
+    static const uint8_t bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
+    static const char *const others[] = { NULL,           "vertex",   "hull",          "domain",
+                                          "geometry",     "fragment", "compute",       "raygeneration",
+                                          "intersection", "anyhit",   "closesthit",    "miss",
+                                          "callable",     "mesh",     "amplification", "dispatch" };
+    spy_function *function = part->function;
+    spyi_outside outside;
+    spyi_text problem = { NULL, 0, 0 };
+    spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
+    bool good = spyi_unit_stage(function->module->unit, function->name, bits[s], stage, &problem);
+    spyi_step_in(function->object.device, &outside);
+    spy_status status = SPY_OK;
+    if (!good) {
+        spyi_text_add(error, "%s: %s: %s", spyi_stage_words[s], function->name, spyi_text_str(&problem));
+        status = SPY_ERROR_COMPILE;
+    } else if (!stage->declared) {
+        const char *other = others[stage->other];
+        spyi_text_add(error, "%s: '%s' is not a [shader(\"%s\")] function", spyi_stage_words[s],
+                      function->name, spyi_stage_words[s]);
+        if (other) spyi_text_add(error, "; it is a [shader(\"%s\")] one", other);
+        status = SPY_ERROR_TYPE_MISMATCH;
+    } else if (function->overloads.count != 1) {
+        spyi_text_add(error, "%s: '%s' has overloads; give the shader a name of its own", spyi_stage_words[s],
+                      function->name);
+        status = SPY_ERROR_AMBIGUOUS;
+    }
+    spyi_text_free(&problem);
+    return status;
+}
+
+SPYI_FN void spyi_raster_forget(spy_raster *raster) {
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        if (raster->again[s].plan) spyi_plan_release(raster->object.device, raster->again[s].plan);
+        raster->again[s].plan = NULL;
+    }
+}
+
+SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error) {
+    spyi_raster_part *part = &raster->parts[s];
+    spyi_stage stage;
+    memset(&stage, 0, sizeof stage);
+    uint32_t generation = part->function->module->generation;
+    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    spy_status status = spyi_raster_reflect(part, s, &stage, error);
+    if (status != SPY_OK) {
+        spyi_stage_free(&stage);
+    } else {
+        spyi_stage_free(&part->stage);
+        part->stage = stage;
+        part->generation = generation;
+        raster->fed_count = 0;
+        spyi_raster_forget(raster);
+        status = spyi_raster_check_attributes(raster, error);
+    }
+    spyi_object_release(&raster->object);
+    return status;
+}
+
+static const char *spyi_scalar_word(const spyi_type *type) {
+    return type->scalar == SPY_DTYPE_FLOAT16 || type->scalar == SPY_DTYPE_FLOAT32 ||
+                   type->scalar == SPY_DTYPE_FLOAT64
+               ? "floats"
+           : type->scalar == SPY_DTYPE_UINT8 || type->scalar == SPY_DTYPE_UINT16 ||
+                   type->scalar == SPY_DTYPE_UINT32 || type->scalar == SPY_DTYPE_UINT64
+               ? "unsigned integers"
+               : "integers";
+}
+
+// Checks that the vertex function writes what the fragment function takes.
+static spy_status spyi_check_varyings(const spy_raster *raster, spyi_text *error) {
+    const spyi_varyings *from = &raster->parts[SPYI_RASTER_VERTEX].stage.outputs,
+                        *to = &raster->parts[SPYI_RASTER_FRAGMENT].stage.inputs;
+    for (uint32_t k = 0; k < from->count; k++) // matrices and arrays take several locations: the driver looks
+        if (from->items[k].type->kind != SPYI_TYPE_SCALAR && from->items[k].type->kind != SPYI_TYPE_VECTOR)
+            return SPY_OK;
+    for (uint32_t i = 0; i < to->count; i++) {
+        const spyi_varying *in = &to->items[i], *out = NULL;
+        for (uint32_t k = 0; k < from->count && !out; k++)
+            if (from->items[k].location == in->location) out = &from->items[k];
+        if (out && strcmp(spyi_scalar_word(in->type), spyi_scalar_word(out->type)) == 0) continue;
+        spyi_text_add(error,
+                      "the fragment function '%s' takes '%s' (%s) at location %u, where the vertex "
+                      "function '%s' ",
+                      raster->parts[SPYI_RASTER_FRAGMENT].function->name, in->name, in->type->display,
+                      in->location, raster->parts[SPYI_RASTER_VERTEX].function->name);
+        if (out) spyi_text_add(error, "writes '%s' (%s)", out->name, out->type->display);
+        else spyi_text_add(error, "writes nothing");
+        spyi_text_add(error, "; locations count inputs and outputs in their order, without SV_ ones");
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    return SPY_OK;
+}
+
+// >>the desc
+
+static const char *spyi_check_blend(const spy_blend *b) {
+    if ((unsigned)b->color_source >= SPY_BLEND_FACTOR_COUNT ||
+        (unsigned)b->color_target >= SPY_BLEND_FACTOR_COUNT ||
+        (unsigned)b->alpha_source >= SPY_BLEND_FACTOR_COUNT ||
+        (unsigned)b->alpha_target >= SPY_BLEND_FACTOR_COUNT)
+        return "a factor of desc.blends is not one of spy_blend_factor";
+    if ((unsigned)b->color_op >= SPY_BLEND_OP_COUNT || (unsigned)b->alpha_op >= SPY_BLEND_OP_COUNT)
+        return "an operation of desc.blends is not one of spy_blend_op";
+    return b->keep > 15 ? "desc.blends: keep has bits beyond 1, 2, 4 and 8" : NULL;
+}
+
+static const char *spyi_check_stencil(const spy_stencil *s) {
+    if ((unsigned)s->fail >= SPY_STENCIL_OP_COUNT || (unsigned)s->depth_fail >= SPY_STENCIL_OP_COUNT ||
+        (unsigned)s->pass >= SPY_STENCIL_OP_COUNT)
+        return "a stencil operation is not one of spy_stencil_op";
+    return (unsigned)s->compare > SPY_COMPARE_ALWAYS ? "a stencil comparison is not one of spy_compare"
+                                                     : NULL;
+}
+
+static const char *spyi_raster_problem(const spy_raster_desc *d) {
+    const char *problem = NULL;
+    if (!d) return "expected a desc, got NULL";
+    if (SPYI_DESC_PROBLEM(spy_raster_desc, d) != NULL) return SPYI_DESC_PROBLEM(spy_raster_desc, d);
+    if ((unsigned)d->topology >= SPY_TOPOLOGY_COUNT) return "desc.topology is not one of spy_topology";
+    if ((unsigned)d->cull > SPY_CULL_BACK) return "desc.cull is not one of spy_cull";
+    if ((unsigned)d->depth_compare > SPY_COMPARE_ALWAYS)
+        return "desc.depth_compare is not one of spy_compare";
+    for (int i = 0; i < SPY_MOST_TARGETS && !problem; i++) problem = spyi_check_blend(&d->blends[i]);
+    if (!problem) problem = spyi_check_stencil(&d->stencil_front);
+    if (!problem) problem = spyi_check_stencil(&d->stencil_back);
+    if (problem) return problem;
+    if ((d->stencil_read_mask | d->stencil_write_mask) > 255) return "a stencil mask has more than 8 bits";
+    if (d->attribute_count && !d->attributes) return "attribute_count is given, but attributes is NULL";
+    if (d->layout_count && !d->layouts) return "layout_count is given, but layouts is NULL";
+    if (d->attribute_count > 4096) return "it has more than 4096 attributes";
+    if (d->layout_count > SPY_MOST_VERTEX_BUFFERS) return "it has more than SPY_MOST_VERTEX_BUFFERS layouts";
+    if (d->instance_attribute_count && !d->instance_attributes)
+        return "instance_attribute_count is given, but instance_attributes is NULL";
+    for (size_t i = 0; i < d->attribute_count; i++) {
+        if (!d->attributes[i].name || !*d->attributes[i].name) return "an attribute has no name";
+        if (d->attributes[i].buffer >= d->layout_count) return "an attribute's buffer is none of the layouts";
+    }
+    for (size_t i = 0; i < d->instance_attribute_count; i++)
+        if (!d->instance_attributes[i]) return "a name in instance_attributes is NULL";
+    return NULL;
+}
+
+static void spyi_stencil_state(const spy_stencil *from, uint8_t to[4]) {
+    to[0] = (uint8_t)from->fail;
+    to[1] = (uint8_t)from->depth_fail;
+    to[2] = (uint8_t)from->pass;
+    to[3] = (uint8_t)(from->compare ? from->compare : SPY_COMPARE_ALWAYS);
+}
+
+// Replaces what is left open: a factor by `factor`.
+static uint8_t spyi_factor(spy_blend_factor given, spy_blend_factor factor) {
+    return (uint8_t)(given ? given : factor);
+}
+
+static void spyi_raster_fix_state(spy_raster *r, const spy_raster_desc *d) {
+    spyi_raster_state *s = &r->state;
+    s->topology = (uint8_t)(d->topology ? d->topology : SPY_TOPOLOGY_TRIANGLE_LIST);
+    s->cull = (uint8_t)d->cull;
+    s->clockwise_is_front = d->clockwise_is_front;
+    s->wireframe = d->wireframe;
+    s->depth_compare = (uint8_t)d->depth_compare;
+    s->depth_write = d->depth_compare && !d->depth_read_only;
+    s->depth_clamped = d->depth_clamped;
+    s->stencil_enabled = d->stencil_enabled;
+    if (d->stencil_enabled) {
+        s->stencil_read_mask = (uint8_t)(d->stencil_read_mask ? d->stencil_read_mask : 255);
+        s->stencil_write_mask = (uint8_t)(d->stencil_write_mask ? d->stencil_write_mask : 255);
+    }
+    spyi_stencil_state(&d->stencil_front, s->stencil[0]);
+    spyi_stencil_state(&d->stencil_back, s->stencil[1]);
+    s->samples = 1;
+    s->alpha_to_coverage = d->alpha_to_coverage;
+    s->depth_bias = d->depth_bias;
+    s->depth_bias_slope = d->depth_bias_slope;
+    s->depth_bias_clamp = d->depth_bias_clamp;
+    s->sample_mask = d->sample_mask ? d->sample_mask : UINT32_MAX;
+    for (int i = 0; i < SPY_MOST_TARGETS; i++) {
+        const spy_blend *b = &d->blends[i];
+        spyi_raster_blend *to = &r->blends[i];
+        to->enabled = b->enabled;
+        to->color_from = spyi_factor(b->color_source, SPY_BLEND_FACTOR_ONE);
+        to->color_to = spyi_factor(b->color_target, SPY_BLEND_FACTOR_ZERO);
+        to->color_op = (uint8_t)(b->color_op ? b->color_op : SPY_BLEND_OP_ADD);
+        to->alpha_from = spyi_factor(b->alpha_source, SPY_BLEND_FACTOR_ONE);
+        to->alpha_to = spyi_factor(b->alpha_target, SPY_BLEND_FACTOR_ZERO);
+        to->alpha_op = (uint8_t)(b->alpha_op ? b->alpha_op : SPY_BLEND_OP_ADD);
+        to->keeps = (uint8_t)b->keep;
+    }
+}
+
+// Copies the desc's lists. Returns false when out of memory.
+static bool spyi_raster_copy_lists(spy_raster *r, const spy_raster_desc *d) {
+    r->attributes = (spy_vertex_attribute *)spyi_calloc(d->attribute_count + 1, sizeof *r->attributes);
+    r->instance_attributes =
+        (char **)spyi_calloc(d->instance_attribute_count + 1, sizeof *r->instance_attributes);
+    if (!r->attributes || !r->instance_attributes) return false;
+    for (; r->attribute_count < d->attribute_count; r->attribute_count++) {
+        spy_vertex_attribute *a = &r->attributes[r->attribute_count];
+        *a = d->attributes[r->attribute_count];
+        a->name = spyi_strdup(a->name);
+        if (!a->name) return false;
+    }
+    for (; r->instance_attribute_count < d->instance_attribute_count; r->instance_attribute_count++) {
+        char *name = spyi_strdup(d->instance_attributes[r->instance_attribute_count]);
+        if (!name) return false;
+        r->instance_attributes[r->instance_attribute_count] = name;
+    }
+    for (size_t i = 0; i < d->layout_count; i++) {
+        r->layouts[i].stride = d->layouts[i].stride_bytes;
+        r->layouts[i].per_instance = d->layouts[i].per_instances;
+    }
+    r->layout_count = (uint32_t)d->layout_count;
+    return true;
+}
+
+// >>lifetime
+
+static void spyi_raster_clear(spy_raster *r) {
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        spyi_stage_free(&r->parts[s].stage);
+        if (r->parts[s].function) spyi_module_drop(r->parts[s].function->module);
+    }
+    for (uint32_t i = 0; i < r->attribute_count; i++) free((char *)(uintptr_t)r->attributes[i].name);
+    for (uint32_t i = 0; i < r->instance_attribute_count; i++) free(r->instance_attributes[i]);
+    free(r->attributes);
+    free(r->instance_attributes);
+    free(r->label);
+    free(r->uses);
+    free(r->block);
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) free(r->again[s].items);
+}
+
+static void spyi_raster_drop(spy_raster *r) {
+    spy_device *device = r->object.device;
+    if (r->previous) r->previous->next = r->next;
+    else device->rasters = r->next;
+    if (r->next) r->next->previous = r->previous;
+    spyi_raster_forget(r);
+    spyi_pipelines_drop(r);
+    spyi_raster_clear(r);
+    spyi_retire_object(device, &r->object, sizeof *r);
+}
+
+static void spyi_raster_released(spyi_object *object) {
+    spyi_raster_drop((spy_raster *)(void *)object);
+}
+
+SPYI_FN void spyi_rasters_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_raster_released, NULL };
+    device->ctx.tables[SPYI_KIND_RASTER - SPYI_KIND_DEVICE] = &table;
+    device->free_pipelines = spyi_pipelines_free_finished;
+}
+
+// The device has waited for all work, or is lost.
+SPYI_FN void spyi_rasters_free_all(spy_device *device) {
+    while (device->rasters) spyi_raster_drop(device->rasters);
+    for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)
+        p->head.resource.use_submit = p->head.resource.held_submit = 0;
+    spyi_pipelines_free_finished(device);
+}
+
+SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error) {
+    spy_raster *r = d->raster;
+    if (SPYI_LIKELY(d->use_count + count <= r->use_capacity)) return true;
+    uint32_t capacity = 2 * (d->use_count + count);
+    spyi_use *uses = (spyi_use *)spyi_realloc(r->uses, capacity * sizeof *uses);
+    if (!uses) {
+        spyi_text_add(error, "out of host memory");
+        return false;
+    }
+    r->uses = uses;
+    r->use_capacity = capacity;
+    return true;
+}
+
+// >>creation
+
+static char *spyi_raster_label(const spy_raster_desc *d) {
+    spyi_text text = { NULL, 0, 0 };
+    if (d->label && *d->label) return spyi_strdup(d->label);
+    spyi_text_add(&text, "%s", d->vertex->name);
+    if (d->fragment) spyi_text_add(&text, " and %s", d->fragment->name);
+    char *label = spyi_strdup(spyi_text_str(&text));
+    spyi_text_free(&text);
+    return label;
+}
+
+static spy_status spyi_raster_check(spy_device *device, const spy_raster_desc *d, spyi_text *error) {
+    const char *problem = spyi_raster_problem(d);
+    if (problem) {
+        spyi_text_add(error, "%s", problem);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        const spy_function *function = s == SPYI_RASTER_VERTEX ? d->vertex : d->fragment;
+        if ((s == SPYI_RASTER_FRAGMENT && !function) || spyi_is_on(device, function, SPYI_KIND_FUNCTION))
+            continue;
+        spyi_text_add(error, "desc.%s: ", spyi_stage_words[s]);
+        return spyi_object_problem(function, SPYI_KIND_FUNCTION, error);
+    }
+    if (device->backend->raster) return SPY_OK;
+    spyi_text_add(error, "raster is on Vulkan; the device '%s' is of the backend '%s'",
+                  device->base->limits.info.name, device->backend->name);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+static spy_raster *spyi_raster_make(spy_device *device, const spy_raster_desc *d, spy_status *status,
+                                    spyi_text *error) {
+    *status = spyi_raster_check(device, d, error);
+    if (*status != SPY_OK) return NULL;
+    spy_raster *r = (spy_raster *)spyi_allocate(&device->ctx, sizeof *r);
+    if (!r) {
+        spyi_text_add(error, "out of host memory");
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    r->object.kind = (uint32_t)SPYI_KIND_RASTER;
+    r->object.device = device;
+    spyi_atomic_store(&r->object.references, 1);
+    r->next = device->rasters; // before the device is left: its release would find it
+    if (r->next) r->next->previous = r;
+    device->rasters = r;
+    r->label = spyi_raster_label(d);
+    spyi_raster_fix_state(r, d);
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        spy_function *function = s == SPYI_RASTER_VERTEX ? d->vertex : d->fragment;
+        if (!function) continue;
+        r->parts[s].function = function;
+        spyi_atomic_add(&function->module->object.references, 1);
+    }
+    if (!r->label || !spyi_raster_copy_lists(r, d)) {
+        spyi_text_add(error, "out of host memory");
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (int s = 0; s < SPYI_RASTER_STAGES && *status == SPY_OK; s++) {
+        spyi_raster_part *part = &r->parts[s];
+        if (!part->function) continue;
+        part->generation = part->function->module->generation;
+        *status = spyi_raster_reflect(part, s, &part->stage, error);
+    }
+    if (*status == SPY_OK) *status = spyi_check_varyings(r, error);
+    if (*status == SPY_OK) *status = spyi_raster_check_attributes(r, error);
+    if (*status == SPY_OK) return r;
+    spyi_raster_drop(r);
+    return NULL;
+}
+
+spy_raster *spy_create_raster(spy_device *device, const spy_raster_desc *desc) {
+    const char *name = "spy_create_raster";
+    if (spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spy_raster *raster = spyi_raster_make(device, desc, &status, &error);
+    if (!raster) spyi_fail_text(device, status, name, &error);
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return raster;
+}
+
+uint32_t spy_raster_outputs(spy_raster *raster) {
+    if (spyi_enter(raster, SPYI_KIND_RASTER, "spy_raster_outputs") != SPY_OK) return 0;
+    const spyi_varyings *outputs = &raster->parts[SPYI_RASTER_FRAGMENT].stage.outputs;
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < outputs->count; i++)
+        if (outputs->items[i].location < SPY_MOST_TARGETS) bits |= 1u << outputs->items[i].location;
+    spyi_leave(raster->object.device);
+    return bits;
+}
+
+void spy_retain_raster(spy_raster *raster) {
+    spyi_object_retain(raster, SPYI_KIND_RASTER, "spy_retain_raster");
+}
+
+void spy_release_raster(spy_raster *raster) {
+    if (!raster) return;
+    if (spyi_as(raster, SPYI_KIND_RASTER)) spyi_object_release(&raster->object);
+    else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_raster: the raster has been released already");
+}
+
+// >>call/pipeline.c -----------------------------------------------------------------------------------------
+
+// Pipelines of draws: found by what they are made of, or made. The two stages were compiled by themselves; here they
+// get one interface, in which the fragment stage's parameters come behind those of the vertex stage.
+
+#define SPYI_MOST_PIPELINES 64 // that a raster keeps
+
+// >>lifetime
+
+static void spyi_pipeline_free(spy_device *device, spyi_pipeline *p) {
+    if (p->kernel) device->backend->destroy_kernel(device->gpu, p->kernel);
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++)
+        if (p->plans[s]) spyi_plan_release(device, p->plans[s]);
+    spyi_free(&device->ctx, p, sizeof *p);
+}
+
+static bool spyi_pipeline_is_finished(spy_device *device, const spyi_pipeline *p) {
+    const spyi_resource *r = &p->head.resource;
+    uint64_t held_from = device->base->held_from;
+    if (held_from != 0 && r->held_submit >= held_from) return false;
+    return r->use_submit == 0 || device->backend->finished_submit(device->gpu) >= r->use_submit;
+}
+
+SPYI_FN void spyi_pipelines_free_finished(spy_device *device) {
+    for (spyi_pipeline **at = &device->waiting_pipelines; *at;) {
+        spyi_pipeline *p = *at;
+        if (!spyi_pipeline_is_finished(device, p)) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        spyi_pipeline_free(device, p);
+    }
+}
+
+static void spyi_pipeline_unused(spy_device *device, spyi_resource *resource) {
+    spyi_pipeline *p = (spyi_pipeline *)(void *)resource; // its first member's first member
+    p->next = device->waiting_pipelines;
+    device->waiting_pipelines = p;
+    spyi_pipelines_free_finished(device);
+}
+
+static const spyi_resource_kind spyi_pipeline_resource = { "pipeline", spyi_pipeline_unused };
+
+SPYI_FN void spyi_pipelines_drop(spy_raster *raster) {
+    while (raster->pipelines) {
+        spyi_pipeline *p = raster->pipelines;
+        raster->pipelines = p->next;
+        spyi_resource_release(raster->object.device, &p->head.resource);
+    }
+    raster->pipeline_count = 0;
+}
+
+// Drops pipelines of code that a reload has replaced, and the least recently used one of too many.
+static void spyi_pipelines_trim(spy_raster *raster) {
+    for (spyi_pipeline **at = &raster->pipelines; *at;) {
+        spyi_pipeline *p = *at;
+        bool old = !p->next && raster->pipeline_count >= SPYI_MOST_PIPELINES;
+        for (int s = 0; s < SPYI_RASTER_STAGES; s++)
+            old =
+                old || (p->plans[s] && p->plans[s]->generation != p->plans[s]->function->module->generation);
+        if (!old) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        raster->pipeline_count--;
+        spyi_resource_release(raster->object.device, &p->head.resource);
+    }
+}
+
+// >>one interface
+
+typedef struct spyi_merged {
+    spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 1];
+    uint32_t count;
+    void *code[SPYI_RASTER_STAGES]; // copies that have been changed
+} spyi_merged;
+
+static const spyi_program *spyi_stage_program(const spyi_draw_stage *stage) {
+    return stage->variant ? stage->variant->program : NULL;
+}
+
+// Adds the parameters of one stage that take bindings, or its uniform buffers, with numbers from *next on.
+static void spyi_merge_parameters(spyi_merged *m, const spyi_program *program, uint8_t stage, bool uniforms,
+                                  uint32_t *next) {
+    const spyi_interface *iface = &program->iface;
+    for (uint32_t i = 0; i < iface->parameter_count; i++) {
+        const spyi_parameter *p = &iface->parameters[i];
+        if (uniforms ? p->kind != SPYI_PARAMETER_UNIFORM : !spyi_takes_bindings(p)) continue;
+        m->parameters[m->count] = *p;
+        m->parameters[m->count].stages = stage;
+        m->parameters[m->count++].number = *next;
+        *next += uniforms ? 1 : p->count;
+    }
+}
+
+static spy_status spyi_check_merged(const spyi_drawing *d, const spyi_kernel_base *has, uint32_t block_size,
+                                    spyi_text *error) {
+    const spyi_profile *profile = &d->device->base->limits.profile;
+    uint32_t bindings = has[0].binding_count + has[1].binding_count,
+             uniforms = has[0].uniform_count + has[1].uniform_count;
+    if (block_size > profile->max_block_bytes)
+        spyi_text_add(
+            error,
+            "the uniform parameters of both functions have %u bytes, the device takes %u; move them "
+            "into a ConstantBuffer",
+            block_size, profile->max_block_bytes);
+    else if (bindings + uniforms > profile->max_bindings || uniforms > profile->max_uniforms)
+        spyi_text_add(
+            error,
+            "both functions have %u bindings and %u uniform buffers, the device takes %u, of them %u "
+            "uniform buffers",
+            bindings, uniforms, profile->max_bindings, profile->max_uniforms);
+    else return SPY_OK;
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+// Fills the stages and the interface of the desc. m->code is freed by the caller.
+static spy_status spyi_merge(const spyi_drawing *d, spyi_merged *m, spyi_pipeline *p, spyi_raster_desc *desc,
+                             spyi_text *error) {
+    static const uint8_t bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
+    spyi_kernel_base has[SPYI_RASTER_STAGES];
+    memset(has, 0, sizeof has);
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        const spyi_program *program = spyi_stage_program(&d->stages[s]);
+        if (!program) continue;
+        has[s] = spyi_interface_counts(&program->iface);
+        p->offsets[s] = has[s].block_size ? (uint32_t)spyi_align(p->block_size, 16) : 0;
+        if (has[s].block_size) p->block_size = p->offsets[s] + has[s].block_size;
+    }
+    spy_status status = spyi_check_merged(d, has, p->block_size, error);
+    if (status != SPY_OK) return status;
+    uint32_t next = 0, bindings = has[0].binding_count + has[1].binding_count;
+    for (int uniforms = 0; uniforms < 2; uniforms++)
+        for (int s = 0; s < SPYI_RASTER_STAGES; s++)
+            if (d->stages[s].variant)
+                spyi_merge_parameters(m, spyi_stage_program(&d->stages[s]), bits[s], uniforms != 0, &next);
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        const spyi_program *program = spyi_stage_program(&d->stages[s]);
+        if (!program) continue;
+        m->code[s] = spyi_malloc(program->code.size);
+        if (!m->code[s]) {
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        memcpy(m->code[s], program->code.data, program->code.size);
+        uint32_t before = s ? has[0].binding_count : 0, uniforms_before = s ? has[0].uniform_count : 0;
+        spyi_code_move((uint32_t *)m->code[s], program->code.size / sizeof(uint32_t), p->offsets[s],
+                       has[s].binding_count, before, bindings + uniforms_before - has[s].binding_count);
+        desc->stages[s].code = m->code[s];
+        desc->stages[s].code_size = program->code.size;
+        desc->stages[s].entry = program->entry;
+    }
+    if (p->block_size) {
+        spyi_parameter *values = &m->parameters[m->count++];
+        memset(values, 0, sizeof *values);
+        values->kind = SPYI_PARAMETER_VALUES;
+        values->stages = (uint8_t)((has[0].block_size ? SPYI_STAGE_VERTEX : 0) |
+                                   (has[1].block_size ? SPYI_STAGE_FRAGMENT : 0));
+        values->count = 1;
+        values->place.holder = SPYI_HOLDER_BLOCK;
+    }
+    desc->iface.parameters = m->parameters;
+    desc->iface.parameter_count = m->count;
+    desc->iface.block_size = p->block_size;
+    return SPY_OK;
+}
+
+// Makes a pipeline. The driver may compile for long, so the device is left meanwhile; the plans stay.
+static spy_status spyi_pipeline_make(spyi_drawing *d, spyi_pipeline **out, spyi_text *error) {
+    spy_device *device = d->device;
+    spyi_pipeline *p = (spyi_pipeline *)spyi_allocate(&device->ctx, sizeof *p);
+    spyi_merged *m = (spyi_merged *)spyi_calloc(1, sizeof *m);
+    spyi_raster_desc desc;
+    spyi_text step = { NULL, 0, 0 };
+    memset(&desc, 0, sizeof desc);
+    desc.label = d->raster->label;
+    desc.state = d->state;
+    spy_status status = p && m ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+    if (status == SPY_OK) status = spyi_merge(d, m, p, &desc, error);
+    else spyi_text_add(error, "out of host memory");
+    if (status == SPY_OK) {
+        spyi_outside outside;
+        spyi_text_add(&step, "pipeline %s", desc.label);
+        spyi_step_out(device, &outside, d->raster->parts[SPYI_RASTER_VERTEX].function->module);
+        spyi_step(&device->ctx, spyi_text_str(&step), false);
+        status = device->backend->raster->load(device->gpu, &desc, &p->kernel, error);
+        spyi_step(&device->ctx, spyi_text_str(&step), true);
+        spyi_step_in(device, &outside);
+    }
+    for (int s = 0; s < SPYI_RASTER_STAGES && m; s++) free(m->code[s]);
+    free(m);
+    spyi_text_free(&step);
+    if (status != SPY_OK) {
+        if (p) spyi_free(&device->ctx, p, sizeof *p);
+        return status;
+    }
+    p->head.resource.kind = &spyi_pipeline_resource;
+    p->head.resource.references = 1;
+    p->state = d->state;
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        p->plans[s] = d->stages[s].plan;
+        p->variants[s] = d->stages[s].variant;
+        if (p->plans[s]) p->plans[s]->references++;
+    }
+    device->stats.kernels_built++;
+    *out = p;
+    return SPY_OK;
+}
+
+// >>finding, or else making
+
+SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left,
+                                     spyi_text *error) {
+    spy_raster *raster = d->raster;
+    spyi_pipeline **at = &raster->pipelines, *found;
+    while (*at && ((*at)->variants[0] != d->stages[0].variant || (*at)->variants[1] != d->stages[1].variant ||
+                   memcmp(&(*at)->state, &d->state, sizeof d->state) != 0))
+        at = &(*at)->next;
+    found = *at;
+    if (!found) {
+        spyi_pipelines_free_finished(d->device);
+        spyi_pipelines_trim(raster);
+        spy_status status = spyi_pipeline_make(d, &found, error);
+        if (status != SPY_OK) return status;
+        raster->pipeline_count++;
+        *left = true;
+    } else {
+        *at = found->next;
+    }
+    found->next = raster->pipelines;
+    raster->pipelines = found;
+    *pipeline = found;
+    return SPY_OK;
+}
+
+// >>call/vertices.c -----------------------------------------------------------------------------------------
+
+// Where the vertices of a draw come from: attributes by name or by explicit layouts, indices, counts that the GPU
+// reads; and how many vertices and instances are drawn.
+
+#define SPYI_MOST_VERTEX_STRIDE 2048u // bytes, what every device takes
+
+// >>formats
+
+// Returns how numbers are read: 'f', 'i', 'u'; 0: vertices do not have them.
+static char spyi_vertex_class(spy_dtype scalar) {
+    switch (scalar) {
+    case SPY_DTYPE_FLOAT16:
+    case SPY_DTYPE_FLOAT32: return 'f';
+    case SPY_DTYPE_INT8:
+    case SPY_DTYPE_INT16:
+    case SPY_DTYPE_INT32: return 'i';
+    case SPY_DTYPE_UINT8:
+    case SPY_DTYPE_UINT16:
+    case SPY_DTYPE_UINT32: return 'u';
+    default: return 0;
+    }
+}
+
+// Returns the format of vectors in a tensor; NONE: there is none.
+static spy_format spyi_vertex_format(spy_dtype scalar, uint32_t columns) {
+    static const struct {
+        uint8_t scalar, formats[4];
+    } list[] = {
+        { SPY_DTYPE_FLOAT32,
+          { SPY_FORMAT_R32_FLOAT, SPY_FORMAT_RG32_FLOAT, SPY_FORMAT_RGB32_FLOAT, SPY_FORMAT_RGBA32_FLOAT } },
+        { SPY_DTYPE_INT32,
+          { SPY_FORMAT_R32_SINT, SPY_FORMAT_RG32_SINT, SPY_FORMAT_RGB32_SINT, SPY_FORMAT_RGBA32_SINT } },
+        { SPY_DTYPE_UINT32,
+          { SPY_FORMAT_R32_UINT, SPY_FORMAT_RG32_UINT, SPY_FORMAT_RGB32_UINT, SPY_FORMAT_RGBA32_UINT } },
+        { SPY_DTYPE_FLOAT16, { SPY_FORMAT_R16_FLOAT, SPY_FORMAT_RG16_FLOAT, 0, SPY_FORMAT_RGBA16_FLOAT } },
+        { SPY_DTYPE_INT16, { SPY_FORMAT_R16_SINT, SPY_FORMAT_RG16_SINT, 0, SPY_FORMAT_RGBA16_SINT } },
+        { SPY_DTYPE_UINT16, { SPY_FORMAT_R16_UINT, SPY_FORMAT_RG16_UINT, 0, SPY_FORMAT_RGBA16_UINT } },
+        { SPY_DTYPE_INT8, { SPY_FORMAT_R8_SINT, SPY_FORMAT_RG8_SINT, 0, SPY_FORMAT_RGBA8_SINT } },
+        { SPY_DTYPE_UINT8, { SPY_FORMAT_R8_UINT, SPY_FORMAT_RG8_UINT, 0, SPY_FORMAT_RGBA8_UINT } },
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0] && columns >= 1 && columns <= 4; i++)
+        if (list[i].scalar == scalar) return (spy_format)list[i].formats[columns - 1];
+    return SPY_FORMAT_NONE;
+}
+
+static bool spyi_is_plain_input(const spyi_type *type) {
+    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) &&
+           spyi_vertex_class(type->scalar) != 0;
+}
+
+// Appends "'normal' (NORMAL, float3)".
+static void spyi_input_text(const spyi_varying *v, spyi_text *out) {
+    spyi_text_add(out, "'%s' (", v->name);
+    if (v->semantic[0] && v->semantic_index) spyi_text_add(out, "%s%u, ", v->semantic, v->semantic_index);
+    else if (v->semantic[0]) spyi_text_add(out, "%s, ", v->semantic);
+    spyi_text_add(out, "%s)", v->type->display);
+}
+
+// >>the state's lists
+
+static spy_status spyi_too_many_attributes(spyi_text *error) {
+    spyi_text_add(error, "its attributes take more than %u locations, or lie in more buffers",
+                  SPYI_MOST_ATTRIBUTES);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+static spy_status spyi_add_attribute(spyi_raster_state *s, const spyi_varying *v, uint32_t buffer,
+                                     spy_format format, uint32_t offset, spyi_text *error) {
+    if (s->attribute_count == SPYI_MOST_ATTRIBUTES) return spyi_too_many_attributes(error);
+    spyi_raster_attribute *a = &s->attributes[s->attribute_count++];
+    a->location = (uint8_t)v->location;
+    a->buffer = (uint8_t)buffer;
+    a->format = (uint8_t)format;
+    a->offset = offset;
+    return SPY_OK;
+}
+
+static bool spyi_is_per_instance(const spy_raster *raster, const char *name) {
+    for (uint32_t i = 0; i < raster->instance_attribute_count; i++)
+        if (strcmp(raster->instance_attributes[i], name) == 0) return true;
+    return false;
+}
+
+// Notes how many vertices or instances a buffer has elements for.
+static void spyi_note_elements(spyi_drawing *d, uint32_t per_instance, uint64_t elements, const char *name) {
+    if (per_instance) {
+        if (elements * per_instance < d->instances)
+            d->instances = elements * per_instance, d->least_instances = name;
+    } else if (elements < d->vertices) {
+        d->vertices = elements;
+        d->least_vertices = name;
+    }
+}
+
+static spy_status spyi_add_buffer(spyi_drawing *d, const spy_tensor *t, uint64_t offset, uint64_t stride,
+                                  uint32_t per_instance, spyi_text *error) {
+    spyi_raster_state *s = &d->state;
+    if (s->buffer_count == SPYI_MOST_ATTRIBUTES) return spyi_too_many_attributes(error);
+    if (stride > SPYI_MOST_VERTEX_STRIDE) {
+        spyi_text_add(error, "its elements lie %llu bytes apart, vertices at most %u",
+                      (unsigned long long)stride, SPYI_MOST_VERTEX_STRIDE);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (!spyi_raster_room(d, 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
+    s->buffers[s->buffer_count].stride = (uint32_t)stride;
+    s->buffers[s->buffer_count].per_instance = per_instance;
+    d->work.buffers[s->buffer_count].handle = t->storage->chunk.handle;
+    d->work.buffers[s->buffer_count].offset = t->storage->offset + t->offset_bytes + offset;
+    d->work.buffer_count = ++s->buffer_count;
+    d->raster->uses[d->use_count++] =
+        spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes, SPYI_USE_READS);
+    return SPY_OK;
+}
+
+// >>attributes by name: arguments of the draw
+
+SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name) {
+    const spyi_raster_part *part = &raster->parts[SPYI_RASTER_VERTEX];
+    const spyi_signature *signature = &part->function->overloads.items[0];
+    if (raster->attribute_count) return false;
+    for (uint32_t i = 0; i < part->stage.inputs.count; i++) {
+        const spyi_varying *v = &part->stage.inputs.items[i];
+        if (strcmp(v->name, name) == 0) return true;
+        if (v->field && v->param < signature->param_count &&
+            strcmp(signature->params[v->param].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+// The elements of a tensor as scalars or vectors.
+typedef struct spyi_elements {
+    uint64_t count, stride; // bytes
+} spyi_elements;
+
+// Returns whether the tensor is a list of such values.
+static bool spyi_elements_of(const spy_tensor *t, const spyi_type *input, spyi_elements *out) {
+    const spyi_type *e = t->type;
+    uint32_t rank = t->shape.rank, last = rank - 1,
+             wanted = 0; // trailing dimensions that belong to one value
+    int64_t pack = 1;
+    if (e->kind == SPYI_TYPE_SCALAR && input->kind == SPYI_TYPE_VECTOR) {
+        if (rank < 1 || t->shape.dims[last] != input->columns ||
+            (input->columns != 1 && t->strides.dims[last] != 1))
+            return false;
+        wanted = 1;
+        pack = input->columns;
+    } else if (e->kind != input->kind || e->columns != input->columns) {
+        return false;
+    }
+    uint64_t size = (uint64_t)pack * spyi_type_device_stride(e);
+    out->stride = size;
+    if (rank == wanted + 1 && t->strides.dims[0] >= 0) {
+        out->count = (uint64_t)t->shape.dims[0];
+        if (out->count != 1) out->stride = (uint64_t)t->strides.dims[0] * spyi_type_device_stride(e);
+        return true;
+    }
+    out->count = (uint64_t)(t->element_count / pack);
+    return t->contiguous;
+}
+
+static spy_status spyi_wrong_attribute(const spyi_varying *v, const spy_tensor *t, spyi_text *error) {
+    spyi_text_add(error, "attribute ");
+    spyi_input_text(v, error);
+    spyi_text_add(error, ": expected a tensor of %s, one for each vertex or instance, got %s tensor ",
+                  v->type->display, t->type->display);
+    spyi_shape_text(&t->shape, error);
+    if (!t->contiguous) {
+        spyi_text_add(error, " with strides ");
+        spyi_shape_text(&t->strides, error);
+    }
+    if (!spyi_is_plain_input(v->type))
+        spyi_text_add(error,
+                      "; vertices have scalars and vectors of 8 to 32 bits: give a matrix by its rows");
+    return SPY_ERROR_TYPE_MISMATCH;
+}
+
+static spy_status spyi_attribute_of_tensor(spyi_drawing *d, const spyi_varying *v, const spy_tensor *t,
+                                           spyi_text *error) {
+    spyi_elements e;
+    uint32_t per_instance = spyi_is_per_instance(d->raster, v->name);
+    const spyi_type *element = t->type;
+    spy_format format = spyi_vertex_format(element->scalar, v->type->columns);
+    if (!spyi_is_plain_input(v->type) || !spyi_elements_of(t, v->type, &e) || !format ||
+        spyi_vertex_class(element->scalar) != spyi_vertex_class(v->type->scalar))
+        return spyi_wrong_attribute(v, t, error);
+    spy_status status = spyi_add_buffer(d, t, 0, e.stride, per_instance, error);
+    if (status != SPY_OK) return status;
+    spyi_note_elements(d, per_instance, e.count, v->name);
+    return spyi_add_attribute(&d->state, v, d->state.buffer_count - 1u, format, 0, error);
+}
+
+static const spyi_field *spyi_field_named(const spyi_type *type, const char *name) {
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (strcmp(type->fields[i].name, name) == 0) return &type->fields[i];
+    return NULL;
+}
+
+// Gives all inputs of one struct parameter from a tensor of such structs.
+static spy_status spyi_attributes_of_structs(spyi_drawing *d, uint32_t param, const char *name,
+                                             const spy_tensor *t, bool *given, spyi_text *error) {
+    const spyi_varyings *inputs = &d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs;
+    uint32_t per_instance = spyi_is_per_instance(d->raster, name);
+    bool line = t->shape.rank == 1 && t->strides.dims[0] >= 0;
+    uint64_t size = spyi_type_device_stride(t->type);
+    if (t->type->kind != SPYI_TYPE_STRUCT || (!line && !t->contiguous)) {
+        spyi_text_add(error, "'%s': expected a tensor of structs with the fields of its type, got %s tensor ",
+                      name, t->type->display);
+        spyi_shape_text(&t->shape, error);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    uint64_t stride = line && t->shape.dims[0] != 1 ? (uint64_t)t->strides.dims[0] * size : size;
+    spy_status status = spyi_add_buffer(d, t, 0, stride, per_instance, error);
+    if (status == SPY_OK) spyi_note_elements(d, per_instance, (uint64_t)t->element_count, name);
+    for (uint32_t i = 0; i < inputs->count && status == SPY_OK; i++) {
+        const spyi_varying *v = &inputs->items[i];
+        if (v->param != param) continue;
+        const spyi_field *f = spyi_field_named(t->type, v->name);
+        const spyi_type *type = f ? f->type : NULL;
+        spy_format format = type ? spyi_vertex_format(type->scalar, type->columns) : SPY_FORMAT_NONE;
+        if (!format || !spyi_is_plain_input(v->type) || type->kind != v->type->kind ||
+            type->columns != v->type->columns ||
+            spyi_vertex_class(type->scalar) != spyi_vertex_class(v->type->scalar)) {
+            spyi_text_add(error, "attribute ");
+            spyi_input_text(v, error);
+            spyi_text_add(error, ": the structs %s in '%s' have %s", t->type->display, name,
+                          type ? type->display : "no such field");
+            return SPY_ERROR_TYPE_MISMATCH;
+        }
+        given[i] = true;
+        status = spyi_add_attribute(&d->state, v, d->state.buffer_count - 1u, format,
+                                    (uint32_t)f->device_offset, error);
+    }
+    return status;
+}
+
+// Takes one argument as attributes.
+static spy_status spyi_take_attribute(spyi_drawing *d, const spy_arg *arg, bool *given, spyi_text *error) {
+    const spyi_raster_part *part = &d->raster->parts[SPYI_RASTER_VERTEX];
+    const spyi_signature *signature = &part->function->overloads.items[0];
+    const spy_tensor *t = arg->value.tensor;
+    if (arg->kind != SPY_ARG_KIND_TENSOR) {
+        spyi_text_add(error, "attribute '%s': expected a tensor", arg->name);
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    if (!spyi_is_on(d->device, t, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "attribute '%s': ", arg->name);
+        return spyi_object_problem(t, SPYI_KIND_TENSOR, error);
+    }
+    uint32_t param = UINT32_MAX;
+    for (uint32_t i = 0; i < part->stage.inputs.count; i++) {
+        const spyi_varying *v = &part->stage.inputs.items[i];
+        if (strcmp(v->name, arg->name) == 0) {
+            if (given[i]) {
+                spyi_text_add(error, "attribute '%s' is given twice", arg->name);
+                return SPY_ERROR_INVALID_ARGUMENT;
+            }
+            given[i] = true;
+            return spyi_attribute_of_tensor(d, v, t, error);
+        }
+        if (v->field && v->param < signature->param_count &&
+            strcmp(signature->params[v->param].name, arg->name) == 0)
+            param = v->param;
+    }
+    return spyi_attributes_of_structs(d, param, arg->name, t, given, error);
+}
+
+static spy_status spyi_named_attributes(spyi_drawing *d, spyi_text *error) {
+    const spyi_raster_part *part = &d->raster->parts[SPYI_RASTER_VERTEX];
+    bool given[SPYI_MOST_ATTRIBUTES];
+    if (part->stage.inputs.count > SPYI_MOST_ATTRIBUTES) return spyi_too_many_attributes(error);
+    memset(given, 0, sizeof given);
+    spy_status status = SPY_OK;
+    for (size_t i = 0; i < d->args.count && status == SPY_OK; i++)
+        if (d->feeds[i] & SPYI_FEEDS_ATTRIBUTE)
+            status = spyi_take_attribute(d, &d->args.items[i], given, error);
+    for (uint32_t i = 0; i < part->stage.inputs.count && status == SPY_OK; i++) {
+        if (given[i]) continue;
+        spyi_text_add(error, "attribute ");
+        spyi_input_text(&part->stage.inputs.items[i], error);
+        spyi_text_add(error, " of the vertex function '%s' is missing: give a tensor of this name",
+                      part->function->name);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return status;
+}
+
+// >>attributes by explicit lists
+
+static bool spyi_same_word(const char *a, const char *b) { // letters of any case
+    for (; *a && *b; a++, b++) {
+        char x = *a >= 'a' && *a <= 'z' ? (char)(*a - 'a' + 'A') : *a;
+        char y = *b >= 'a' && *b <= 'z' ? (char)(*b - 'a' + 'A') : *b;
+        if (x != y) return false;
+    }
+    return *a == *b;
+}
+
+// Returns whether the attribute's name is the input's semantic, with its number in either place, or its name.
+static bool spyi_attribute_is(const spy_vertex_attribute *a, const spyi_varying *v) {
+    char full[80];
+    if (v->semantic[0] && spyi_same_word(a->name, v->semantic) && a->semantic_index == v->semantic_index)
+        return true;
+    snprintf(full, sizeof full, "%.64s%u", v->semantic, v->semantic_index);
+    if (v->semantic[0] && spyi_same_word(a->name, full) && a->semantic_index == 0) return true;
+    return a->semantic_index == 0 && strcmp(a->name, v->name) == 0;
+}
+
+static const spy_vertex_attribute *spyi_find_attribute(const spy_raster *raster, const spyi_varying *v) {
+    for (uint32_t i = 0; i < raster->attribute_count; i++)
+        if (spyi_attribute_is(&raster->attributes[i], v)) return &raster->attributes[i];
+    return NULL;
+}
+
+SPYI_FN spy_status spyi_raster_check_attributes(const spy_raster *raster, spyi_text *error) {
+    const spyi_raster_part *part = &raster->parts[SPYI_RASTER_VERTEX];
+    for (uint32_t i = 0; raster->attribute_count && i < part->stage.inputs.count; i++) {
+        const spyi_varying *v = &part->stage.inputs.items[i];
+        const spy_vertex_attribute *a = spyi_find_attribute(raster, v);
+        const spy_format_info *f = a ? spyi_format((uint32_t)a->format) : NULL;
+        if (f && spyi_is_plain_input(v->type) && f->channels >= v->type->columns && !f->is_compressed &&
+            !f->has_depth && spyi_vertex_class(f->dtype) == spyi_vertex_class(v->type->scalar))
+            continue;
+        spyi_text_add(error, "attribute ");
+        spyi_input_text(v, error);
+        if (!a)
+            spyi_text_add(error, " of the vertex function '%s' is missing in desc.attributes",
+                          part->function->name);
+        else if (!f) spyi_text_add(error, ": desc.attributes gives it no format");
+        else spyi_text_add(error, ": desc.attributes gives it the format %s", f->name);
+        return a ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_INVALID_ARGUMENT;
+    }
+    for (uint32_t i = 0; i < raster->layout_count; i++) {
+        if (raster->layouts[i].stride <= SPYI_MOST_VERTEX_STRIDE) continue;
+        spyi_text_add(error, "desc.layouts[%u].stride_bytes is %u, the most is %u", i,
+                      raster->layouts[i].stride, SPYI_MOST_VERTEX_STRIDE);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+static const char *const spyi_buffer_names[SPY_MOST_VERTEX_BUFFERS] = {
+    "vertex_buffers[0]",  "vertex_buffers[1]",  "vertex_buffers[2]",  "vertex_buffers[3]",
+    "vertex_buffers[4]",  "vertex_buffers[5]",  "vertex_buffers[6]",  "vertex_buffers[7]",
+    "vertex_buffers[8]",  "vertex_buffers[9]",  "vertex_buffers[10]", "vertex_buffers[11]",
+    "vertex_buffers[12]", "vertex_buffers[13]", "vertex_buffers[14]", "vertex_buffers[15]"
+};
+
+// Adds the buffers that some input needs, each once. `ends`: the last byte of an element that is read.
+static spy_status spyi_take_buffers(spyi_drawing *d, const uint32_t *ends, uint8_t *numbers,
+                                    spyi_text *error) {
+    for (uint32_t i = 0; i < d->raster->layout_count; i++) {
+        const spy_vertex_buffer *b = &d->desc->vertex_buffers[i];
+        const spyi_raster_buffer *layout = &d->raster->layouts[i];
+        if (!ends[i]) continue;
+        if (!spyi_is_on(d->device, b->tensor, SPYI_KIND_TENSOR)) {
+            spyi_text_add(error, "draw.%s.tensor: ", spyi_buffer_names[i]);
+            return spyi_object_problem(b->tensor, SPYI_KIND_TENSOR, error);
+        }
+        uint64_t bytes = b->tensor->end_bytes - b->tensor->begin_bytes;
+        if (!b->tensor->contiguous || b->offset_bytes > bytes) {
+            spyi_text_add(error, "draw.%s: %s", spyi_buffer_names[i],
+                          b->tensor->contiguous ? "offset_bytes lies beyond the tensor's end"
+                                                : "its elements do not lie next to each other");
+            return SPY_ERROR_OUT_OF_RANGE;
+        }
+        uint64_t left = bytes - b->offset_bytes;
+        uint64_t elements = left < ends[i]   ? 0
+                            : layout->stride ? (left - ends[i]) / layout->stride + 1
+                                             : UINT32_MAX;
+        numbers[i] = d->state.buffer_count;
+        spy_status status =
+            spyi_add_buffer(d, b->tensor, b->offset_bytes, layout->stride, layout->per_instance, error);
+        if (status != SPY_OK) return status;
+        spyi_note_elements(d, layout->per_instance, elements, spyi_buffer_names[i]);
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_listed_attributes(spyi_drawing *d, spyi_text *error) {
+    const spyi_varyings *inputs = &d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs;
+    uint32_t ends[SPY_MOST_VERTEX_BUFFERS];
+    uint8_t numbers[SPY_MOST_VERTEX_BUFFERS];
+    memset(ends, 0, sizeof ends);
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const spy_vertex_attribute *a = spyi_find_attribute(d->raster, &inputs->items[i]);
+        uint32_t end = a->offset_bytes + spyi_format((uint32_t)a->format)->block_bytes;
+        if (end > ends[a->buffer]) ends[a->buffer] = end;
+    }
+    spy_status status = spyi_take_buffers(d, ends, numbers, error);
+    for (uint32_t i = 0; i < inputs->count && status == SPY_OK; i++) {
+        const spy_vertex_attribute *a = spyi_find_attribute(d->raster, &inputs->items[i]);
+        status = spyi_add_attribute(&d->state, &inputs->items[i], numbers[a->buffer], a->format,
+                                    a->offset_bytes, error);
+    }
+    return status;
+}
+
+// >>indices and counts
+
+// Checks a tensor whose bytes the GPU reads; gives its number of bytes from `offset` on.
+static spy_status spyi_draw_bytes(spyi_drawing *d, const char *name, const spy_tensor *t, uint64_t offset,
+                                  uint32_t grid, uint64_t *bytes, spyi_text *error) {
+    if (!spyi_is_on(d->device, t, SPYI_KIND_TENSOR)) {
+        spyi_text_add(error, "draw.%s: ", name);
+        return spyi_object_problem(t, SPYI_KIND_TENSOR, error);
+    }
+    uint64_t have = t->end_bytes - t->begin_bytes;
+    if (!t->contiguous) {
+        spyi_text_add(error, "draw.%s: its elements do not lie next to each other", name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (offset > have || (t->storage->offset + t->begin_bytes + offset) % grid) {
+        spyi_text_add(error, "draw.%s: byte %llu lies beyond its %llu bytes, or is no multiple of %u", name,
+                      (unsigned long long)offset, (unsigned long long)have, grid);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    *bytes = have - offset;
+    if (!spyi_raster_room(d, 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
+    return SPY_OK;
+}
+
+static spy_status spyi_draw_indices(spyi_drawing *d, uint64_t *count, spyi_text *error) {
+    const spy_tensor *t = d->desc->indices;
+    bool alive = spyi_is_on(d->device, t, SPYI_KIND_TENSOR);
+    const spyi_type *e = alive ? t->type : NULL;
+    bool numbers = e && (e->kind == SPYI_TYPE_SCALAR || e->kind == SPYI_TYPE_VECTOR);
+    uint64_t bytes = 0;
+    bool is_short = d->desc->indices_are_16_bit;
+    if (numbers && !spyi_type_is_memory(e) && e->scalar != SPY_DTYPE_UINT8) {
+        is_short = e->scalar == SPY_DTYPE_UINT16 || e->scalar == SPY_DTYPE_INT16;
+        if (!is_short && e->scalar != SPY_DTYPE_UINT32 && e->scalar != SPY_DTYPE_INT32) {
+            spyi_text_add(error, "draw.indices: expected a tensor of uint32 or uint16, got %s", e->display);
+            return SPY_ERROR_TYPE_MISMATCH;
+        }
+    }
+    spy_status status =
+        spyi_draw_bytes(d, "indices", t, d->desc->indices_offset_bytes, is_short ? 2 : 4, &bytes, error);
+    if (status != SPY_OK) return status;
+    d->work.indices.handle = t->storage->chunk.handle;
+    d->work.indices.offset = t->storage->offset + t->begin_bytes + d->desc->indices_offset_bytes;
+    d->work.indices_size = bytes;
+    d->work.short_indices = is_short;
+    d->raster->uses[d->use_count++] =
+        spyi_use_of(&t->storage->resource, t->begin_bytes, t->end_bytes, SPYI_USE_READS);
+    *count = bytes / (is_short ? 2 : 4);
+    return SPY_OK;
+}
+
+static spy_status spyi_draw_indirect(spyi_drawing *d, spyi_text *error) {
+    const spy_draw_desc *desc = d->desc;
+    uint32_t count = desc->indirect_count ? desc->indirect_count : 1, size = desc->indices ? 20 : 16;
+    uint64_t bytes = 0;
+    spy_status status =
+        spyi_draw_bytes(d, "indirect", desc->indirect, desc->indirect_offset_bytes, 4, &bytes, error);
+    if (status != SPY_OK) return status;
+    if (bytes / size < count) {
+        spyi_text_add(error, "draw.indirect: %u draws need %llu bytes, it has %llu", count,
+                      (unsigned long long)count * size, (unsigned long long)bytes);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    const spy_tensor *t = desc->indirect;
+    uint64_t begin = t->begin_bytes + desc->indirect_offset_bytes;
+    d->work.indirect.handle = t->storage->chunk.handle;
+    d->work.indirect.offset = t->storage->offset + begin;
+    d->work.indirect_count = count;
+    d->raster->uses[d->use_count++] = spyi_use_of(
+        &t->storage->resource, begin, begin + (uint64_t)count * size, SPYI_USE_READS | SPYI_USE_COUNTS);
+    return SPY_OK;
+}
+
+// Finds how much is drawn, and checks it against what there is.
+static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text *error) {
+    const spy_draw_desc *desc = d->desc;
+    spyi_draw_work *w = &d->work;
+    uint64_t have = desc->indices ? indices : d->vertices;
+    w->first = desc->first_vertex;
+    w->first_vertex = desc->vertex_offset;
+    w->first_instance = desc->first_instance;
+    w->instance_count = desc->instance_count ? desc->instance_count : 1;
+    w->count = desc->vertex_count;
+    if (desc->draw_nothing || desc->indirect) {
+        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts not 0 is all that it says
+        return SPY_OK;
+    }
+    if (!w->count && have == UINT64_MAX) {
+        spyi_text_add(error,
+                      "draw.vertex_count is 0, and there are neither attributes nor indices that say how "
+                      "many vertices there are; draw_nothing draws none");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!w->count && have > desc->first_vertex)
+        w->count =
+            have - desc->first_vertex < UINT32_MAX ? (uint32_t)(have - desc->first_vertex) : UINT32_MAX;
+    if (w->count && (uint64_t)desc->first_vertex + w->count > have) {
+        spyi_text_add(error, "draw.vertex_count: %s %u to %llu are drawn, '%s' has %llu",
+                      desc->indices ? "indices" : "vertices", desc->first_vertex,
+                      (unsigned long long)desc->first_vertex + w->count - 1,
+                      desc->indices ? "indices" : d->least_vertices, (unsigned long long)have);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (!w->count || (uint64_t)w->first_instance + w->instance_count <= d->instances) return SPY_OK;
+    spyi_text_add(error, "draw.instance_count: instances %u to %llu are drawn, '%s' has %llu",
+                  w->first_instance, (unsigned long long)w->first_instance + w->instance_count - 1,
+                  d->least_instances, (unsigned long long)d->instances);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
+    uint64_t indices = 0;
+    d->vertices = d->instances = UINT64_MAX;
+    spy_status status =
+        d->raster->attribute_count ? spyi_listed_attributes(d, error) : spyi_named_attributes(d, error);
+    if (status == SPY_OK && d->desc->indices) status = spyi_draw_indices(d, &indices, error);
+    if (status == SPY_OK && d->desc->indirect && !d->desc->draw_nothing)
+        status = spyi_draw_indirect(d, error);
+    if (status == SPY_OK) status = spyi_draw_counts(d, indices, error);
+    return status;
+}
+
+// >>call/targets.c ------------------------------------------------------------------------------------------
+
+// The targets of a draw: checks of formats, uses and sizes against each other and against what the fragment function
+// returns; their part of the work, of the pipeline's state and of the uses.
+
+#define SPYI_TARGET_HOW (SPYI_USE_ATTACHMENT | SPYI_USE_READS | SPYI_USE_WRITES)
+
+static void spyi_target_name(uint32_t i, const char *member, spyi_text *out) {
+    if (i == SPYI_MOST_TARGETS) spyi_text_add(out, "draw.depth.%s", member);
+    else spyi_text_add(out, "draw.targets[%u].%s", i, member);
+}
+
+static spy_status spyi_bad_target(uint32_t i, const char *member, const spy_texture *t, const char *what,
+                                  spyi_text *error) {
+    spyi_target_name(i, member, error);
+    spyi_text_add(error, ": ");
+    if (t) spyi_texture_text(t, error);
+    spyi_text_add(error, "%s", what);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// Checks what is true of each target, notes its use, and gives its view. `i` SPYI_MOST_TARGETS: the depth target.
+static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *member, spy_texture *t,
+                                       uint64_t *view, spyi_text *error) {
+    const uint32_t usage =
+        i == SPYI_MOST_TARGETS ? SPY_TEXTURE_USAGE_DEPTH_TARGET : SPY_TEXTURE_USAGE_COLOR_TARGET;
+    if (!spyi_is_on(d->device, t, SPYI_KIND_TEXTURE)) {
+        spyi_target_name(i, member, error);
+        spyi_text_add(error, ": ");
+        return spyi_object_problem(t, SPYI_KIND_TEXTURE, error);
+    }
+    const spy_format_info *format = spyi_format(t->part.format);
+    if (i == SPYI_MOST_TARGETS && !format->has_depth)
+        return spyi_bad_target(i, member, t, " has no depth; take d32_float or d16_unorm", error);
+    if (i != SPYI_MOST_TARGETS && format->has_depth)
+        return spyi_bad_target(i, member, t, " has depth, not colours; it belongs to draw.depth", error);
+    if (t->part.type == SPY_TEXTURE_TYPE_1D || t->part.type == SPY_TEXTURE_TYPE_3D)
+        return spyi_bad_target(i, member, t, ": expected a 2-D texture or a cube", error);
+    if (!(t->image->desc.usage & usage))
+        return spyi_bad_target(i, member, t,
+                               i == SPYI_MOST_TARGETS ? " was created without SPY_TEXTURE_USAGE_DEPTH_TARGET"
+                                                      : " was created without SPY_TEXTURE_USAGE_COLOR_TARGET",
+                               error);
+    spyi_draw_work *w = &d->work;
+    uint32_t layers = t->part.layer_count;
+    if (!w->width) {
+        w->width = t->width;
+        w->height = t->height;
+        w->layers = layers;
+    } else if (w->width != t->width || w->height != t->height || w->layers != layers) {
+        spyi_bad_target(i, member, t, "", error);
+        spyi_text_add(error, " has %u layers; the targets before it have %u x %u texels and %u layers",
+                      layers, w->width, w->height, w->layers);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
+    *view = spyi_texture_target_view(t, error);
+    if (!*view) return SPY_ERROR_UNSUPPORTED;
+    spyi_use *use = &d->raster->uses[d->use_count];
+    uint32_t count = spyi_texture_level_uses(t, 0, SPYI_TARGET_HOW, use);
+    for (uint32_t k = 0; k < d->use_count; k++)
+        if (d->raster->uses[k].resource == use->resource && d->raster->uses[k].begin < use->end &&
+            use->begin < d->raster->uses[k].end)
+            return spyi_bad_target(i, member, t, " is a target of the same draw twice", error);
+    d->use_count += count;
+    return SPY_OK;
+}
+
+static spy_status spyi_check_samples(spyi_drawing *d, uint32_t i, const spy_texture *t, bool *first,
+                                     spyi_text *error) {
+    uint32_t samples = t->image->desc.samples;
+    if (*first) d->state.samples = (uint8_t)samples;
+    *first = false;
+    if (d->state.samples == samples) return SPY_OK;
+    spyi_bad_target(i, "texture", t, "", error);
+    spyi_text_add(error, " has %u samples; the targets before it have %u", samples, d->state.samples);
+    return SPY_ERROR_SHAPE_MISMATCH;
+}
+
+// Returns how numbers are read: 0 floats, 1 integers, 2 unsigned integers.
+static int spyi_number_class(spy_dtype scalar) {
+    switch (scalar) {
+    case SPY_DTYPE_FLOAT16:
+    case SPY_DTYPE_FLOAT32:
+    case SPY_DTYPE_FLOAT64: return 0;
+    case SPY_DTYPE_UINT8:
+    case SPY_DTYPE_UINT16:
+    case SPY_DTYPE_UINT32:
+    case SPY_DTYPE_UINT64: return 2;
+    default: return 1;
+    }
+}
+
+// Checks the fragment function's output for a colour target.
+static spy_status spyi_check_output_for(const spyi_drawing *d, uint32_t i, const spy_texture *t,
+                                        spyi_text *error) {
+    const spyi_raster_part *part = &d->raster->parts[SPYI_RASTER_FRAGMENT];
+    const spy_format_info *format = spyi_format(t->part.format);
+    const spyi_varying *out = NULL;
+    for (uint32_t k = 0; k < part->stage.outputs.count; k++)
+        if (part->stage.outputs.items[k].location == i) out = &part->stage.outputs.items[k];
+    if (!out && d->desc->draw_nothing) return SPY_OK; // the target is only cleared
+    if (d->raster->blends[i].keeps == 15) return SPY_OK;
+    if (!out) {
+        spyi_bad_target(i, "texture", t, "", error);
+        if (!part->function) spyi_text_add(error, ": the raster has no fragment function that writes it");
+        else
+            spyi_text_add(error, ": the fragment function '%s' has no output SV_Target%u",
+                          part->function->name, i);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (format->is_integer == (spyi_number_class(out->type->scalar) != 0) &&
+        (!format->is_integer || spyi_number_class(format->dtype) == spyi_number_class(out->type->scalar)))
+        return SPY_OK;
+    spyi_bad_target(i, "texture", t, "", error);
+    spyi_text_add(error, " takes %s, and the fragment function '%s' returns %s",
+                  !format->is_integer ? "floats"
+                  : format->is_signed ? "integers"
+                                      : "unsigned integers",
+                  part->function->name, out->type->display);
+    return SPY_ERROR_TYPE_MISMATCH;
+}
+
+static spy_status spyi_check_blending(const spyi_drawing *d, uint32_t i, const spy_texture *t,
+                                      spyi_text *error) {
+    if (!d->raster->blends[i].enabled) return SPY_OK;
+    if (d->device->backend->images->support(d->device->gpu, t->part.format) & SPY_TEXTURE_USAGE_BLENDED)
+        return SPY_OK;
+    (void)spyi_bad_target(i, "texture", t, " is of a format that the device does not blend", error);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+static spy_status spyi_draw_resolve(spyi_drawing *d, uint32_t i, const spy_texture *from, spy_texture *to,
+                                    spyi_text *error) {
+    spy_status status = spyi_draw_one_target(d, i, "resolve", to, &d->work.targets[i].resolve, error);
+    if (status != SPY_OK) return status;
+    if (from->image->desc.samples == 1)
+        return spyi_bad_target(i, "resolve", to,
+                               ": its target has one sample for each texel, so there is "
+                               "nothing to average",
+                               error);
+    if (to->image->desc.samples > 1)
+        return spyi_bad_target(i, "resolve", to, " has several samples itself", error);
+    if (to->part.format != from->part.format)
+        return spyi_bad_target(i, "resolve", to, " is not of the target's format", error);
+    return SPY_OK;
+}
+
+static spy_status spyi_draw_color(spyi_drawing *d, uint32_t i, bool *first, spyi_text *error) {
+    const spy_draw_target *target = &d->desc->targets[i];
+    spyi_draw_target *to = &d->work.targets[i];
+    if ((unsigned)target->load > SPY_LOAD_IGNORE)
+        return spyi_bad_target(i, "load", NULL, "it is not one of spy_load", error);
+    if (!target->texture) {
+        if (!target->resolve) return SPY_OK;
+        return spyi_bad_target(i, "resolve", NULL, "there is no target whose samples it gets", error);
+    }
+    spy_status status = spyi_draw_one_target(d, i, "texture", target->texture, &to->view, error);
+    if (status == SPY_OK) status = spyi_check_samples(d, i, target->texture, first, error);
+    if (status == SPY_OK) status = spyi_check_output_for(d, i, target->texture, error);
+    if (status == SPY_OK) status = spyi_check_blending(d, i, target->texture, error);
+    if (status != SPY_OK) return status;
+    to->image = target->texture->image->image.handle;
+    to->clear = target->load == SPY_LOAD_CLEAR;
+    to->ignore = target->load == SPY_LOAD_IGNORE;
+    to->color = target->clear;
+    d->state.target_formats[i] = target->texture->part.format;
+    d->state.blends[i] = d->raster->blends[i];
+    return target->resolve ? spyi_draw_resolve(d, i, target->texture, target->resolve, error) : SPY_OK;
+}
+
+static spy_status spyi_draw_depth_target(spyi_drawing *d, bool *first, spyi_text *error) {
+    const spy_draw_depth *depth = &d->desc->depth;
+    const uint32_t i = SPYI_MOST_TARGETS;
+    spyi_draw_target *to = &d->work.depth;
+    spyi_raster_state *s = &d->state;
+    if ((unsigned)depth->load > SPY_LOAD_IGNORE || (unsigned)depth->stencil_load > SPY_LOAD_IGNORE)
+        return spyi_bad_target(i, "load", NULL, "it is not one of spy_load", error);
+    if (!depth->texture) {
+        if (!s->depth_compare && !s->stencil_enabled) return SPY_OK;
+        spyi_text_add(error, "draw.depth.texture is NULL, and the raster's %s needs a depth target",
+                      s->depth_compare ? "depth_compare" : "stencil_enabled");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spy_status status = spyi_draw_one_target(d, i, "texture", depth->texture, &to->view, error);
+    if (status == SPY_OK) status = spyi_check_samples(d, i, depth->texture, first, error);
+    if (status != SPY_OK) return status;
+    if (s->stencil_enabled && !spyi_format(depth->texture->part.format)->has_stencil)
+        return spyi_bad_target(i, "texture", depth->texture,
+                               " has no stencil, which the raster tests; take d32_float_s8_uint", error);
+    if (depth->load == SPY_LOAD_CLEAR && !(depth->clear >= 0 && depth->clear <= 1))
+        return spyi_bad_target(i, "clear", NULL, "expected a depth from 0 to 1", error);
+    to->image = depth->texture->image->image.handle;
+    to->clear = depth->load == SPY_LOAD_CLEAR;
+    to->ignore = depth->load == SPY_LOAD_IGNORE;
+    to->clear_stencil = depth->stencil_load == SPY_LOAD_CLEAR;
+    to->ignore_stencil = depth->stencil_load == SPY_LOAD_IGNORE;
+    to->depth = depth->clear;
+    to->stencil = depth->stencil_clear;
+    s->depth_format = depth->texture->part.format;
+    return SPY_OK;
+}
+
+static spy_status spyi_draw_area(spyi_drawing *d, spyi_text *error) {
+    const spy_viewport *v = &d->desc->viewport;
+    const spy_scissor *s = &d->desc->scissor;
+    spyi_draw_work *w = &d->work;
+    const float whole[6] = { 0, 0, (float)w->width, (float)w->height, 0, 1 };
+    memcpy(w->viewport, whole, sizeof whole);
+    w->scissor[2] = (int32_t)w->width;
+    w->scissor[3] = (int32_t)w->height;
+    if (v->width != 0) {
+        const float given[4] = { v->x, v->y, v->width, v->height };
+        memcpy(w->viewport, given, sizeof given);
+    }
+    if (v->min_depth != 0 || v->max_depth != 0) {
+        w->viewport[4] = v->min_depth;
+        w->viewport[5] = v->max_depth;
+    }
+    if (!(v->width >= 0 && v->height >= 0 && v->width <= 65536 && v->height <= 65536 &&
+          (v->width == 0 || v->height > 0)) ||
+        !(v->x >= -65536 && v->x <= 65536 && v->y >= -65536 && v->y <= 65536)) {
+        spyi_text_add(error, "draw.viewport is %g x %g from (%g, %g) on; expected sizes above 0, up to 65536",
+                      (double)v->width, (double)v->height, (double)v->x, (double)v->y);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (!(w->viewport[4] >= 0 && w->viewport[4] <= 1 && w->viewport[5] >= 0 && w->viewport[5] <= 1)) {
+        spyi_text_add(error, "draw.viewport: depths from %g to %g, expected 0 to 1", (double)v->min_depth,
+                      (double)v->max_depth);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    if (!s->width) return SPY_OK;
+    if (s->x < 0 || s->y < 0 || s->width > 1u << 24 || s->height > 1u << 24) {
+        spyi_text_add(error, "draw.scissor is %u x %u from (%d, %d) on; expected a place from (0, 0) on",
+                      s->width, s->height, s->x, s->y);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    w->scissor[0] = s->x;
+    w->scissor[1] = s->y;
+    w->scissor[2] = (int32_t)s->width;
+    w->scissor[3] = (int32_t)s->height;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error) {
+    bool first = true;
+    spy_status status = SPY_OK;
+    uint32_t count = SPY_MOST_TARGETS;
+    while (count > 0 && !d->desc->targets[count - 1].texture && !d->desc->targets[count - 1].resolve) count--;
+    if (!spyi_raster_room(d, 2 * SPYI_MOST_TARGETS + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
+    d->work.target_count = count;
+    d->state.target_count = (uint8_t)count;
+    for (uint32_t i = 0; i < count && status == SPY_OK; i++) status = spyi_draw_color(d, i, &first, error);
+    if (status == SPY_OK) status = spyi_draw_depth_target(d, &first, error);
+    if (status == SPY_OK && first) {
+        spyi_text_add(error, "it has no target: expected a texture in draw.targets or draw.depth");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    d->target_uses = d->use_count;
+    if (status == SPY_OK) status = spyi_draw_area(d, error);
+    return status;
+}
+
+// >>call/draw.c ---------------------------------------------------------------------------------------------
+
+// spy_draw: puts together what the targets, the two stages and the vertices need, finds the pipeline, and records
+// the draw on the queue or in a command list.
+//
+// Each stage is bound and compiled as a dispatch of a shader is. That may leave the device, after which everything is
+// found again: only a round that stayed inside is recorded.
+
+static const uint8_t spyi_stage_bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
+
+// >>arguments
+
+static bool spyi_takes_argument(const spyi_raster_part *part, const char *name) {
+    const spyi_signature *signature = part->function ? &part->function->overloads.items[0] : NULL;
+    for (uint32_t p = 0; signature && p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
+        if (!part->stage.entry.systems[p] && strcmp(signature->params[p].name, name) == 0) return true;
+    return false;
+}
+
+static void spyi_draw_names(const spyi_drawing *d, spyi_text *error) {
+    bool any = false;
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++) {
+        const spyi_raster_part *part = &d->raster->parts[s];
+        const spyi_signature *signature = part->function ? &part->function->overloads.items[0] : NULL;
+        for (uint32_t p = 0; signature && p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++) {
+            if (part->stage.entry.systems[p]) continue;
+            spyi_text_add(error, "%s'%s' of %s", any ? ", " : "; there are ", signature->params[p].name,
+                          part->function->name);
+            any = true;
+        }
+    }
+    const spyi_varyings *inputs = &d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs;
+    for (uint32_t i = 0; !d->raster->attribute_count && i < inputs->count; i++) {
+        spyi_text_add(error, "%sattribute '%s'", any ? ", " : "; there are ", inputs->items[i].name);
+        any = true;
+    }
+}
+
+// Finds what an argument of this name is for.
+static spy_status spyi_find_feeds(spyi_drawing *d, const char *name, uint8_t *feeds, spyi_text *error) {
+    *feeds = 0;
+    if (spyi_takes_argument(&d->raster->parts[0], name)) *feeds |= SPYI_FEEDS_VERTEX;
+    if (spyi_takes_argument(&d->raster->parts[1], name)) *feeds |= SPYI_FEEDS_FRAGMENT;
+    if (spyi_is_attribute(d->raster, name)) *feeds |= SPYI_FEEDS_ATTRIBUTE;
+    if (!*feeds) {
+        spyi_text_add(error, "'%s' is neither a uniform parameter nor an attribute", name);
+        spyi_draw_names(d, error);
+        return SPY_ERROR_NOT_FOUND;
+    }
+    if (!(*feeds & SPYI_FEEDS_ATTRIBUTE) || *feeds == SPYI_FEEDS_ATTRIBUTE) return SPY_OK;
+    spyi_text_add(error, "'%s' is the name of a uniform parameter and of an attribute; rename one", name);
+    return SPY_ERROR_AMBIGUOUS;
+}
+
+// Finds what each argument is for.
+static spy_status spyi_draw_arguments(spyi_drawing *d, spyi_text *error) {
+    spy_raster *r = d->raster;
+    if (d->args.count && !d->args.items) {
+        spyi_text_add(error, "expected arguments, got NULL");
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (d->args.count > SPYI_MOST_DRAW_ARGS) {
+        spyi_text_add(error, "it has more than %d arguments", SPYI_MOST_DRAW_ARGS);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    for (uint32_t i = 0; i < d->args.count; i++) {
+        const char *name = d->args.items[i].name;
+        if (!name || !*name) {
+            spyi_text_add(error, "argument %u has no name; arguments of a draw are given by name", i + 1);
+            return SPY_ERROR_INVALID_ARGUMENT;
+        }
+        if (SPYI_LIKELY(i < r->fed_count && strcmp(r->fed[i].name, name) == 0)) {
+            d->feeds[i] = r->fed[i].feeds;
+            continue;
+        }
+        if (i < r->fed_count) r->fed_count = i;
+        spyi_raster_forget(r);
+        spy_status status = spyi_find_feeds(d, name, &d->feeds[i], error);
+        if (status != SPY_OK) return status;
+        size_t size = strlen(name) + 1;
+        if (i != r->fed_count || i >= SPYI_MOST_FED || size > sizeof r->fed[i].name) continue;
+        memcpy(r->fed[i].name, name, size);
+        r->fed[i].feeds = d->feeds[i];
+        r->fed_count = i + 1;
+    }
+    return SPY_OK;
+}
+
+// Fills `all` with an argument for each input and output of the stage, then with those that are for it.
+static size_t spyi_stage_args(const spyi_drawing *d, int s, spy_arg *all) {
+    const spyi_raster_part *part = &d->raster->parts[s];
+    const spyi_signature *signature = &part->function->overloads.items[0];
+    const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;
+    size_t count = 0;
+    for (uint32_t p = 0; p < signature->param_count && p < SPYI_MOST_ENTRY_PARAMS; p++)
+        if (part->stage.entry.systems[p])
+            all[count++] =
+                spyi_system_arg(signature->params[p].name, (spyi_system)part->stage.entry.systems[p]);
+    for (size_t i = 0; i < d->args.count; i++)
+        if (d->feeds[i] & bit) all[count++] = d->args.items[i];
+    return count;
+}
+
+// >>stages
+
+// Refuses a texture of the stage that is a target. All values are still those of the stage.
+static spy_status spyi_check_feedback(const spyi_drawing *d, const spyi_variant *variant,
+                                      const spyi_values *values, spyi_text *error) {
+    spyi_use mine[SPYI_MOST_VALUE_USES];
+    for (uint32_t i = 0; variant->resources && i < variant->access_count; i++) {
+        const spyi_memory_access *access = &variant->accesses[i];
+        if (!access->resource) continue;
+        const spyi_value *v = &values->items[access->number];
+        uint32_t count = access->resource->uses(v, access->reads, access->writes, mine);
+        for (uint32_t k = 0; k < count; k++)
+            for (uint32_t t = 0; t < d->target_uses; t++) {
+                const spyi_use *target = &d->raster->uses[t];
+                if (target->resource != mine[k].resource || target->begin >= mine[k].end ||
+                    mine[k].begin >= target->end)
+                    continue;
+                spyi_text_add(
+                    error,
+                    "'%s' lies in a texture that is a target of the same draw, so that it would be "
+                    "read while it is written; draw into another texture, or another level or layer",
+                    v->name ? v->name : "?");
+                return SPY_ERROR_INVALID_ARGUMENT;
+            }
+    }
+    return SPY_OK;
+}
+
+// Packs the stage's block, bindings and uniform buffers, and adds its uses.
+static spy_status spyi_pack_stage(spyi_drawing *d, int s, spyi_run_state *run, spyi_variant *variant,
+                                  spyi_text *error) {
+    spyi_launch *launch = run->launch;
+    spyi_draw_stage *stage = &d->stages[s];
+    uint32_t size = variant->emitted.block_size, before = 0, uniforms_before = 0;
+    if (s && d->stages[0].variant) {
+        before = d->stages[0].variant->bound_inputs.binding_count;
+        uniforms_before = d->stages[0].variant->bound_inputs.uniform_count;
+    }
+    if (launch->block_capacity < size) {
+        uint8_t *block = (uint8_t *)spyi_realloc(launch->block, size + 64);
+        if (!block) {
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        launch->block = block;
+        launch->block_capacity = size;
+    }
+    spy_status status = spyi_pack_call(run->plan, run->values, variant, false, d->bindings + before, error);
+    if (status == SPY_OK) status = spyi_check_feedback(d, variant, run->values, error);
+    if (status != SPY_OK) return status;
+    stage->variant = variant;
+    stage->block = launch->block;
+    memcpy(d->uniforms + uniforms_before, variant->bound_inputs.uniforms,
+           variant->bound_inputs.uniform_count * sizeof *d->uniforms);
+    uint32_t count = spyi_collect_uses(run, variant, variant->uses);
+    if (!spyi_raster_room(d, count, error)) return SPY_ERROR_OUT_OF_MEMORY;
+    memcpy(d->raster->uses + d->use_count, variant->uses, count * sizeof *variant->uses);
+    spyi_unite_uses(d->raster->uses, d->use_count, count); // both stages may have the same texture
+    d->use_count += count;
+    d->untracked = d->untracked || variant->untracked;
+    return SPY_OK;
+}
+
+static void spyi_begin_stage(const spyi_drawing *d, spyi_plan *plan, const spyi_values *values,
+                             spyi_run_state *run) {
+    run->device = d->device; // a draw makes no memory: the other members are for calls that do
+    run->plan = plan;
+    run->bound = &plan->bound;
+    run->values = values;
+    run->sink = NULL;
+    run->waits = run->left = run->timing = false;
+    run->launch = plan->launch;
+}
+
+// Returns whether the options say nothing that a stage is bound or compiled by.
+static bool spyi_draw_is_plain(const spy_call_options *options) {
+    spy_call_options plain;
+    if (!options) return true;
+    plain = *options;
+    plain.append_to = NULL;
+    return spyi_options_are_plain(&plain);
+}
+
+// Notes how the stage was bound, for draws with arguments of the same names and kinds.
+static void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *values, uint32_t given) {
+    spyi_stage_again *a = &d->raster->again[s];
+    const spyi_draw_stage *stage = &d->stages[s];
+    uint32_t count = values->count;
+    bool simple = count == given && !values->global_count && !values->grad_count &&
+                  !stage->plan->bound.sizes && d->args.count <= d->raster->fed_count &&
+                  stage->plan->variant_count == 1;
+    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // it could not be repeated this time
+    if (a->plan) spyi_plan_release(d->device, a->plan);
+    a->plan = NULL;
+    if (!simple) return;
+    if (a->capacity < count) {
+        spyi_value *items = (spyi_value *)spyi_realloc(a->items, count * sizeof *items);
+        if (!items) return;
+        a->items = items;
+        a->capacity = count;
+    }
+    if (count) memcpy(a->items, values->items, count * sizeof *a->items);
+    a->count = count;
+    a->systems = 0;
+    while (a->systems < count && spyi_is_varying(&a->items[a->systems])) a->systems++;
+    a->arg_count = d->args.count;
+    a->plan = stage->plan;
+    a->variant = stage->variant;
+    a->plan->references++;
+}
+
+// Takes the arguments for a stage that is bound as in an earlier draw. Returns false, having changed nothing of the
+// draw, if it is not.
+static bool spyi_repeat_stage(spyi_drawing *d, int s, const spy_call_options *options, spyi_values *values) {
+    spyi_stage_again *a = &d->raster->again[s];
+    const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;
+    uint32_t next = a->systems;
+    if (!a->plan || a->arg_count != d->args.count || !spyi_draw_is_plain(options) ||
+        a->plan->generation != a->plan->function->module->generation)
+        return false;
+    for (size_t i = 0; i < d->args.count; i++) {
+        if (!(d->feeds[i] & bit)) continue;
+        if (spyi_describe_again(d->device, &d->args.items[i], &a->items[next++])) continue;
+        spyi_plan_release(d->device, a->plan);
+        a->plan = NULL;
+        return false;
+    }
+    memset(values, 0, sizeof *values);
+    values->items = a->items;
+    values->count = a->count;
+    return true;
+}
+
+// Binds one stage, and compiles it if need be. *left: the device was left, and the draw begins anew.
+static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_options *options, bool *left,
+                                     spyi_text *error) {
+    spyi_raster_part *part = &d->raster->parts[s];
+    spy_arg all[SPYI_MOST_ENTRY_PARAMS + SPYI_MOST_DRAW_ARGS];
+    spyi_values *values = d->device->cache->values;
+    spyi_variant *variant = NULL;
+    spyi_plan *plan = NULL;
+    spyi_run_state run;
+    spyi_threads threads;
+    spy_args list;
+    spy_status status;
+    if (part->generation != part->function->module->generation) {
+        *left = true;
+        return spyi_raster_look(d->raster, s, error);
+    }
+    spyi_values repeated;
+    if (spyi_repeat_stage(d, s, options, &repeated)) {
+        plan = d->raster->again[s].plan;
+        variant = d->raster->again[s].variant;
+        d->stages[s].plan = plan;
+        plan->references++;
+        spyi_begin_stage(d, plan, &repeated, &run);
+        status = spyi_call_shape(&plan->bound, &repeated, &plan->launch->shape, error);
+        return status == SPY_OK ? spyi_pack_stage(d, s, &run, variant, error) : status;
+    }
+    memset(&threads, 0, sizeof threads);
+    for (int i = 0; i < 3; i++) threads.count[i] = threads.group[i] = 1;
+    threads.shader = true;
+    threads.stage = spyi_stage_bits[s];
+    list.items = all;
+    list.count = spyi_stage_args(d, s, all);
+    status = spyi_describe(part->function, list, options, &threads, values, error);
+    if (status != SPY_OK) return status;
+    uint32_t short_size = values->key_size;
+    plan = spyi_cache_find(d->device, part->function, values);
+    if (plan) d->device->stats.plan_hits++;
+    if (!plan) {
+        values->key_size = short_size; // the look-up may have extended it
+        *left = true;
+        status = spyi_plan_get(part->function, values, &plan, error);
+        if (status != SPY_OK) return status;
+    }
+    d->stages[s].plan = plan;
+    plan->references++;
+    spyi_begin_stage(d, plan, values, &run);
+    if (SPYI_LIKELY(plan->variant_count == 1)) { // a stage has no other: it walks through no memory
+        variant = plan->variants[0];
+        status = spyi_call_shape(&plan->bound, values, &run.launch->shape, error);
+    } else {
+        status = spyi_choose(&run, &variant, error);
+    }
+    if (status == SPY_ERROR_NOT_READY && !error->size) status = SPY_OK, *left = true; // a reload came between
+    *left = *left || run.left;
+    if (status != SPY_OK || *left) return status;
+    status = spyi_pack_stage(d, s, &run, variant, error);
+    if (status == SPY_OK && spyi_draw_is_plain(options)) spyi_learn_stage(d, s, values, (uint32_t)list.count);
+    return status;
+}
+
+static void spyi_draw_stages_drop(spyi_drawing *d) {
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++)
+        if (d->stages[s].plan) spyi_plan_release(d->device, d->stages[s].plan);
+    memset(d->stages, 0, sizeof d->stages);
+}
+
+// >>the draw
+
+// Refuses vertices that the stages write.
+static spy_status spyi_check_written_vertices(const spyi_drawing *d, uint32_t first, spyi_text *error) {
+    const spyi_use *uses = d->raster->uses;
+    for (uint32_t i = first; i < d->use_count; i++)
+        for (uint32_t k = d->target_uses; k < first; k++)
+            if ((uses[k].how & SPYI_USE_WRITES) && uses[k].resource == uses[i].resource &&
+                uses[k].begin < uses[i].end && uses[i].begin < uses[k].end) {
+                spyi_text_add(error, "its functions write the memory of its own vertices, indices or counts; "
+                                     "use another tensor");
+                return SPY_ERROR_INVALID_ARGUMENT;
+            }
+    return SPY_OK;
+}
+
+// Copies the stages' blocks one behind the other.
+static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, spyi_text *error) {
+    spy_raster *r = d->raster;
+    if (!pipeline->block_size) return SPY_OK;
+    if (r->block_capacity < pipeline->block_size) {
+        uint8_t *block = (uint8_t *)spyi_realloc(r->block, pipeline->block_size);
+        if (!block) {
+            spyi_text_add(error, "out of host memory");
+            return SPY_ERROR_OUT_OF_MEMORY;
+        }
+        r->block = block;
+        r->block_capacity = pipeline->block_size;
+    }
+    memset(r->block, 0, pipeline->block_size);
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++)
+        if (d->stages[s].variant && d->stages[s].variant->emitted.block_size)
+            memcpy(r->block + pipeline->offsets[s], d->stages[s].block,
+                   d->stages[s].variant->emitted.block_size);
+    d->work.block = r->block;
+    return SPY_OK;
+}
+
+static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left, spyi_text *error) {
+    spyi_pipeline *pipeline = NULL;
+    spy_status status = spyi_pipeline_get(d, &pipeline, left, error);
+    if (status == SPY_OK && *left) return SPY_OK;
+    if (status == SPY_OK) status = spyi_draw_block(d, pipeline, error);
+    if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
+    if (status != SPY_OK) return status;
+    d->raster->uses[d->use_count++] = spyi_use_of(&pipeline->head.resource, 0, 0, 0);
+    d->work.work = spyi_work_of(spyi_work_draw());
+    d->work.kernel = pipeline->kernel;
+    d->work.bindings = d->bindings;
+    d->work.uniforms = d->uniforms;
+    d->work.stencil_reference = d->desc->stencil_reference;
+    memcpy(d->work.blend_color, d->desc->blend_color, sizeof d->work.blend_color);
+    if (sink)
+        return sink->table->append_draw(sink, d->raster->label, &d->work.work, d->raster->uses, d->use_count,
+                                        d->untracked, error);
+    status = spyi_record_with(d->device, &d->work.work, d->raster->uses, d->use_count, d->untracked, error);
+    for (int s = 0; s < SPYI_RASTER_STAGES && status == SPY_OK; s++)
+        if (d->stages[s].plan) d->stages[s].plan->last_submit = d->device->last_submit;
+    return status;
+}
+
+// One round: everything up to the record. *left: the device was left, and nothing was recorded.
+static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
+                                 bool *left, spyi_text *error) {
+    spy_status status = SPY_OK;
+    memset(&d->work, 0, sizeof d->work);
+    d->state = d->raster->state;
+    d->use_count = d->target_uses = 0;
+    d->untracked = *left = false;
+    if (sink) {
+        if (!spyi_is_on(d->device, sink, SPYI_KIND_LIST)) {
+            spyi_text_add(error, "its options: append_to: ");
+            return spyi_object_problem(sink, SPYI_KIND_LIST, error);
+        }
+        status = sink->table->check_open(sink, error);
+    }
+    if (status == SPY_OK) status = spyi_draw_arguments(d, error);
+    if (status == SPY_OK) status = spyi_draw_targets(d, error);
+    for (int s = 0; s < SPYI_RASTER_STAGES && status == SPY_OK && !*left; s++) {
+        if (!d->raster->parts[s].function) continue;
+        size_t before = error->size;
+        status = spyi_draw_stage_of(d, s, options, left, error);
+        if (status == SPY_OK || error->size == before) continue;
+        spyi_text named = { NULL, 0, 0 };
+        spyi_text_add(&named, "%s: %s", d->raster->parts[s].function->name, spyi_text_str(error) + before);
+        error->size = before;
+        spyi_text_add(error, "%s", spyi_text_str(&named));
+        spyi_text_free(&named);
+    }
+    if (status != SPY_OK || *left) return status;
+    uint32_t first = d->use_count;
+    status = spyi_draw_vertices(d, error);
+    if (status == SPY_OK) status = spyi_check_written_vertices(d, first, error);
+    if (status == SPY_OK) status = spyi_draw_record(d, sink, left, error);
+    return status;
+}
+
+static const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *o) {
+    if (!desc) return "expected a spy_draw_desc, got NULL";
+    if (SPYI_DESC_PROBLEM(spy_draw_desc, desc) != NULL) return SPYI_DESC_PROBLEM(spy_draw_desc, desc);
+    if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
+    if (!o) return NULL;
+    if (o->mode) return "its options: mode: a draw computes no gradients";
+    if (o->call_group_shape.rank || o->thread_count.rank || o->thread_group_size[0])
+        return "its options: thread_group_size, call_group_shape and thread_count are for calls";
+    return NULL;
+}
+
+spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args,
+                    const spy_call_options *options) {
+    const char *name = "spy_draw";
+    spy_status status = spyi_enter(raster, SPYI_KIND_RASTER, name);
+    if (status != SPY_OK) return status;
+    spy_device *device = raster->object.device;
+    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // the list's first member
+    spyi_text error = { NULL, 0, 0 };
+    const char *problem = spyi_draw_problem(desc, options);
+    spyi_drawing d;
+    d.raster = raster;
+    d.device = device;
+    d.desc = desc;
+    d.args = args;
+    memset(d.stages, 0, sizeof d.stages);
+    if (problem) {
+        spyi_text_add(&error, "%s", problem);
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spyi_atomic_add(&raster->object.references, 1); // the device may be left
+    for (bool left = true; left && status == SPY_OK;) {
+        status = spyi_draw_once(&d, options, sink, &left, &error);
+        spyi_draw_stages_drop(&d);
+    }
+    if (status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, raster->label, spyi_text_str(&error));
+    spyi_text_free(&error);
+    spyi_leave(device);
+    spyi_object_release(&raster->object);
+    return status;
+}
+
 // >>list/list.h ---------------------------------------------------------------------------------------------
 
 // The inside of a command list: its operations, with all that a submission needs to repeat them.
@@ -46238,9 +52715,24 @@ static void spyi_list_drop_call(spyi_sink *sink) {
     }
 }
 
+// Records a draw. It is no call: spy_list_set() changes none of its arguments.
+static spy_status spyi_list_append_draw(spyi_sink *sink, const char *name, const spyi_work *work,
+                                        const spyi_use *uses, uint32_t use_count, bool untracked,
+                                        spyi_text *error) {
+    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(list, name, work, uses, use_count, &op, error);
+    if (status != SPY_OK) return status;
+    op->untracked = untracked;
+    spyi_list_added(list, op, SPY_LIST_OP_KIND_DRAW);
+    return SPY_OK;
+}
+
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
-    static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call, spyi_list_append_work,
-                                           spyi_list_end_call, spyi_list_drop_call };
+    static const spyi_sink_table table = {
+        spyi_sink_check_open, spyi_list_begin_call, spyi_list_append_work,
+        spyi_list_end_call,   spyi_list_drop_call,  spyi_list_append_draw
+    };
     return &table;
 }
 
@@ -46367,8 +52859,9 @@ static bool spyi_list_wants_graph(const spy_command_list *list) {
     size_t work = 0;
     if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
         return false;
-    for (size_t i = 0; i < list->use_count; i++) // indirect dispatches cannot be in a graph
-        if (list->uses[i].how & SPYI_USE_COUNTS) return false;
+    // Indirect dispatches cannot be in a graph, and neither can copies, clears and blits of textures.
+    for (size_t i = 0; i < list->use_count; i++)
+        if (list->uses[i].how & (SPYI_USE_COUNTS | SPYI_USE_COPIED)) return false;
     for (size_t i = 0; i < list->op_count; i++) work += list->ops[i].plan || list->ops[i].use_count;
     return work > 1;
 }
@@ -47245,9 +53738,10 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
     while (device->lists) spyi_list_free(device->lists);
+    spyi_rasters_free_all(device);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
+    spyi_textures_free_all(device); // before their gradients
     spyi_tensors_free_all(device);
-    spyi_textures_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
     spyi_modules_free_all(device);
@@ -47307,8 +53801,16 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
+// Opens the device's store, unless nothing is to be kept.
+static spyi_store *spyi_device_store(spyi_context *ctx, const spy_device_desc *desc) {
+    const char *folder = desc->cache_path ? desc->cache_path : getenv("SLANGPY_CACHE");
+    if (folder && (!*folder || strcmp(folder, "off") == 0)) return NULL;
+    return spyi_store_open(ctx, folder, desc->cache_size_bytes ? desc->cache_size_bytes : (uint64_t)1 << 30);
+}
+
 static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
     spyi_context_init(&device->ctx, desc);
+    device->ctx.store = spyi_device_store(&device->ctx, desc);
     device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
     device->ctx.object.device = device;
     spyi_atomic_store(&device->ctx.object.references, 1);
@@ -47435,6 +53937,8 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
     stats.pool_bytes = device->pool.held_bytes;
     stats.used_bytes = device->pool.used_bytes;
     stats.texture_bytes = device->image_bytes;
+    spyi_compiler_counts(device->compiler, &stats.cache_hits, &stats.cache_misses);
+    stats.cache_writes = spyi_store_count(device->ctx.store).writes;
     stats.compiler_loads = spyi_compiler_loads(device->compiler);
     spyi_leave(device);
     return stats;

@@ -849,6 +849,145 @@ static const char *const spyi_text_prelude[] = {
     NULL
 };
 
+// >>cuda/blit.cuh -------------------------------------------------------------------------------------------
+
+static const char *const spyi_text_blit[] = {
+    "// The kernel of blits: scales texels of one box to another and converts them. Both boxes lie in memory without gaps, because",
+    "// surfaces convert nothing. It is C as well as CUDA: tests/unit/test_cuda_textures.c runs it on the host.",
+    "// kind: 0 unsigned integers, 1 signed ones, 2 unorm, 3 snorm, 4 unorm in sRGB, 5 half, 6 float.",
+    "typedef struct spy_side {",
+    "    unsigned long long texels; // address",
+    "    unsigned int width, height, depth, layers, kind, channels, bytes, unused; // bytes of a channel",
+    "} spy_side;",
+    "typedef struct spy_blit_args {",
+    "    spy_side to, from;",
+    "    unsigned int linear, unused;",
+    "} spy_blit_args;",
+    "",
+    "#ifdef __CUDACC__",
+    "static __device__ float spy_from_half(unsigned int bits) {",
+    "    float value;",
+    "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"((unsigned short)bits));",
+    "    return value;",
+    "}",
+    "static __device__ unsigned int spy_to_half(float value) {",
+    "    unsigned short bits;",
+    "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));",
+    "    return bits;",
+    "}",
+    "#endif",
+    "",
+    "static __device__ unsigned int spy_bits(const spy_side *s, unsigned long long texel, unsigned int c) {",
+    "    const unsigned char *p = (const unsigned char *)s->texels + (texel * s->channels + c) * s->bytes;",
+    "    return s->bytes == 1 ? *p : s->bytes == 2 ? *(const unsigned short *)p : *(const unsigned int *)p;",
+    "}",
+    "",
+    "static __device__ int spy_signed(const spy_side *s, unsigned int bits) {",
+    "    return s->bytes == 1 ? (int)(signed char)bits : s->bytes == 2 ? (int)(short)bits : (int)bits;",
+    "}",
+    "",
+    "// A missing channel is 0, and a missing alpha 1.",
+    "static __device__ float spy_read(const spy_side *s, unsigned long long texel, unsigned int c) {",
+    "    if (c >= s->channels) return c == 3 ? 1.0f : 0.0f;",
+    "    unsigned int bits = spy_bits(s, texel, c);",
+    "    float most = s->bytes == 1 ? 255.0f : 65535.0f, value = (float)bits / most;",
+    "    if (s->kind == 3) value = fmaxf((float)spy_signed(s, bits) / (s->bytes == 1 ? 127.0f : 32767.0f), -1.0f);",
+    "    if (s->kind == 4 && c < 3) value = value <= 0.04045f ? value / 12.92f : powf((value + 0.055f) / 1.055f, 2.4f);",
+    "    if (s->kind == 5) value = spy_from_half(bits);",
+    "    if (s->kind == 6) {",
+    "        union {",
+    "            unsigned int bits;",
+    "            float value;",
+    "        } both;",
+    "        both.bits = bits;",
+    "        value = both.value;",
+    "    }",
+    "    return value;",
+    "}",
+    "",
+    "static __device__ void spy_write(const spy_side *s, unsigned long long texel, unsigned int c, unsigned int bits) {",
+    "    unsigned char *p = (unsigned char *)s->texels + (texel * s->channels + c) * s->bytes;",
+    "    if (s->bytes == 1) *p = (unsigned char)bits;",
+    "    else if (s->bytes == 2) *(unsigned short *)p = (unsigned short)bits;",
+    "    else *(unsigned int *)p = bits;",
+    "}",
+    "",
+    "static __device__ unsigned int spy_encode(const spy_side *s, unsigned int c, float value) {",
+    "    union {",
+    "        unsigned int bits;",
+    "        float value;",
+    "    } both;",
+    "    both.value = value;",
+    "    if (s->kind == 6) return both.bits;",
+    "    if (s->kind == 5) return spy_to_half(value);",
+    "    if (s->kind == 3) return (unsigned int)(int)rintf(fminf(fmaxf(value, -1.0f), 1.0f) * (s->bytes == 1 ? 127.0f : 32767.0f));",
+    "    value = fminf(fmaxf(value, 0.0f), 1.0f);",
+    "    if (s->kind == 4 && c < 3) value = value <= 0.0031308f ? value * 12.92f : 1.055f * powf(value, 1.0f / 2.4f) - 0.055f;",
+    "    return (unsigned int)rintf(value * (s->bytes == 1 ? 255.0f : 65535.0f));",
+    "}",
+    "",
+    "// Integers become the nearest ones that the format has.",
+    "static __device__ unsigned int spy_integer(const spy_blit_args *b, unsigned long long texel, unsigned int c) {",
+    "    if (c >= b->from.channels) return c == 3;",
+    "    unsigned int bits = spy_bits(&b->from, texel, c), shift = 8 * (4 - b->to.bytes);",
+    "    if (b->to.kind == 0) {",
+    "        unsigned int most = 0xffffffffu >> shift;",
+    "        return bits < most ? bits : most;",
+    "    }",
+    "    int value = spy_signed(&b->from, bits), most = 0x7fffffff >> shift;",
+    "    return (unsigned int)(value > most ? most : value < -most - 1 ? -most - 1 : value);",
+    "}",
+    "",
+    "// The two texels of `size` that a place between 0 and `size` lies between; returns the second one's weight.",
+    "static __device__ float spy_places(unsigned int at, unsigned int to, unsigned int from, unsigned int linear, unsigned int places[2]) {",
+    "    float place = ((float)at + 0.5f) * (float)from / (float)to, low;",
+    "    int first;",
+    "    if (!linear) {",
+    "        first = (int)floorf(place);",
+    "        places[0] = places[1] = (unsigned int)first < from ? (unsigned int)first : from - 1;",
+    "        return 0.0f;",
+    "    }",
+    "    low = floorf(place - 0.5f);",
+    "    first = (int)low;",
+    "    places[0] = first < 0 ? 0 : (unsigned int)first;",
+    "    places[1] = first + 1 < (int)from ? (unsigned int)(first + 1) : from - 1;",
+    "    return place - 0.5f - low;",
+    "}",
+    "",
+    "#ifdef __CUDACC__",
+    "extern \"C\"",
+    "#endif",
+    "__global__ void spy_blit(spy_blit_args b) {",
+    "    unsigned long long i = (unsigned long long)blockIdx.x * 256 + threadIdx.x, texel;",
+    "    unsigned int x, y, z, layer, c, k, xs[2], ys[2], zs[2];",
+    "    float u, v, w;",
+    "    if (i >= (unsigned long long)b.to.width * b.to.height * b.to.depth * b.to.layers) return;",
+    "    x = (unsigned int)(i % b.to.width);",
+    "    y = (unsigned int)(i / b.to.width % b.to.height);",
+    "    z = (unsigned int)(i / b.to.width / b.to.height % b.to.depth);",
+    "    layer = (unsigned int)(i / b.to.width / b.to.height / b.to.depth);",
+    "    u = spy_places(x, b.to.width, b.from.width, b.linear, xs);",
+    "    v = spy_places(y, b.to.height, b.from.height, b.linear, ys);",
+    "    w = spy_places(z, b.to.depth, b.from.depth, b.linear, zs);",
+    "    for (c = 0; c < b.to.channels; c++) {",
+    "        float sum = 0.0f;",
+    "        if (b.to.kind < 2) {",
+    "            texel = (((unsigned long long)layer * b.from.depth + zs[0]) * b.from.height + ys[0]) * b.from.width + xs[0];",
+    "            spy_write(&b.to, i, c, spy_integer(&b, texel, c));",
+    "            continue;",
+    "        }",
+    "        for (k = 0; k < 8; k++) {",
+    "            float weight = (k & 1 ? u : 1.0f - u) * (k & 2 ? v : 1.0f - v) * (k & 4 ? w : 1.0f - w);",
+    "            if (weight == 0.0f) continue; // what is not asked for may be infinite",
+    "            texel = (((unsigned long long)layer * b.from.depth + zs[k >> 2]) * b.from.height + ys[k >> 1 & 1]) * b.from.width + xs[k & 1];",
+    "            sum += weight * spy_read(&b.from, texel, c);",
+    "        }",
+    "        spy_write(&b.to, i, c, spy_encode(&b.to, c, sum));",
+    "    }",
+    "}",
+    NULL
+};
+
 // >>cuda/driver_api.h ---------------------------------------------------------------------------------------
 
 // The part of the CUDA driver API that the library uses, declared here so that building needs no toolkit. The
@@ -1278,6 +1417,8 @@ typedef struct spyi_cuda_gpu {
     uint64_t timing_batch;        // batch in which the time ended
     spyi_cu_module mark_module;   // module of the kernel that stores the GPU's time
     spyi_cu_function mark;
+    spyi_cu_module blit_module; // module of the kernel that scales texels; NULL: no blit yet
+    spyi_cu_function blit;
     spyi_cu_pointer marks;
 
     spyi_cuda_graph *graph; // graph that is being recorded; NULL: work runs at once
@@ -1420,9 +1561,21 @@ SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function fun
 static inline uint32_t spyi_cuda_level_size(uint32_t size, uint32_t level) {
     return level < 32 && size >> level ? size >> level : 1;
 }
-SPYI_FN const spyi_image_functions *spyi_cuda_images(void);
+SPYI_FN uint32_t spyi_cuda_image_support(spyi_gpu *gpu, uint32_t number);
+SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc *desc, const char *label,
+                                          spyi_image *image, spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_image(spyi_gpu *base, spyi_image *image);
+SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_desc *desc, uint64_t *sampler,
+                                            spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_sampler(spyi_gpu *base, uint64_t sampler);
+SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image, const spyi_image_desc *of,
+                                         const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
+                                         spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored);
 SPYI_FN spy_status spyi_cuda_image_bytes(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_image_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_image_blit(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_blit(spyi_cuda_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_image_clear(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>transfer.c
@@ -2377,6 +2530,7 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         if (gpu->stream != NULL && !gpu->lost) (void)gpu->cu.StreamSynchronize(gpu->stream);
         spyi_cuda_destroy_staging(gpu);
         spyi_cuda_destroy_time(gpu);
+        spyi_cuda_destroy_blit(gpu);
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave(gpu, pushed);
         // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may
@@ -4101,9 +4255,9 @@ static bool spyi_cuda_is_integer(const spyi_cuda_format *format) {
 }
 
 // Surfaces have no conversions: a store writes the bytes of the shader's own type, which has 32 bits a channel.
-static uint32_t spyi_cuda_image_support(spyi_gpu *gpu, uint32_t number) {
+SPYI_FN uint32_t spyi_cuda_image_support(spyi_gpu *gpu, uint32_t number) {
     const spyi_cuda_format *format = spyi_cuda_find_format(number);
-    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED;
+    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
     (void)gpu;
     if (format == NULL) return 0;
     if (spyi_cuda_channel_bytes(format) == 4) usage |= SPY_TEXTURE_USAGE_STORED;
@@ -4113,8 +4267,8 @@ static uint32_t spyi_cuda_image_support(spyi_gpu *gpu, uint32_t number) {
 
 // >>arrays
 
-static spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc *desc, const char *label,
-                                         spyi_image *image, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc *desc, const char *label,
+                                          spyi_image *image, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     const spyi_cuda_format *format = spyi_cuda_find_format(desc->format);
     spy_status status = spyi_cuda_check_lost(gpu, error);
@@ -4162,7 +4316,7 @@ static spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc *
     return status;
 }
 
-static void spyi_cuda_destroy_image(spyi_gpu *base, spyi_image *image) {
+SPYI_FN void spyi_cuda_destroy_image(spyi_gpu *base, spyi_image *image) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     void *array = (void *)(uintptr_t)image->handle;
     bool pushed = spyi_cuda_enter(gpu);
@@ -4187,8 +4341,8 @@ typedef struct spyi_cuda_sampler {
     spyi_cu_texture_desc desc;
 } spyi_cuda_sampler;
 
-static spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_desc *desc, uint64_t *sampler,
-                                           spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_desc *desc, uint64_t *sampler,
+                                            spyi_text *error) {
     static const uint8_t modes[] = { 0, 0, 2, 1, 3, 2 }; // CUaddress_mode by spy_address_mode
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_sampler *made;
@@ -4223,7 +4377,7 @@ static spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_des
     return SPY_OK;
 }
 
-static void spyi_cuda_destroy_sampler(spyi_gpu *base, uint64_t sampler) {
+SPYI_FN void spyi_cuda_destroy_sampler(spyi_gpu *base, uint64_t sampler) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_free(gpu->base.ctx, (void *)(uintptr_t)sampler, sizeof(spyi_cuda_sampler));
 }
@@ -4279,9 +4433,9 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
     return gpu->cu.TexObjectCreate(view, &resource, &texture, whole ? NULL : &part);
 }
 
-static spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image, const spyi_image_desc *of,
-                                        const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
-                                        spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image, const spyi_image_desc *of,
+                                         const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
+                                         spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     const spyi_cuda_format *format = spyi_cuda_find_format(desc->format);
     spy_status status = spyi_cuda_check_lost(gpu, error);
@@ -4307,20 +4461,12 @@ static spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image,
     return status;
 }
 
-static void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) {
+SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     bool pushed = spyi_cuda_enter(gpu);
     if (stored) (void)gpu->cu.SurfObjectDestroy(view);
     else (void)gpu->cu.TexObjectDestroy(view);
     spyi_cuda_leave(gpu, pushed);
-}
-
-SPYI_FN const spyi_image_functions *spyi_cuda_images(void) {
-    static const spyi_image_functions functions = { spyi_cuda_image_support,  spyi_cuda_create_image,
-                                                    spyi_cuda_destroy_image,  spyi_cuda_create_view,
-                                                    spyi_cuda_destroy_view,   spyi_cuda_create_sampler,
-                                                    spyi_cuda_destroy_sampler };
-    return &functions;
 }
 
 // >>work
@@ -4499,6 +4645,131 @@ SPYI_FN spy_status spyi_cuda_image_clear(spyi_gpu *base, const spyi_work *work, 
     for (uint32_t i = 0; i < w->level_count && status == SPY_OK; i++)
         status =
             spyi_cuda_clear_level(gpu, w, w->first_level + i, texel, spyi_cuda_texel_bytes(format), error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>blits
+
+// The arguments of the kernel in blit.cuh, which has the same structs.
+typedef struct spyi_cuda_side {
+    spyi_cu_pointer texels;
+    uint32_t width, height, depth, layers, kind, channels, bytes, unused;
+} spyi_cuda_side;
+typedef struct spyi_cuda_blit_args {
+    spyi_cuda_side to, from;
+    uint32_t linear, unused;
+} spyi_cuda_blit_args;
+
+static uint32_t spyi_cuda_blit_kind(const spyi_cuda_format *format) {
+    const spy_format_info *f = spyi_format(format->format);
+    if (f->is_integer) return f->is_signed ? 1 : 0;
+    if (f->is_srgb) return 4;
+    if (f->is_unorm) return 2;
+    if (f->is_snorm) return 3;
+    return format->array == SPYI_CU_HALF ? 5 : 6;
+}
+
+// Compiles the kernel at the first blit.
+static spy_status spyi_cuda_make_blit(spyi_cuda_gpu *gpu, spyi_text *error) {
+    static const char *const options[] = { "-default-device", "-w", "-modify-stack-limit=false" };
+    spyi_nvrtc nvrtc;
+    spyi_text source = { NULL, 0, 0 }, code = { NULL, 0, 0 }, log = { NULL, 0, 0 };
+    const char *const *line;
+    spyi_cu_result result;
+    spy_status status;
+    bool good;
+    if (gpu->blit != NULL) return SPY_OK;
+    status = spyi_nvrtc_find(gpu->nvrtc_path, &nvrtc, error);
+    if (status != SPY_OK) return status;
+    for (line = spyi_text_blit; *line != NULL; line++) spyi_text_add(&source, "%s\n", *line);
+    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, source.data,
+                                                 "spy_blit", options, 3, &code, &log);
+    if (!good) {
+        spyi_text_add(error, "NVRTC cannot compile the kernel of blits: %s", spyi_text_str(&log));
+        status = SPY_ERROR_COMPILE;
+    }
+    if (good && gpu->blit_module == NULL) {
+        result = gpu->cu.ModuleLoadData(&gpu->blit_module, code.data);
+        if (result != SPYI_CU_OK)
+            status = spyi_cuda_fail(gpu, result, "cuModuleLoadData of the kernel of blits", error);
+    }
+    if (status == SPY_OK) {
+        result = gpu->cu.ModuleGetFunction(&gpu->blit, gpu->blit_module, "spy_blit");
+        if (result != SPYI_CU_OK)
+            status = spyi_cuda_fail(gpu, result, "cuModuleGetFunction of the kernel of blits", error);
+    }
+    spyi_text_free(&source);
+    spyi_text_free(&code);
+    spyi_text_free(&log);
+    return status;
+}
+
+SPYI_FN void spyi_cuda_destroy_blit(spyi_cuda_gpu *gpu) {
+    if (gpu->blit_module != NULL) (void)gpu->cu.ModuleUnload(gpu->blit_module);
+}
+
+// Takes memory for the texels of a box, and describes it to the kernel and to a copy without gaps.
+static spy_status spyi_cuda_blit_side(spyi_cuda_gpu *gpu, const spyi_image_desc *desc,
+                                      const spyi_image_box *box, spyi_cuda_side *side, spyi_cu_copy_end *end,
+                                      spyi_text *error) {
+    const spyi_cuda_format *format = spyi_cuda_find_format(desc->format);
+    char *unused;
+    memset(side, 0, sizeof *side);
+    memset(end, 0, sizeof *end);
+    side->width = box->width;
+    side->height = box->height;
+    side->depth = box->depth;
+    side->layers = box->layer_count;
+    side->kind = spyi_cuda_blit_kind(format);
+    side->channels = format->channels;
+    side->bytes = spyi_cuda_channel_bytes(format);
+    end->memory_type = SPYI_CU_MEMORY_TYPE_DEVICE;
+    end->pitch = (size_t)box->width * spyi_cuda_texel_bytes(format);
+    end->height = box->height;
+    spy_status status = spyi_cuda_take_bytes(gpu, end->pitch * box->height * box->depth * box->layer_count,
+                                             &unused, &side->texels, error);
+    end->device = side->texels;
+    return status;
+}
+
+// Copies the texels to memory without gaps, and the result of the kernel back.
+static spy_status spyi_cuda_blit_now(spyi_cuda_gpu *gpu, const spyi_image_blit_work *w, spyi_text *error) {
+    spyi_cuda_blit_args args;
+    spyi_cu_copy_params in, out;
+    void *params[1];
+    memset(&args, 0, sizeof args);
+    memset(&in, 0, sizeof in);
+    memset(&out, 0, sizeof out);
+    spy_status status = spyi_cuda_make_blit(gpu, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_blit_side(gpu, &w->from_desc, &w->from_box, &args.from, &in.to, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_blit_side(gpu, &w->to_desc, &w->to_box, &args.to, &out.from, error);
+    if (status != SPY_OK) return status;
+    args.linear = w->linear;
+    params[0] = &args;
+    uint64_t count = (uint64_t)args.to.width * args.to.height * args.to.depth * args.to.layers;
+    spyi_cu_result result = spyi_cuda_image_end(gpu, w->from, &w->from_desc, &w->from_box, &in.from);
+    spyi_cuda_image_size(&w->from_desc, &w->from_box, &in);
+    if (result == SPYI_CU_OK) result = spyi_cuda_image_end(gpu, w->to, &w->to_desc, &w->to_box, &out.to);
+    spyi_cuda_image_size(&w->to_desc, &w->to_box, &out);
+    if (result == SPYI_CU_OK) result = gpu->cu.Memcpy3DAsync(&in, gpu->stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_copied(gpu, result, error);
+    result = gpu->cu.LaunchKernel(gpu->blit, (unsigned)((count + 255) / 256), 1, 1, 256, 1, 1, 0, gpu->stream,
+                                  params, NULL);
+    if (result != SPYI_CU_OK)
+        return spyi_cuda_fail(gpu, result, "cuLaunchKernel of the kernel of blits", error);
+    return spyi_cuda_copied(gpu, gpu->cu.Memcpy3DAsync(&out, gpu->stream), error);
+}
+
+SPYI_FN spy_status spyi_cuda_image_blit(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status == SPY_OK) status = spyi_cuda_no_graph(gpu, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_blit_now(gpu, (const spyi_image_blit_work *)(const void *)work, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
 }
@@ -4696,6 +4967,11 @@ spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_
 
 // The CUDA backend's table of functions.
 
+static const spyi_image_functions spyi_cuda_images = {
+    spyi_cuda_image_support, spyi_cuda_create_image,   spyi_cuda_destroy_image,   spyi_cuda_create_view,
+    spyi_cuda_destroy_view,  spyi_cuda_create_sampler, spyi_cuda_destroy_sampler,
+};
+
 // The members are in the order of struct spyi_backend, the work functions in the order of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_cuda_table = {
@@ -4718,7 +4994,7 @@ static const struct spyi_backend spyi_cuda_table = {
         spyi_cuda_time_store,
         spyi_cuda_image_bytes,
         spyi_cuda_image_copy,
-        NULL, // blits
+        spyi_cuda_image_blit,
         spyi_cuda_image_clear,
     },
     spyi_cuda_download,
@@ -4734,7 +5010,8 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_launch,
     spyi_cuda_graph_destroy,
     spyi_cuda_graph_pays,
-    NULL, // no textures yet
+    &spyi_cuda_images,
+    NULL, // no raster
 };
 // clang-format on
 

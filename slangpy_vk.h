@@ -37,7 +37,7 @@ typedef struct spy_vk_desc {
     void *instance;                     // VkInstance
     void *physical_device;              // VkPhysicalDevice
     void *device;                       // VkDevice
-    void *queue;                        // VkQueue with compute
+    void *queue;                        // VkQueue with compute, and with graphics for draws
     uint32_t queue_family;
     uint32_t api_version;               // with which the instance was created; 0: VK_API_VERSION_1_3
     void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL: only the
@@ -74,7 +74,7 @@ typedef struct spy_vk_requirements {
 SPY_API spy_vk_requirements spy_vk_required_features(void);
 
 // The largest number of names in spy_vk_features.
-#define SPY_VK_MAX_FEATURES 64
+#define SPY_VK_MAX_FEATURES 128
 
 // The optional features that are enabled on an engine's device, for spy_vk_desc.enabled_features.
 typedef struct spy_vk_features {
@@ -104,9 +104,9 @@ SPY_API spy_status spy_vk_fill_features(void *features, const void *supported, s
 typedef uint64_t spy_vk_recording_id;
 
 // Records all further calls and uploads into a VkCommandBuffer of the engine instead of one of the library.
-// The command buffer must have been begun and be outside a render pass. Returns the recording's id; 0 on
-// error: command_buffer is NULL, or another recording has not ended. The library first submits the work that
-// it has recorded so far. A command buffer may be recorded into several times, which gives several ids.
+// The command buffer must have been begun and be outside a render pass, as it is again after each call.
+// Returns the recording's id; 0 on error: command_buffer is NULL, or another recording has not ended. The
+// library first submits the work that it has recorded so far. A command buffer may be recorded into several times, which gives several ids.
 // The engine submits its command buffers to the device's queue, in the order of their recordings and before
 // it makes calls outside a recording that depend on them. The engine is responsible for barriers between its
 // own commands and those of the library. Until the recording is reported as finished, the memory that it uses
@@ -123,6 +123,12 @@ SPY_API spy_status spy_vk_end_recording(spy_device *device);
 // spy_get_device_stats() counts the recordings that have not been reported and the memory that is kept for
 // them. Threads: any.
 SPY_API spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
+
+// Sets *command_buffer to the VkCommandBuffer that the library records into now, for commands of the caller's own
+// between its work. It has been begun, is outside a render pass, and is valid until the next call with this
+// device. The caller is responsible for barriers: spy_list_barrier(), in lists that are submitted before and
+// after, orders the library's work and the caller's. Threads: any.
+SPY_API spy_status spy_vk_get_command_buffer(spy_device *device, void **command_buffer);
 
 // The device's next submission waits for / signals this VkSemaphore. `value` is that of a timeline semaphore;
 // 0 for a binary semaphore. Threads: any.
@@ -197,7 +203,10 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkBeginCommandBuffer)                                                                                  \
     X(vkBindBufferMemory)                                                                                    \
     X(vkBindImageMemory)                                                                                     \
+    X(vkCmdBeginRenderPass)                                                                                  \
+    X(vkCmdBindIndexBuffer)                                                                                  \
     X(vkCmdBindPipeline)                                                                                     \
+    X(vkCmdBindVertexBuffers)                                                                                \
     X(vkCmdBlitImage)                                                                                        \
     X(vkCmdClearColorImage)                                                                                  \
     X(vkCmdClearDepthStencilImage)                                                                           \
@@ -208,22 +217,35 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkCmdCopyQueryPoolResults)                                                                             \
     X(vkCmdDispatch)                                                                                         \
     X(vkCmdDispatchIndirect)                                                                                 \
+    X(vkCmdDraw)                                                                                             \
+    X(vkCmdDrawIndexed)                                                                                      \
+    X(vkCmdDrawIndexedIndirect)                                                                              \
+    X(vkCmdDrawIndirect)                                                                                     \
+    X(vkCmdEndRenderPass)                                                                                    \
     X(vkCmdFillBuffer)                                                                                       \
     X(vkCmdPipelineBarrier)                                                                                  \
     X(vkCmdPushConstants)                                                                                    \
     X(vkCmdResetQueryPool)                                                                                   \
     X(vkCmdResolveImage)                                                                                     \
+    X(vkCmdSetBlendConstants)                                                                                \
+    X(vkCmdSetScissor)                                                                                       \
+    X(vkCmdSetStencilReference)                                                                              \
+    X(vkCmdSetViewport)                                                                                      \
     X(vkCmdWriteTimestamp)                                                                                   \
     X(vkCreateBuffer)                                                                                        \
     X(vkCreateBufferView)                                                                                    \
     X(vkCreateCommandPool)                                                                                   \
     X(vkCreateComputePipelines)                                                                              \
     X(vkCreateDescriptorSetLayout)                                                                           \
+    X(vkCreateFramebuffer)                                                                                   \
+    X(vkCreateGraphicsPipelines)                                                                             \
     X(vkCreateImage)                                                                                         \
     X(vkCreateImageView)                                                                                     \
     X(vkCreatePipelineCache)                                                                                 \
+    X(vkGetPipelineCacheData)                                                                                \
     X(vkCreatePipelineLayout)                                                                                \
     X(vkCreateQueryPool)                                                                                     \
+    X(vkCreateRenderPass)                                                                                    \
     X(vkCreateSampler)                                                                                       \
     X(vkCreateSemaphore)                                                                                     \
     X(vkCreateShaderModule)                                                                                  \
@@ -232,12 +254,14 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkDestroyCommandPool)                                                                                  \
     X(vkDestroyDescriptorSetLayout)                                                                          \
     X(vkDestroyDevice)                                                                                       \
+    X(vkDestroyFramebuffer)                                                                                  \
     X(vkDestroyImage)                                                                                        \
     X(vkDestroyImageView)                                                                                    \
     X(vkDestroyPipeline)                                                                                     \
     X(vkDestroyPipelineCache)                                                                                \
     X(vkDestroyPipelineLayout)                                                                               \
     X(vkDestroyQueryPool)                                                                                    \
+    X(vkDestroyRenderPass)                                                                                   \
     X(vkDestroySampler)                                                                                      \
     X(vkDestroySemaphore)                                                                                    \
     X(vkDestroyShaderModule)                                                                                 \
@@ -256,8 +280,11 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkSignalSemaphore)                                                                                     \
     X(vkWaitSemaphores)
 
-// Functions of device extensions. Their member is NULL where the driver does not have them.
-#define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X) X(vkCmdPushDescriptorSetKHR)
+// Functions of device extensions and of Vulkan 1.3. Their member is NULL where the driver does not have them.
+#define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X)                                                                 \
+    X(vkCmdBeginRendering)                                                                                   \
+    X(vkCmdEndRendering)                                                                                     \
+    X(vkCmdPushDescriptorSetKHR)
 
 typedef struct spyi_vk_functions {
 #define SPYI_VK_MEMBER(name) PFN_##name name;
@@ -269,9 +296,9 @@ typedef struct spyi_vk_functions {
 // >>vk/internal.h -------------------------------------------------------------------------------------------
 
 // The types of the Vulkan backend and the functions that its files share. instance.c finds an adapter,
-// device.c makes the device, memory.c and kernel.c make its objects, record.c records work, submit.c submits
-// it and waits,
-// transfer.c copies to and from host memory, engine.c records into an engine's command buffers.
+// device.c makes the device, memory.c and kernel.c make its objects, record.c records work, raster.c and
+// raster_work.c make pipelines and passes of draws, submit.c submits work and waits, transfer.c copies to and from
+// host memory, engine.c records into an engine's command buffers.
 
 #if UINTPTR_MAX < UINT64_MAX
 #error "slangpy_vk.h needs a 64-bit target: Vulkan's handles are pointers there"
@@ -299,6 +326,7 @@ typedef struct spyi_vk_functions {
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
 #define SPYI_VK_LABELS 8u        // open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_WRITTEN 32u      // targets after which a pass waits for earlier passes in any case
 #define SPYI_VK_SEMAPHORES 16u   // most semaphores of an engine in one submission
 
 // >>features
@@ -326,11 +354,24 @@ typedef struct spyi_vk_functions {
     X(core.features, textureCompressionBC)                                                                   \
     X(core.features, textureCompressionASTC_LDR)                                                             \
     X(core.features, shaderStorageBufferArrayDynamicIndexing)                                                \
+    X(core.features, independentBlend)                                                                       \
+    X(core.features, geometryShader)                                                                         \
+    X(core.features, sampleRateShading)                                                                      \
+    X(core.features, dualSrcBlend)                                                                           \
+    X(core.features, multiDrawIndirect)                                                                      \
+    X(core.features, drawIndirectFirstInstance)                                                              \
+    X(core.features, depthClamp)                                                                             \
+    X(core.features, depthBiasClamp)                                                                         \
+    X(core.features, fillModeNonSolid)                                                                       \
+    X(core.features, fullDrawIndexUint32)                                                                    \
+    X(core.features, shaderClipDistance)                                                                     \
+    X(core.features, shaderCullDistance)                                                                     \
     X(v11, storageBuffer16BitAccess)                                                                         \
     X(v11, uniformAndStorageBuffer16BitAccess)                                                               \
     X(v11, storagePushConstant16)                                                                            \
     X(v11, variablePointersStorageBuffer)                                                                    \
     X(v11, variablePointers)                                                                                 \
+    X(v11, shaderDrawParameters)                                                                             \
     X(v12, storageBuffer8BitAccess)                                                                          \
     X(v12, uniformAndStorageBuffer8BitAccess)                                                                \
     X(v12, storagePushConstant8)                                                                             \
@@ -341,6 +382,8 @@ typedef struct spyi_vk_functions {
     X(v12, samplerMirrorClampToEdge)                                                                         \
     X(v12, samplerFilterMinmax)                                                                              \
     X(v12, shaderSubgroupExtendedTypes)                                                                      \
+    X(v12, shaderOutputLayer)                                                                                \
+    X(v12, shaderOutputViewportIndex)                                                                        \
     X(v12, vulkanMemoryModel)                                                                                \
     X(v12, vulkanMemoryModelDeviceScope)                                                                     \
     X(v12, shaderUniformTexelBufferArrayDynamicIndexing)                                                     \
@@ -352,6 +395,8 @@ typedef struct spyi_vk_functions {
     X(v13, computeFullSubgroups)                                                                             \
     X(v13, maintenance4)                                                                                     \
     X(v13, shaderIntegerDotProduct)                                                                          \
+    X(v13, shaderDemoteToHelperInvocation)                                                                   \
+    X(v13, dynamicRendering)                                                                                 \
     X(atomic_float, shaderBufferFloat32Atomics)                                                              \
     X(atomic_float, shaderBufferFloat32AtomicAdd)                                                            \
     X(atomic_float, shaderBufferFloat64Atomics)                                                              \
@@ -367,13 +412,17 @@ typedef struct spyi_vk_functions {
     X(atomic_float2, shaderBufferFloat64AtomicMinMax)                                                        \
     X(atomic_float2, shaderSharedFloat32AtomicMinMax)                                                        \
     X(clock, shaderSubgroupClock)                                                                            \
-    X(clock, shaderDeviceClock)
+    X(clock, shaderDeviceClock)                                                                              \
+    X(barycentric, fragmentShaderBarycentric)                                                                \
+    X(divisor, vertexAttributeInstanceRateDivisor)
 
 #define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                       \
     X(VK_KHR_push_descriptor)                                                                                \
     X(VK_EXT_shader_atomic_float)                                                                            \
     X(VK_EXT_shader_atomic_float2)                                                                           \
-    X(VK_KHR_shader_clock)
+    X(VK_KHR_shader_clock)                                                                                   \
+    X(VK_KHR_fragment_shader_barycentric)                                                                    \
+    X(VK_EXT_vertex_attribute_divisor)
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
@@ -403,6 +452,8 @@ typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
     VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT atomic_float2;
     VkPhysicalDeviceShaderClockFeaturesKHR clock;
+    VkPhysicalDeviceFragmentShaderBarycentricFeaturesNV barycentric; // the same struct as the newer ...KHR
+    VkPhysicalDeviceVertexAttributeDivisorFeaturesEXT divisor;
 } spyi_vk_feature_set;
 
 // >>instance
@@ -437,6 +488,7 @@ typedef struct spyi_vk_adapter {
     uint32_t subgroup_operations; // VkSubgroupFeatureFlags in compute kernels
     uint32_t queue_family;
     uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
+    uint32_t graphics_families;            // bit n: queue family n can draw
     uint32_t timestamp_bits;               // 0: no timestamps
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
@@ -494,6 +546,7 @@ typedef struct spyi_vk_run {
 
 // The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
 typedef struct spyi_vk_shape {
+    VkShaderStageFlags stages; // that have the inputs: compute, or vertex and fragment
     uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
     uint32_t count;
     spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
@@ -509,14 +562,43 @@ typedef struct spyi_vk_layout {
 
 typedef struct spyi_vk_kernel {
     spyi_kernel_base base; // must come first
+    size_t size;           // bytes of the object: a spyi_vk_kernel or spyi_vk_raster
     VkPipeline pipeline;
     VkPipelineLayout layout;
-    uint32_t push_size; // bytes of push constants
+    VkPipelineBindPoint bind_point;
+    VkShaderStageFlags stages; // of the layout's inputs
+    uint32_t push_size;        // bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
     bool block_by_address; // the block lies in a page; its address is pushed
     char label[64];        // for messages; longer labels are cut off
 } spyi_vk_kernel;
+
+// A pipeline of vertex and fragment shaders.
+typedef struct spyi_vk_raster {
+    spyi_vk_kernel kernel;                                   // must come first
+    uint8_t target_formats[SPYI_MOST_TARGETS], depth_format; // spy_format; NONE: there is no such target
+    uint8_t target_count, samples;
+} spyi_vk_raster;
+
+// What a pass draws into, and the pass that is open.
+typedef struct spyi_vk_pass {
+    // The command buffer; NULL: no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that all other
+    // work takes the way through spyi_vk_begin(), which ends the pass.
+    VkCommandBuffer commands;
+    uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
+    uint32_t target_count, width, height, layers;
+    // What has been set in the pass.
+    const spyi_vk_raster *bound;
+    float viewport[6];
+    int32_t scissor[4];
+    float blend_color[4];
+    uint32_t stencil_reference;
+} spyi_vk_pass;
+
+// Passes of devices without dynamic rendering, and their targets (render_pass.c).
+typedef struct spyi_vk_render_pass spyi_vk_render_pass;
+typedef struct spyi_vk_framebuffer spyi_vk_framebuffer;
 
 // One recording: the work between a spy_vk_begin_recording() and its end, in an engine's command buffer, with
 // the memory that must live until the engine has reported it as executed. Its work has the batch numbers
@@ -541,14 +623,21 @@ typedef struct spyi_vk_gpu {
     // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
     // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
     // never gets a recording's number.
-    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun
-    spyi_vk_kernel *bound;    // kernel whose pipeline is bound in `commands`
-    uint64_t submitted;       // number of the last batch that was submitted
-    uint64_t finished;        // batches up to this number had finished at the last look
-    uint32_t work;            // operations in the open batch
-    size_t work_bytes;        // bytes that the open batch uses in pages
-    uint64_t next_poll_ns;    // no check whether the queue is idle before this time
-    spyi_vk_batch *batch;     // slot of the open batch; NULL: it has not begun
+    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun, or a pass is open
+    spyi_vk_pass pass;        // of draws
+    bool draws;               // something was drawn: barriers wait for the stages of draws, too
+    // Images that passes of batches have drawn into since the last barrier for targets.
+    uint64_t written[SPYI_VK_WRITTEN];
+    uint32_t written_count;
+    bool own_draws;         // ... in a batch, after which the queue's earlier work is ordered before draws
+    bool dynamic_rendering; // the device has it; else spyi_vk_render_pass
+    spyi_vk_kernel *bound;  // kernel whose pipeline is bound in `commands`
+    uint64_t submitted;     // number of the last batch that was submitted
+    uint64_t finished;      // batches up to this number had finished at the last look
+    uint32_t work;          // operations in the open batch
+    size_t work_bytes;      // bytes that the open batch uses in pages
+    uint64_t next_poll_ns;  // no check whether the queue is idle before this time
+    spyi_vk_batch *batch;   // slot of the open batch; NULL: it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
@@ -589,8 +678,11 @@ typedef struct spyi_vk_gpu {
 
     uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
-    spyi_mutex layout_lock;
+    size_t pipeline_bytes;  // size of the pipeline cache's data when it was made or last kept
+    spyi_mutex layout_lock; // of layouts and render passes
     spyi_vk_layout *layouts;
+    spyi_vk_render_pass *render_passes;
+    spyi_vk_framebuffer *framebuffers;
 
     spyi_vk_instance instance;
     spyi_vk_adapter adapter;
@@ -610,10 +702,10 @@ SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
 // Fills in the sType and pNext members for an adapter whose extensions and api_version are known.
 SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
-// Checks that the SPIR-V is well formed, has the entry point, and needs only features that are enabled in
-// `adapter`.
+// Checks that the SPIR-V is well formed, has the entry point of this stage, and needs only features that are enabled
+// in `adapter`.
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
-                                      spyi_text *error);
+                                      VkShaderStageFlagBits stage, spyi_text *error);
 
 // >>instance.c
 SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
@@ -664,6 +756,37 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spy
                                 spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
+// Checks that the device takes so many parameters, bindings, textures and samplers.
+SPYI_FN spy_status spyi_vk_check_interface(const spyi_vk_gpu *gpu, const spyi_interface *iface,
+                                           spyi_text *error);
+// Makes an object of `size` bytes, which begins with a spyi_vk_kernel, with the layout of its inputs but no pipeline.
+SPYI_FN spy_status spyi_vk_new_kernel(spyi_vk_gpu *gpu, const spyi_interface *iface, const char *label,
+                                      VkShaderStageFlags stages, size_t size, spyi_vk_kernel **kernel,
+                                      spyi_text *error);
+SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t size, VkShaderModule *module);
+// Ends the making of a kernel, of which `what` gave this result. After an error frees the kernel.
+SPYI_FN spy_status spyi_vk_end_kernel(spyi_vk_gpu *gpu, spyi_vk_kernel *kernel, const char *label,
+                                      VkResult result, const char *what, spyi_kernel **out, spyi_text *error);
+
+// >>raster.c
+SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel,
+                                       spyi_text *error);
+
+// >>render_pass.c
+// Finds or makes a pass into targets with the formats of the raster: with the loads of a draw, or for a pipeline
+// (draw NULL).
+SPYI_FN VkResult spyi_vk_find_render_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster,
+                                          const spyi_draw_work *draw, VkRenderPass *pass);
+SPYI_FN spy_status spyi_vk_begin_render_pass(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                             const spyi_vk_raster *raster, const spyi_draw_work *draw,
+                                             spyi_text *error);
+SPYI_FN void spyi_vk_forget_view(spyi_vk_gpu *gpu,
+                                 VkImageView view); // destroys the framebuffers that have it
+SPYI_FN void spyi_vk_destroy_render_passes(spyi_vk_gpu *gpu);
+
+// >>raster_work.c
+SPYI_FN spy_status spyi_vk_draw(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_vk_end_pass(spyi_vk_gpu *gpu); // nothing where no pass is open
 
 // >>record.c
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
@@ -683,6 +806,15 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
 // Records what must come before work: the barrier and the transitions of images.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool counts);
+// Gives the layouts back after a failure, and returns `status`.
+SPYI_FN spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before, spy_status status);
+// Stages in which work runs that barriers order: those of draws only once there was one.
+SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu);
+// Pushes a kernel's block, bindings and uniform buffers.
+SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                       const spyi_vk_kernel *kernel, const void *block,
+                                       const spyi_binding *bindings, const spyi_uniform *uniforms,
+                                       spyi_text *error);
 // Makes a pool of `count` timestamps if *pool is NULL.
 SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
                                         spyi_text *error);
@@ -819,6 +951,8 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     set->atomic_float.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
     set->atomic_float2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT;
     set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
+    set->barycentric.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV;
+    set->divisor.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT;
 
     *next = &set->v11, next = &set->v11.pNext;
     *next = &set->v12, next = &set->v12.pNext;
@@ -829,7 +963,10 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float2]) {
         *next = &set->atomic_float2, next = &set->atomic_float2.pNext;
     }
-    if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock;
+    if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock, next = &set->clock.pNext;
+    if (adapter->extensions[SPYI_VK_KHR_fragment_shader_barycentric])
+        *next = &set->barycentric, next = &set->barycentric.pNext;
+    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor]) *next = &set->divisor;
 }
 
 // >>capabilities
@@ -863,6 +1000,7 @@ typedef struct spyi_vk_capability {
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
+    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // a fragment shader's SV_PrimitiveID
     SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16),
     SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64),
     SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
@@ -872,7 +1010,10 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_FEATURE(29, SampledImageArrayDynamicIndexing, shaderSampledImageArrayDynamicIndexing),
     SPYI_VK_CAP_FEATURE(30, StorageBufferArrayDynamicIndexing, shaderStorageBufferArrayDynamicIndexing),
     SPYI_VK_CAP_FEATURE(31, StorageImageArrayDynamicIndexing, shaderStorageImageArrayDynamicIndexing),
+    SPYI_VK_CAP_FEATURE(32, ClipDistance, shaderClipDistance),
+    SPYI_VK_CAP_FEATURE(33, CullDistance, shaderCullDistance),
     SPYI_VK_CAP_FEATURE(34, ImageCubeArray, imageCubeArray),
+    SPYI_VK_CAP_FEATURE(35, SampleRateShading, sampleRateShading),
     SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8),
     SPYI_VK_CAP_FEATURE(42, MinLod, shaderResourceMinLod),
     SPYI_VK_CAP(43, Sampled1D),
@@ -882,6 +1023,8 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(47, ImageBuffer),
     SPYI_VK_CAP_FEATURE(49, StorageImageExtendedFormats, shaderStorageImageExtendedFormats),
     SPYI_VK_CAP(50, ImageQuery),
+    SPYI_VK_CAP(51, DerivativeControl),
+    SPYI_VK_CAP_FEATURE(52, InterpolationFunction, sampleRateShading),
     SPYI_VK_CAP_FEATURE(55, StorageImageReadWithoutFormat, shaderStorageImageReadWithoutFormat),
     SPYI_VK_CAP_FEATURE(56, StorageImageWriteWithoutFormat, shaderStorageImageWriteWithoutFormat),
     SPYI_VK_CAP_SUBGROUP(61, GroupNonUniform, BASIC),
@@ -892,6 +1035,9 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_SUBGROUP(66, GroupNonUniformShuffleRelative, SHUFFLE_RELATIVE),
     SPYI_VK_CAP_SUBGROUP(67, GroupNonUniformClustered, CLUSTERED),
     SPYI_VK_CAP_SUBGROUP(68, GroupNonUniformQuad, QUAD),
+    SPYI_VK_CAP_FEATURE(69, ShaderLayer, shaderOutputLayer),
+    SPYI_VK_CAP_FEATURE(70, ShaderViewportIndex, shaderOutputViewportIndex),
+    SPYI_VK_CAP_FEATURE(4427, DrawParameters, shaderDrawParameters),
     SPYI_VK_CAP_FEATURE(4433, StorageBuffer16BitAccess, storageBuffer16BitAccess),
     SPYI_VK_CAP_FEATURE(4434, UniformAndStorageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess),
     SPYI_VK_CAP_FEATURE(4435, StoragePushConstant16, storagePushConstant16),
@@ -907,6 +1053,8 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_FLOAT(4467, RoundingModeRTE, 3),
     SPYI_VK_CAP_FLOAT(4468, RoundingModeRTZ, 4),
     SPYI_VK_CAP_EITHER(5055, ShaderClockKHR, shaderSubgroupClock, shaderDeviceClock),
+    SPYI_VK_CAP_EITHER(5254, ShaderViewportIndexLayerEXT, shaderOutputLayer, shaderOutputViewportIndex),
+    SPYI_VK_CAP_FEATURE(5284, FragmentBarycentricKHR, fragmentShaderBarycentric),
     SPYI_VK_CAP(5301, ShaderNonUniform),
     SPYI_VK_CAP_FEATURE(5304, UniformTexelBufferArrayDynamicIndexing,
                         shaderUniformTexelBufferArrayDynamicIndexing),
@@ -921,6 +1069,7 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_FEATURE(5345, VulkanMemoryModel, vulkanMemoryModel),
     SPYI_VK_CAP_FEATURE(5346, VulkanMemoryModelDeviceScope, vulkanMemoryModelDeviceScope),
     SPYI_VK_CAP_FEATURE(5347, PhysicalStorageBufferAddresses, bufferDeviceAddress),
+    SPYI_VK_CAP_FEATURE(5379, DemoteToHelperInvocation, shaderDemoteToHelperInvocation),
     SPYI_VK_CAP_EITHER(5612, AtomicFloat32MinMaxEXT, shaderBufferFloat32AtomicMinMax,
                        shaderSharedFloat32AtomicMinMax),
     SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax),
@@ -978,10 +1127,96 @@ static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char 
     return false;
 }
 
+// >>writes to memory
+
+// Numbers of the SPIR-V specification.
+enum {
+    SPYI_SPIRV_TYPE_POINTER = 32,
+    SPYI_SPIRV_STORE = 62,
+    SPYI_SPIRV_COPY_MEMORY = 63,
+    SPYI_SPIRV_IMAGE_WRITE = 99,
+    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the loads before it write nothing
+    SPYI_SPIRV_LAST_ATOMIC = 242,  // OpAtomicXor
+    SPYI_SPIRV_ATOMIC_MIN_EXT = 5614,
+    SPYI_SPIRV_ATOMIC_MAX_EXT = 5615,
+    SPYI_SPIRV_ATOMIC_ADD_EXT = 6035,
+    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM: with the old decoration BufferBlock
+    SPYI_SPIRV_STORAGE_BUFFER = 12,
+    SPYI_SPIRV_PHYSICAL = 5349
+};
+
+// Returns the type of a pointer that an instruction makes; 0: the instruction makes another id, or no pointer.
+static uint32_t spyi_vk_pointer_type(const uint32_t *words, uint32_t id) {
+    switch (words[0] & 0xffffu) {
+    case 55:  // OpFunctionParameter
+    case 57:  // OpFunctionCall
+    case 59:  // OpVariable
+    case 61:  // OpLoad
+    case 65:  // OpAccessChain
+    case 66:  // OpInBoundsAccessChain
+    case 67:  // OpPtrAccessChain
+    case 70:  // OpInBoundsPtrAccessChain
+    case 81:  // OpCompositeExtract
+    case 83:  // OpCopyObject
+    case 120: // OpConvertUToPtr
+    case 124: // OpBitcast
+    case 169: // OpSelect
+    case 245: // OpPhi
+        return words[0] >> 16 > 2 && words[2] == id ? words[1] : 0;
+    default: return 0;
+    }
+}
+
+// Returns whether the pointer `id` points to a buffer, looking for its making and for its type.
+static bool spyi_vk_points_to_buffer(const uint32_t *words, size_t count, uint32_t id) {
+    uint32_t type = 0;
+    for (size_t i = 5; i < count && type == 0; i += words[i] >> 16)
+        type = spyi_vk_pointer_type(words + i, id);
+    for (size_t i = 5; i < count; i += words[i] >> 16) {
+        if ((words[i] & 0xffffu) != SPYI_SPIRV_TYPE_POINTER || words[i] >> 16 < 4 || words[i + 1] != type)
+            continue;
+        return words[i + 2] == SPYI_SPIRV_UNIFORM || words[i + 2] == SPYI_SPIRV_STORAGE_BUFFER ||
+               words[i + 2] == SPYI_SPIRV_PHYSICAL;
+    }
+    return false;
+}
+
+static bool spyi_vk_writes_memory(const uint32_t *words, size_t count) {
+    for (size_t i = 5; i < count; i += words[i] >> 16) {
+        const uint32_t op = words[i] & 0xffffu;
+        if (op == SPYI_SPIRV_IMAGE_WRITE || (op >= SPYI_SPIRV_FIRST_ATOMIC && op <= SPYI_SPIRV_LAST_ATOMIC) ||
+            op == SPYI_SPIRV_ATOMIC_MIN_EXT || op == SPYI_SPIRV_ATOMIC_MAX_EXT ||
+            op == SPYI_SPIRV_ATOMIC_ADD_EXT)
+            return true;
+        if ((op == SPYI_SPIRV_STORE || op == SPYI_SPIRV_COPY_MEMORY) && words[i] >> 16 > 1 &&
+            spyi_vk_points_to_buffer(words, count, words[i + 1]))
+            return true;
+    }
+    return false;
+}
+
+// Stages of draws may write to memory only with a feature of their own. `words` are well formed.
+static spy_status spyi_vk_check_writes(const spyi_vk_adapter *adapter, VkShaderStageFlagBits stage,
+                                       const uint32_t *words, size_t count, spyi_text *error) {
+    const bool vertex = stage == VK_SHADER_STAGE_VERTEX_BIT;
+    const uint32_t feature =
+        vertex ? SPYI_VK_FEATURE_vertexPipelineStoresAndAtomics : SPYI_VK_FEATURE_fragmentStoresAndAtomics;
+    if (stage == VK_SHADER_STAGE_COMPUTE_BIT || adapter->features[feature]) return SPY_OK;
+    if (!spyi_vk_writes_memory(words, count)) return SPY_OK;
+    spyi_text_add(error, "the %s shader writes to memory, which the device '%s' %s (Vulkan feature %s)",
+                  vertex ? "vertex" : "fragment", adapter->info.name,
+                  adapter->supported[feature] ? "supports, but has not enabled" : "does not support",
+                  spyi_vk_feature_name(feature));
+    return SPY_ERROR_UNSUPPORTED;
+}
+
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
-                                      spyi_text *error) {
-    // Numbers of the SPIR-V specification: two instructions and an execution model.
-    enum { ENTRY_POINT = 15, CAPABILITY = 17, GL_COMPUTE = 5 };
+                                      VkShaderStageFlagBits stage, spyi_text *error) {
+    // Numbers of the SPIR-V specification: two instructions and the execution models.
+    enum { ENTRY_POINT = 15, CAPABILITY = 17, VERTEX = 0, FRAGMENT = 4, GL_COMPUTE = 5 };
+    const uint32_t model = stage == VK_SHADER_STAGE_VERTEX_BIT     ? VERTEX
+                           : stage == VK_SHADER_STAGE_FRAGMENT_BIT ? FRAGMENT
+                                                                   : GL_COMPUTE;
     const uint32_t *words = (const uint32_t *)desc->code;
     size_t i, size, count = desc->code_size / 4;
     bool entry = false;
@@ -1003,12 +1238,16 @@ SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi
             spy_status status = spyi_vk_check_capability(adapter, words[i + 1], error);
             if (status != SPY_OK) return status;
         }
-        if (op == ENTRY_POINT && words[i + 1] == GL_COMPUTE) {
+        if (op == ENTRY_POINT && words[i + 1] == model) {
             entry = entry || spyi_vk_words_equal(words + i + 3, size - 3, desc->entry);
         }
     }
-    if (entry) return SPY_OK;
-    spyi_text_add(error, "the SPIR-V has no compute entry point '%s'", desc->entry);
+    if (entry) return spyi_vk_check_writes(adapter, stage, words, count, error);
+    spyi_text_add(error, "the SPIR-V has no %s entry point '%s'",
+                  model == VERTEX     ? "vertex"
+                  : model == FRAGMENT ? "fragment"
+                                      : "compute",
+                  desc->entry);
     return SPY_ERROR_NOT_FOUND;
 }
 
@@ -1036,6 +1275,9 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_FEATURES_EXT, "ShaderAtomicFloatFeaturesEXT", atomic_float),
     SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_2_FEATURES_EXT, "ShaderAtomicFloat2FeaturesEXT", atomic_float2),
     SPYI_VK_STRUCT(SHADER_CLOCK_FEATURES_KHR, "ShaderClockFeaturesKHR", clock),
+    SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
+                   barycentric),
+    SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor),
 #undef SPYI_VK_STRUCT
 };
 
@@ -1048,6 +1290,7 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, storagePushConstant16)                                   \
     X(VariablePointersFeatures, VARIABLE_POINTERS_FEATURES, variablePointersStorageBuffer)                   \
     X(VariablePointersFeatures, VARIABLE_POINTERS_FEATURES, variablePointers)                                \
+    X(ShaderDrawParametersFeatures, SHADER_DRAW_PARAMETERS_FEATURES, shaderDrawParameters)                   \
     X(TimelineSemaphoreFeatures, TIMELINE_SEMAPHORE_FEATURES, timelineSemaphore)                             \
     X(BufferDeviceAddressFeatures, BUFFER_DEVICE_ADDRESS_FEATURES, bufferDeviceAddress)                      \
     X(ScalarBlockLayoutFeatures, SCALAR_BLOCK_LAYOUT_FEATURES, scalarBlockLayout)                            \
@@ -1074,7 +1317,10 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, subgroupSizeControl)                      \
     X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, computeFullSubgroups)                     \
     X(Maintenance4Features, MAINTENANCE_4_FEATURES, maintenance4)                                            \
-    X(ShaderIntegerDotProductFeatures, SHADER_INTEGER_DOT_PRODUCT_FEATURES, shaderIntegerDotProduct)
+    X(ShaderIntegerDotProductFeatures, SHADER_INTEGER_DOT_PRODUCT_FEATURES, shaderIntegerDotProduct)         \
+    X(ShaderDemoteToHelperInvocationFeatures, SHADER_DEMOTE_TO_HELPER_INVOCATION_FEATURES,                   \
+      shaderDemoteToHelperInvocation)                                                                        \
+    X(DynamicRenderingFeatures, DYNAMIC_RENDERING_FEATURES, dynamicRendering)
 
 typedef struct spyi_vk_single_feature {
     VkStructureType type;
@@ -1461,6 +1707,7 @@ static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapt
     instance->GetPhysicalDeviceQueueFamilyProperties(adapter->handle, &count, families);
     for (i = 0; i < count; i++) {
         bool draws = (families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+        if (draws) adapter->graphics_families |= 1u << i;
         if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0 || (found && (graphics || !draws))) continue;
         found = true;
         graphics = draws;
@@ -1956,9 +2203,51 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
         gpu->adapter.info.type != SPY_ADAPTER_TYPE_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }
 
+// >>what the driver has compiled, kept on disk
+
+// The most bytes of a pipeline cache that are worth reading at each start.
+#define SPYI_VK_MOST_PIPELINE_BYTES ((size_t)64 << 20)
+
+static void spyi_vk_pipeline_question(const spyi_vk_gpu *gpu, spyi_text *out) {
+    spyi_text_add(out, "VkPipelineCache\n%s\n%s", gpu->adapter.info.name, gpu->adapter.info.driver);
+}
+
+static VkResult spyi_vk_make_pipeline_cache(spyi_vk_gpu *gpu) {
+    VkPipelineCacheCreateInfo info;
+    spyi_text question = { NULL, 0, 0 }, kept = { NULL, 0, 0 };
+    spyi_vk_pipeline_question(gpu, &question);
+    (void)spyi_store_get(gpu->base.ctx->store, &question, &kept);
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+    info.initialDataSize = kept.size; // the driver ignores data of another device or version
+    info.pInitialData = kept.data;
+    VkResult result = gpu->vk.vkCreatePipelineCache(gpu->device, &info, NULL, &gpu->pipeline_cache);
+    if (result == VK_SUCCESS)
+        (void)gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &gpu->pipeline_bytes, NULL);
+    spyi_text_free(&question);
+    spyi_text_free(&kept);
+    return result;
+}
+
+static void spyi_vk_keep_pipeline_cache(spyi_vk_gpu *gpu) {
+    spyi_text question = { NULL, 0, 0 }, data = { NULL, 0, 0 };
+    size_t size = 0;
+    if (!gpu->base.ctx->store || gpu->pipeline_cache == VK_NULL_HANDLE ||
+        gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &size, NULL) != VK_SUCCESS ||
+        size == gpu->pipeline_bytes || size > SPYI_VK_MOST_PIPELINE_BYTES)
+        return;
+    data.data = (char *)spyi_malloc(size);
+    data.size = size;
+    spyi_vk_pipeline_question(gpu, &question);
+    if (data.data &&
+        gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &data.size, data.data) == VK_SUCCESS)
+        spyi_store_put(gpu->base.ctx->store, &question, &data);
+    spyi_text_free(&question);
+    free(data.data);
+}
+
 static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
-    VkPipelineCacheCreateInfo cache;
     VkResult result;
     spy_status status;
     if (SPYI_DESC_PROBLEM(spy_vk_desc, engine) != NULL) {
@@ -1981,12 +2270,12 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
     }
+    gpu->dynamic_rendering =
+        gpu->adapter.features[SPYI_VK_FEATURE_dynamicRendering] && gpu->vk.vkCmdBeginRendering != NULL;
     gpu->base.spin_ns = gpu->adapter.info.type != SPY_ADAPTER_TYPE_CPU ? SPYI_VK_SPIN_NS : 0;
     if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
     spyi_vk_set_limits(gpu);
-    SPYI_VK_ZERO(cache);
-    cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
-    result = gpu->vk.vkCreatePipelineCache(gpu->device, &cache, NULL, &gpu->pipeline_cache);
+    result = spyi_vk_make_pipeline_cache(gpu);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreatePipelineCache", error);
     spyi_vk_set_name(gpu, VK_OBJECT_TYPE_QUEUE, (uint64_t)(uintptr_t)gpu->queue, desc->label);
     return spyi_vk_make_submit_objects(gpu, error);
@@ -2024,7 +2313,9 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
         spyi_vk_wait_idle(gpu);
         spyi_vk_destroy_staging(gpu);
         spyi_vk_destroy_submit_objects(gpu);
+        spyi_vk_destroy_render_passes(gpu);
         spyi_vk_destroy_layouts(gpu);
+        spyi_vk_keep_pipeline_cache(gpu);
         gpu->vk.vkDestroyPipelineCache(gpu->device, gpu->pipeline_cache, NULL);
         if (gpu->owned) gpu->vk.vkDestroyDevice(gpu->device, NULL);
     }
@@ -2100,6 +2391,7 @@ static VkResult spyi_vk_try_allocate(spyi_vk_gpu *gpu, uint32_t type, size_t siz
     buffer_info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
                         VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+                        VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
                         VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
     if (families[0] != families[1]) { // sharing between queues costs nothing for buffers
         buffer_info.sharingMode = VK_SHARING_MODE_CONCURRENT;
@@ -2321,8 +2613,8 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
 
 // >>vk/kernel.c ---------------------------------------------------------------------------------------------
 
-// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. Several threads may
-// load kernels at once: of the device this changes only the list of layouts, under a lock, and
+// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. raster.c makes pipelines
+// of draws with the same layouts. Several threads may load kernels at once: of the device this changes only the list of layouts, under a lock, and
 // VkPipelineCache, which locks itself.
 
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
@@ -2401,7 +2693,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
             bindings[i].binding = shape->parameters[i].number;
             bindings[i].descriptorType = spyi_vk_descriptor_type(&shape->parameters[i]);
             bindings[i].descriptorCount = shape->parameters[i].count;
-            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+            bindings[i].stageFlags = shape->stages;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
@@ -2413,7 +2705,9 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
         if (result != VK_SUCCESS) return result;
     }
     SPYI_VK_ZERO(range);
-    range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+    // One range for all stages, also where each reads its own part: vkCmdPushConstants must name all stages of every
+    // range that it touches, so that ranges for single stages would need a push for each.
+    range.stageFlags = shape->stages;
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
@@ -2469,11 +2763,10 @@ SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu) {
     }
 }
 
-static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
-                                       spyi_text *error) {
+SPYI_FN spy_status spyi_vk_check_interface(const spyi_vk_gpu *gpu, const spyi_interface *iface,
+                                           spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
-    const spyi_interface *iface = &desc->iface;
     const spyi_kernel_base has = spyi_interface_counts(iface);
     uint32_t i, kinds[SPYI_PARAMETER_COMBINED + 1] = { 0 };
     if (!iface->block_by_address && iface->block_size > limits->profile.max_block_bytes) {
@@ -2510,7 +2803,7 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                       have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
-    return spyi_vk_check_code(&gpu->adapter, desc, error);
+    return SPY_OK;
 }
 
 // Adds the driver's last message to the error. Mesa gives the reason of a VK_ERROR_UNKNOWN only in such a
@@ -2522,20 +2815,23 @@ static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_unlock(&gpu->instance.message_lock);
 }
 
+SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t size,
+                                     VkShaderModule *module) {
+    VkShaderModuleCreateInfo info;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    info.codeSize = size;
+    info.pCode = (const uint32_t *)code;
+    return gpu->vk.vkCreateShaderModule(gpu->device, &info, NULL, module);
+}
+
 // *what gets the name of the function that failed.
-static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
-                                      const spyi_vk_shape *shape, spyi_vk_kernel *kernel, const char **what) {
-    VkShaderModuleCreateInfo module_info;
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
+                                      const char **what) {
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, shape, &kernel->layout, what);
-    if (result != VK_SUCCESS) return result;
-    SPYI_VK_ZERO(module_info);
-    module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    module_info.codeSize = desc->code_size;
-    module_info.pCode = (const uint32_t *)desc->code;
     *what = "vkCreateShaderModule";
-    result = gpu->vk.vkCreateShaderModule(gpu->device, &module_info, NULL, &module);
+    VkResult result = spyi_vk_make_module(gpu, desc->code, desc->code_size, &module);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
@@ -2551,43 +2847,12 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     return result;
 }
 
-SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
-                                spyi_text *error) {
-    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
-    const spyi_interface *iface = &desc->iface;
-    spyi_vk_kernel *kernel;
-    spyi_vk_shape shape;
-    VkResult result;
-    uint32_t i;
-    spy_status status = spyi_vk_check_kernel(gpu, desc, error);
-    *out = NULL;
-    if (status != SPY_OK) return status;
-    kernel = (spyi_vk_kernel *)spyi_allocate(gpu->base.ctx, sizeof *kernel);
-    if (kernel == NULL) {
-        spyi_text_add(error, "no host memory for a kernel");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    kernel->base = spyi_interface_counts(iface);
-    kernel->block_by_address = iface->block_by_address && iface->block_size > 0;
-    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(iface->block_size, 4);
-    SPYI_VK_ZERO(shape);
-    shape.push_size = kernel->push_size;
-    for (i = 0; i < iface->parameter_count; i++) {
-        if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
-        shape.parameters[shape.count] = iface->parameters[i];
-        SPYI_VK_ZERO(shape.parameters[shape.count].place); // layouts do not depend on the place
-        shape.count++;
-    }
-    spyi_vk_make_runs(kernel, &shape);
-    (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
-    spyi_mutex_lock(&gpu->instance.message_lock);
-    gpu->instance.message[0] = '\0';
-    spyi_mutex_unlock(&gpu->instance.message_lock);
-    result = spyi_vk_make_pipeline(gpu, desc, &shape, kernel, &what);
+SPYI_FN spy_status spyi_vk_end_kernel(spyi_vk_gpu *gpu, spyi_vk_kernel *kernel, const char *label,
+                                      VkResult result, const char *what, spyi_kernel **out,
+                                      spyi_text *error) {
     if (result != VK_SUCCESS) {
-        spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
-        status = spyi_vk_fail(gpu, result, what, error);
+        spyi_free(gpu->base.ctx, kernel, kernel->size);
+        spy_status status = spyi_vk_fail(gpu, result, what, error);
         spyi_text_add(error, " for kernel '%s'", label);
         spyi_vk_add_message(gpu, error);
         return status == SPY_ERROR_INTERNAL ? SPY_ERROR_COMPILE : status;
@@ -2597,11 +2862,68 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_vk_new_kernel(spyi_vk_gpu *gpu, const spyi_interface *iface, const char *label,
+                                      VkShaderStageFlags stages, size_t size, spyi_vk_kernel **out,
+                                      spyi_text *error) {
+    spyi_vk_kernel *kernel = (spyi_vk_kernel *)spyi_allocate(gpu->base.ctx, size);
+    spyi_kernel *none = NULL;
+    spyi_vk_shape shape;
+    const char *what = "";
+    uint32_t i;
+    *out = NULL;
+    if (kernel == NULL) {
+        spyi_text_add(error, "no host memory for a kernel");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    kernel->size = size;
+    kernel->base = spyi_interface_counts(iface);
+    kernel->stages = stages;
+    kernel->bind_point = stages == VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_BIND_POINT_COMPUTE
+                                                               : VK_PIPELINE_BIND_POINT_GRAPHICS;
+    kernel->block_by_address = iface->block_by_address && iface->block_size > 0;
+    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(iface->block_size, 4);
+    (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
+    SPYI_VK_ZERO(shape);
+    shape.stages = stages;
+    shape.push_size = kernel->push_size;
+    for (i = 0; i < iface->parameter_count; i++) {
+        if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
+        shape.parameters[shape.count] = iface->parameters[i];
+        SPYI_VK_ZERO(shape.parameters[shape.count].place); // layouts do not depend on the place
+        shape.count++;
+    }
+    spyi_vk_make_runs(kernel, &shape);
+    spyi_mutex_lock(&gpu->instance.message_lock);
+    gpu->instance.message[0] = '\0';
+    spyi_mutex_unlock(&gpu->instance.message_lock);
+    VkResult result = spyi_vk_find_layout(gpu, &shape, &kernel->layout, &what);
+    if (result != VK_SUCCESS) return spyi_vk_end_kernel(gpu, kernel, label, result, what, &none, error);
+    *out = kernel;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
+    spyi_vk_kernel *kernel;
+    spy_status status = spyi_vk_check_interface(gpu, &desc->iface, error);
+    *out = NULL;
+    if (status == SPY_OK)
+        status = spyi_vk_check_code(&gpu->adapter, desc, VK_SHADER_STAGE_COMPUTE_BIT, error);
+    if (status == SPY_OK)
+        status = spyi_vk_new_kernel(gpu, &desc->iface, label, VK_SHADER_STAGE_COMPUTE_BIT, sizeof *kernel,
+                                    &kernel, error);
+    if (status != SPY_OK) return status;
+    VkResult result = spyi_vk_make_pipeline(gpu, desc, kernel, &what);
+    return spyi_vk_end_kernel(gpu, kernel, label, result, what, out, error);
+}
+
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_vk_kernel *kernel = (spyi_vk_kernel *)(void *)handle;
     gpu->vk.vkDestroyPipeline(gpu->device, kernel->pipeline, NULL);
-    spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+    spyi_free(gpu->base.ctx, kernel, kernel->size);
 }
 
 // >>vk/record.c ---------------------------------------------------------------------------------------------
@@ -2611,14 +2933,24 @@ SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SPYI_VK_COLD __attribute__((noinline, cold))
+#define SPYI_VK_HOT inline __attribute__((always_inline))
 #else
 #define SPYI_VK_COLD
+#define SPYI_VK_HOT
 #endif
+
+SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu) {
+    const VkPipelineStageFlags work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkPipelineStageFlags draw = VK_PIPELINE_STAGE_VERTEX_INPUT_BIT |
+                                      VK_PIPELINE_STAGE_VERTEX_SHADER_BIT |
+                                      VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT;
+    return gpu->draws ? work | draw : work;
+}
 
 // Earlier work is that in this command buffer and all before it on the queue. The source stages include the
 // reading of group counts, because that comes before a dispatch's shader.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
-    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkPipelineStageFlags after = stages;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -2626,6 +2958,7 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
                             VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    if (gpu->draws) barrier.dstAccessMask |= VK_ACCESS_INDEX_READ_BIT | VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT;
     if (counts) {
         after |= VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT;
         barrier.dstAccessMask |= VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
@@ -2659,7 +2992,7 @@ static void spyi_vk_add_access(uint32_t how, bool first, VkPipelineStageFlags *s
 
 static void spyi_vk_transit(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool back) {
-    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkImageMemoryBarrier barriers[SPYI_VK_TRANSITIONS];
     uint32_t done, count, i;
     for (done = 0; done < before->transition_count; done += count) {
@@ -2696,13 +3029,14 @@ SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer comma
 
 // Work that fails must leave the layouts as they were. A part without content keeps its new layout: the next
 // transition begins with nothing, too.
-static SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
-                                              spy_status status) {
+SPYI_FN SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
+                                               spy_status status) {
+    spyi_vk_end_pass(gpu);
     if (before->transition_count) spyi_vk_transit(gpu, gpu->commands, before, true);
     return status;
 }
 
-// Begins the open batch in its slot, or, during a recording, takes the engine's command buffer.
+// Begins the open batch in its slot, or, during a recording, takes the engine's command buffer. Ends an open pass.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
     VkCommandBufferBeginInfo info;
@@ -2710,6 +3044,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     spy_status status;
     uint32_t i;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
+    spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;
@@ -2741,6 +3076,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     spy_status status;
     uint64_t now, spent;
     if (gpu->external != VK_NULL_HANDLE) {
+        spyi_vk_end_pass(gpu);
         gpu->commands = VK_NULL_HANDLE; // the engine may record between two calls: bind the pipeline again
         gpu->external_used = true;
         gpu->last_recording->used = true;
@@ -2810,8 +3146,8 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
         write->pBufferInfo = infos + run->first;
         write->pTexelBufferView = views + run->first;
     }
-    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0,
-                                      kernel->run_count, writes);
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, kernel->bind_point, kernel->layout, 0, kernel->run_count,
+                                      writes);
     return SPY_OK;
 }
 
@@ -2840,14 +3176,15 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     write.descriptorCount = kernel->base.uniform_count;
     write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     write.pBufferInfo = infos;
-    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, kernel->bind_point, kernel->layout, 0, 1, &write);
     return SPY_OK;
 }
 
 // Pushes a block that vkCmdPushConstants cannot take as it is: one that goes through memory, so that its
 // address is pushed, or one whose size is not a multiple of 4.
-static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel,
-                                                  const void *block, spyi_text *error) {
+static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                                  const spyi_vk_kernel *kernel, const void *block,
+                                                  spyi_text *error) {
     unsigned char padded[512];
     const void *push = padded;
     if (kernel->block_by_address) {
@@ -2866,9 +3203,36 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->base.block_size);
         return SPY_ERROR_INTERNAL;
     }
-    gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                               kernel->push_size, push);
+    gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, kernel->push_size, push);
     return SPY_OK;
+}
+
+static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                           const spyi_vk_kernel *kernel, const void *block,
+                                           const spyi_binding *bindings, const spyi_uniform *uniforms,
+                                           spyi_text *error) {
+    spy_status status = SPY_OK;
+    if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
+        if (kernel->push_size > 0)
+            gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, kernel->push_size, block);
+    } else {
+        status = spyi_vk_push_block(gpu, commands, kernel, block, error);
+        if (status != SPY_OK) return status;
+    }
+    if (kernel->run_count > 0) {
+        status = spyi_vk_push_bindings(gpu, commands, kernel, bindings, error);
+        if (status != SPY_OK) return status;
+    }
+    if (kernel->base.uniform_count > 0)
+        status = spyi_vk_push_uniforms(gpu, commands, kernel, uniforms, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                       const spyi_vk_kernel *kernel, const void *block,
+                                       const spyi_binding *bindings, const spyi_uniform *uniforms,
+                                       spyi_text *error) {
+    return spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
 }
 
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
@@ -2889,23 +3253,9 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
     }
-    if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
-        if (kernel->push_size > 0) {
-            gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       kernel->push_size, dispatch->block);
-        }
-    } else {
-        status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
-        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
-    }
-    if (kernel->run_count > 0) {
-        status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
-        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
-    }
-    if (kernel->base.uniform_count > 0) {
-        status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
-        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
-    }
+    status =
+        spyi_vk_push(gpu, commands, kernel, dispatch->block, dispatch->bindings, dispatch->uniforms, error);
+    if (!SPYI_LIKELY(status == SPY_OK)) return spyi_vk_failed(gpu, &work->before, status);
     if (SPYI_LIKELY(dispatch->indirect == 0)) {
         gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
     } else {
@@ -3172,6 +3522,8 @@ SPYI_FN uint32_t spyi_vk_image_support(spyi_gpu *base, uint32_t format) {
     if (has & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT) usage |= SPY_TEXTURE_USAGE_FILTERED;
     if (usage == 0) return 0;
     usage |= SPY_TEXTURE_USAGE_COPIED;
+    if (has & VK_FORMAT_FEATURE_BLIT_SRC_BIT) usage |= SPYI_BLITS_FROM;
+    if (has & VK_FORMAT_FEATURE_BLIT_DST_BIT) usage |= SPYI_BLITS_TO;
     const uint32_t targets = SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_DEPTH_TARGET;
     if ((usage & targets) &&
         gpu->instance.GetPhysicalDeviceImageFormatProperties(
@@ -3313,6 +3665,7 @@ SPYI_FN void spyi_vk_destroy_image(spyi_gpu *base, spyi_image *image) {
 // >>views
 
 static VkImageViewType spyi_vk_view_type(const spyi_image_view_desc *d) {
+    if (d->target && d->type == SPY_TEXTURE_TYPE_CUBE) return VK_IMAGE_VIEW_TYPE_2D_ARRAY; // faces are layers
     switch (d->type) {
     case SPY_TEXTURE_TYPE_1D: return d->array ? VK_IMAGE_VIEW_TYPE_1D_ARRAY : VK_IMAGE_VIEW_TYPE_1D;
     case SPY_TEXTURE_TYPE_3D: return VK_IMAGE_VIEW_TYPE_3D;
@@ -3332,15 +3685,19 @@ SPYI_FN spy_status spyi_vk_create_image_view(spyi_gpu *base, const spyi_image *i
     (void)image_desc, (void)sampler;
     SPYI_VK_ZERO(usage);
     usage.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO;
-    usage.usage = desc->stored ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT;
+    const bool color = spyi_vk_aspects(desc->format) == VK_IMAGE_ASPECT_COLOR_BIT;
+    usage.usage = desc->target && color ? VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+                  : desc->target        ? VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT
+                  : desc->stored        ? VK_IMAGE_USAGE_STORAGE_BIT
+                                        : VK_IMAGE_USAGE_SAMPLED_BIT;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
     info.pNext = &usage;
     info.image = (VkImage)image->handle;
     info.viewType = spyi_vk_view_type(desc);
     info.format = spyi_vk_format(desc->format);
-    info.subresourceRange.aspectMask =
-        spyi_vk_aspects(desc->format) & ~(VkImageAspectFlags)VK_IMAGE_ASPECT_STENCIL_BIT;
+    info.subresourceRange.aspectMask = spyi_vk_aspects(desc->format);
+    if (!desc->target) info.subresourceRange.aspectMask &= ~(VkImageAspectFlags)VK_IMAGE_ASPECT_STENCIL_BIT;
     info.subresourceRange.baseMipLevel = desc->first_level;
     info.subresourceRange.levelCount = desc->level_count;
     info.subresourceRange.baseArrayLayer = desc->first_layer;
@@ -3353,6 +3710,7 @@ SPYI_FN spy_status spyi_vk_create_image_view(spyi_gpu *base, const spyi_image *i
 SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *base, uint64_t view, bool stored) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     (void)stored;
+    spyi_vk_forget_view(gpu, (VkImageView)view);
     gpu->vk.vkDestroyImageView(gpu->device, (VkImageView)view, NULL);
 }
 
@@ -3536,29 +3894,11 @@ static spy_status spyi_vk_resolve(spyi_vk_gpu *gpu, const spyi_image_blit_work *
     return spyi_vk_recorded(gpu, false, error);
 }
 
-static spy_status spyi_vk_check_blit(const spyi_vk_gpu *gpu, const spyi_image_blit_work *w,
-                                     spyi_text *error) {
-    const VkFormatFeatureFlags from = spyi_vk_format_features(gpu, w->from_desc.format);
-    const VkFormatFeatureFlags to = spyi_vk_format_features(gpu, w->to_desc.format);
-    const char *name = gpu->adapter.info.name;
-    if (!(from & VK_FORMAT_FEATURE_BLIT_SRC_BIT) || !(to & VK_FORMAT_FEATURE_BLIT_DST_BIT)) {
-        spyi_text_add(error, "the device '%s' cannot scale textures of this format", name);
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    if (w->linear && !(from & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT)) {
-        spyi_text_add(error, "the device '%s' has no linear filter for this format; SPY_FILTER_NEAREST works",
-                      name);
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    return SPY_OK;
-}
-
 SPYI_FN spy_status spyi_vk_image_blit(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const spyi_image_blit_work *w = (const spyi_image_blit_work *)(const void *)work;
     VkImageBlit region;
-    spy_status status = w->resolve ? SPY_OK : spyi_vk_check_blit(gpu, w, error);
-    if (status == SPY_OK) status = spyi_vk_begin_image_work(gpu, work, error);
+    spy_status status = spyi_vk_begin_image_work(gpu, work, error);
     if (status != SPY_OK) return status;
     if (w->resolve) return spyi_vk_resolve(gpu, w, error);
     SPYI_VK_ZERO(region);
@@ -3597,6 +3937,982 @@ SPYI_FN spy_status spyi_vk_image_clear(spyi_gpu *base, const spyi_work *work, sp
         gpu->vk.vkCmdClearDepthStencilImage(gpu->commands, (VkImage)w->image,
                                             VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &value, 1, &range);
     }
+    return spyi_vk_recorded(gpu, false, error);
+}
+
+// >>vk/raster.c ---------------------------------------------------------------------------------------------
+
+// Loads rasters: makes a graphics pipeline of a vertex and a fragment shader over a spyi_raster_state. Several threads
+// may load at once, as for kernels (kernel.c). What the device lacks is refused by name: drivers do not check it.
+
+// >>refusals
+
+static spy_status spyi_vk_lacks(const spyi_vk_gpu *gpu, const char *what, const char *feature,
+                                spyi_text *error) {
+    spyi_text_add(error, "the device '%s' has no %s (Vulkan feature %s)", gpu->adapter.info.name, what,
+                  feature);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+static bool spyi_vk_is_second_source(uint32_t factor) {
+    return factor >= SPY_BLEND_FACTOR_SOURCE1_COLOR && factor <= SPY_BLEND_FACTOR_ONE_MINUS_SOURCE1_ALPHA;
+}
+
+static spy_status spyi_vk_check_blends(const spyi_vk_gpu *gpu, const spyi_raster_state *s, spyi_text *error) {
+    const bool *has = gpu->adapter.features;
+    const spyi_raster_blend *first = NULL;
+    for (uint32_t i = 0; i < s->target_count; i++) {
+        const spyi_raster_blend *b = &s->blends[i];
+        if (s->target_formats[i] == SPY_FORMAT_NONE) continue;
+        if (first && memcmp(first, b, sizeof *b) != 0 && !has[SPYI_VK_FEATURE_independentBlend])
+            return spyi_vk_lacks(gpu, "different blends for several targets", "independentBlend", error);
+        first = b;
+        if (!b->enabled) continue;
+        if ((spyi_vk_is_second_source(b->color_from) || spyi_vk_is_second_source(b->color_to) ||
+             spyi_vk_is_second_source(b->alpha_from) || spyi_vk_is_second_source(b->alpha_to)) &&
+            !has[SPYI_VK_FEATURE_dualSrcBlend])
+            return spyi_vk_lacks(gpu, "blends with a second colour", "dualSrcBlend", error);
+        if (!(spyi_vk_format_features(gpu, s->target_formats[i]) &
+              VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT)) {
+            spyi_text_add(error, "target %u: the device '%s' cannot blend into %s", i, gpu->adapter.info.name,
+                          spyi_format(s->target_formats[i])->name);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_vk_check_attributes(const spyi_vk_gpu *gpu, const spyi_raster_state *s,
+                                           spyi_text *error) {
+    const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
+    const char *name = gpu->adapter.info.name;
+    for (uint32_t i = 0; i < s->attribute_count; i++) {
+        const spyi_raster_attribute *a = &s->attributes[i];
+        VkFormatProperties properties;
+        gpu->instance.GetPhysicalDeviceFormatProperties(gpu->adapter.handle, spyi_vk_format(a->format),
+                                                        &properties);
+        if (!(properties.bufferFeatures & VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT)) {
+            spyi_text_add(error, "the device '%s' has no vertex attributes of format %s", name,
+                          spyi_format(a->format) ? spyi_format(a->format)->name : "NONE");
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        if (a->location >= have->maxVertexInputAttributes ||
+            a->offset > have->maxVertexInputAttributeOffset) {
+            spyi_text_add(
+                error,
+                "a vertex attribute at location %u lies %u bytes behind the start of a vertex; the device "
+                "'%s' has %u locations and at most %u bytes",
+                a->location, a->offset, name, have->maxVertexInputAttributes,
+                have->maxVertexInputAttributeOffset);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+    }
+    for (uint32_t i = 0; i < s->buffer_count; i++) {
+        if (s->buffers[i].stride > have->maxVertexInputBindingStride) {
+            spyi_text_add(error, "vertices that lie %u bytes apart: the device '%s' takes at most %u",
+                          s->buffers[i].stride, name, have->maxVertexInputBindingStride);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        if (s->buffers[i].per_instance > 1 &&
+            !gpu->adapter.features[SPYI_VK_FEATURE_vertexAttributeInstanceRateDivisor])
+            return spyi_vk_lacks(gpu, "attributes that several instances share",
+                                 "vertexAttributeInstanceRateDivisor", error);
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_vk_check_targets(const spyi_vk_gpu *gpu, const spyi_raster_state *s,
+                                        spyi_text *error) {
+    const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
+    const char *name = gpu->adapter.info.name;
+    if (s->target_count > have->maxColorAttachments) {
+        spyi_text_add(error, "%u targets; the device '%s' has %u", s->target_count, name,
+                      have->maxColorAttachments);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i <= s->target_count; i++) {
+        const bool depth = i == s->target_count;
+        const uint32_t format = depth ? s->depth_format : s->target_formats[i];
+        const VkFormatFeatureFlags needs =
+            depth ? VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT : VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT;
+        if (format == SPY_FORMAT_NONE || (spyi_vk_format_features(gpu, format) & needs)) continue;
+        spyi_text_add(error, "the device '%s' cannot draw into %s as a %s target", name,
+                      spyi_format(format) ? spyi_format(format)->name : "such a format",
+                      depth ? "depth" : "colour");
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_vk_check_raster(const spyi_vk_gpu *gpu, const spyi_raster_desc *desc,
+                                       spyi_text *error) {
+    const spyi_raster_state *s = &desc->state;
+    const bool *has = gpu->adapter.features;
+    if (!(gpu->adapter.graphics_families >> gpu->queue_family & 1u)) {
+        spyi_text_add(error, "the queue of '%s' cannot draw: its family %u has no VK_QUEUE_GRAPHICS_BIT",
+                      gpu->adapter.info.name, gpu->queue_family);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (s->wireframe && !has[SPYI_VK_FEATURE_fillModeNonSolid])
+        return spyi_vk_lacks(gpu, "wireframes", "fillModeNonSolid", error);
+    if (s->depth_clamped && !has[SPYI_VK_FEATURE_depthClamp])
+        return spyi_vk_lacks(gpu, "clamped depth", "depthClamp", error);
+    if ((s->depth_bias_clamp < 0 || s->depth_bias_clamp > 0) && !has[SPYI_VK_FEATURE_depthBiasClamp])
+        return spyi_vk_lacks(gpu, "limit of the depth bias", "depthBiasClamp", error);
+    spy_status status = spyi_vk_check_targets(gpu, s, error);
+    if (status == SPY_OK) status = spyi_vk_check_blends(gpu, s, error);
+    if (status == SPY_OK) status = spyi_vk_check_attributes(gpu, s, error);
+    if (status == SPY_OK) status = spyi_vk_check_interface(gpu, &desc->iface, error);
+    for (uint32_t i = 0; i < SPYI_RASTER_STAGES && status == SPY_OK; i++) {
+        spyi_kernel_desc stage;
+        if (i == SPYI_RASTER_FRAGMENT && desc->stages[i].code == NULL) continue;
+        SPYI_VK_ZERO(stage);
+        stage.label = desc->label;
+        stage.code = desc->stages[i].code;
+        stage.code_size = desc->stages[i].code_size;
+        stage.entry = desc->stages[i].entry;
+        status = spyi_vk_check_code(
+            &gpu->adapter, &stage,
+            i == SPYI_RASTER_FRAGMENT ? VK_SHADER_STAGE_FRAGMENT_BIT : VK_SHADER_STAGE_VERTEX_BIT, error);
+    }
+    return status;
+}
+
+// >>parts of the pipeline
+
+static VkBlendFactor spyi_vk_blend_factor(uint32_t factor, bool from) {
+    static const VkBlendFactor factors[SPY_BLEND_FACTOR_COUNT] = {
+        VK_BLEND_FACTOR_ONE, // DEFAULT, see below
+        VK_BLEND_FACTOR_ZERO,
+        VK_BLEND_FACTOR_ONE,
+        VK_BLEND_FACTOR_SRC_COLOR,
+        VK_BLEND_FACTOR_ONE_MINUS_SRC_COLOR,
+        VK_BLEND_FACTOR_SRC_ALPHA,
+        VK_BLEND_FACTOR_ONE_MINUS_SRC_ALPHA,
+        VK_BLEND_FACTOR_DST_ALPHA,
+        VK_BLEND_FACTOR_ONE_MINUS_DST_ALPHA,
+        VK_BLEND_FACTOR_DST_COLOR,
+        VK_BLEND_FACTOR_ONE_MINUS_DST_COLOR,
+        VK_BLEND_FACTOR_SRC_ALPHA_SATURATE,
+        VK_BLEND_FACTOR_CONSTANT_COLOR,
+        VK_BLEND_FACTOR_ONE_MINUS_CONSTANT_COLOR,
+        VK_BLEND_FACTOR_SRC1_COLOR,
+        VK_BLEND_FACTOR_ONE_MINUS_SRC1_COLOR,
+        VK_BLEND_FACTOR_SRC1_ALPHA,
+        VK_BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA,
+    };
+    if (factor == SPY_BLEND_FACTOR_DEFAULT || factor >= SPY_BLEND_FACTOR_COUNT)
+        return from ? VK_BLEND_FACTOR_ONE : VK_BLEND_FACTOR_ZERO;
+    return factors[factor];
+}
+
+static VkBlendOp spyi_vk_blend_op(uint32_t op) { // the same order from ADD on
+    return op == SPY_BLEND_OP_DEFAULT ? VK_BLEND_OP_ADD : (VkBlendOp)(op - SPY_BLEND_OP_ADD);
+}
+
+static VkCompareOp spyi_vk_compare(uint32_t compare) { // the same order from NEVER on
+    return compare == SPY_COMPARE_NONE ? VK_COMPARE_OP_ALWAYS : (VkCompareOp)(compare - SPY_COMPARE_NEVER);
+}
+
+// The structs of one pipeline, which point to each other.
+typedef struct spyi_vk_raster_parts {
+    VkPipelineShaderStageCreateInfo stages[SPYI_RASTER_STAGES];
+    VkVertexInputBindingDescription buffers[SPYI_MOST_ATTRIBUTES];
+    VkVertexInputAttributeDescription attributes[SPYI_MOST_ATTRIBUTES];
+    VkVertexInputBindingDivisorDescriptionEXT divisors[SPYI_MOST_ATTRIBUTES];
+    VkPipelineVertexInputDivisorStateCreateInfoEXT divisor;
+    VkPipelineVertexInputStateCreateInfo input;
+    VkPipelineInputAssemblyStateCreateInfo assembly;
+    VkPipelineViewportStateCreateInfo viewport;
+    VkPipelineRasterizationStateCreateInfo rasterization;
+    VkSampleMask sample_mask[2];
+    VkPipelineMultisampleStateCreateInfo multisample;
+    VkPipelineDepthStencilStateCreateInfo depth;
+    VkPipelineColorBlendAttachmentState blends[SPYI_MOST_TARGETS];
+    VkPipelineColorBlendStateCreateInfo blend;
+    VkDynamicState dynamic_states[4];
+    VkPipelineDynamicStateCreateInfo dynamic;
+    VkFormat formats[SPYI_MOST_TARGETS];
+    VkPipelineRenderingCreateInfo rendering;
+    VkGraphicsPipelineCreateInfo info;
+} spyi_vk_raster_parts;
+
+static void spyi_vk_set_input(const spyi_raster_state *s, spyi_vk_raster_parts *p) {
+    for (uint32_t i = 0; i < s->buffer_count; i++) {
+        p->buffers[i].binding = i;
+        p->buffers[i].stride = s->buffers[i].stride;
+        p->buffers[i].inputRate =
+            s->buffers[i].per_instance ? VK_VERTEX_INPUT_RATE_INSTANCE : VK_VERTEX_INPUT_RATE_VERTEX;
+        if (s->buffers[i].per_instance <= 1) continue;
+        VkVertexInputBindingDivisorDescriptionEXT *divisor =
+            &p->divisors[p->divisor.vertexBindingDivisorCount++];
+        divisor->binding = i;
+        divisor->divisor = s->buffers[i].per_instance;
+    }
+    for (uint32_t i = 0; i < s->attribute_count; i++) {
+        p->attributes[i].location = s->attributes[i].location;
+        p->attributes[i].binding = s->attributes[i].buffer;
+        p->attributes[i].format = spyi_vk_format(s->attributes[i].format);
+        p->attributes[i].offset = s->attributes[i].offset;
+    }
+    p->divisor.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT;
+    p->divisor.pVertexBindingDivisors = p->divisors;
+    p->input.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO;
+    p->input.pNext = p->divisor.vertexBindingDivisorCount ? &p->divisor : NULL;
+    p->input.vertexBindingDescriptionCount = s->buffer_count;
+    p->input.pVertexBindingDescriptions = p->buffers;
+    p->input.vertexAttributeDescriptionCount = s->attribute_count;
+    p->input.pVertexAttributeDescriptions = p->attributes;
+    p->assembly.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO;
+    p->assembly.topology = s->topology == SPY_TOPOLOGY_DEFAULT // the same order from POINT_LIST on
+                               ? VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST
+                               : (VkPrimitiveTopology)(s->topology - SPY_TOPOLOGY_POINT_LIST);
+}
+
+static void spyi_vk_set_rasterization(const spyi_raster_state *s, spyi_vk_raster_parts *p) {
+    VkPipelineRasterizationStateCreateInfo *r = &p->rasterization;
+    p->viewport.sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO;
+    p->viewport.viewportCount = p->viewport.scissorCount = 1;
+    r->sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO;
+    r->depthClampEnable = s->depth_clamped;
+    r->polygonMode = s->wireframe ? VK_POLYGON_MODE_LINE : VK_POLYGON_MODE_FILL;
+    r->cullMode = (VkCullModeFlags)s->cull; // the same values
+    r->frontFace = s->clockwise_is_front ? VK_FRONT_FACE_CLOCKWISE : VK_FRONT_FACE_COUNTER_CLOCKWISE;
+    r->depthBiasConstantFactor = s->depth_bias;
+    r->depthBiasSlopeFactor = s->depth_bias_slope;
+    r->depthBiasClamp = s->depth_bias_clamp;
+    r->depthBiasEnable = r->depthBiasConstantFactor < 0 || r->depthBiasConstantFactor > 0 ||
+                         r->depthBiasSlopeFactor < 0 || r->depthBiasSlopeFactor > 0;
+    r->lineWidth = 1;
+    p->multisample.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO;
+    p->multisample.rasterizationSamples = (VkSampleCountFlagBits)s->samples;
+    p->multisample.alphaToCoverageEnable = s->alpha_to_coverage;
+    p->sample_mask[0] = s->sample_mask;
+    p->sample_mask[1] = ~(VkSampleMask)0; // for 64 samples
+    p->multisample.pSampleMask = p->sample_mask;
+}
+
+static void spyi_vk_set_depth(const spyi_raster_state *s, spyi_vk_raster_parts *p) {
+    VkPipelineDepthStencilStateCreateInfo *d = &p->depth;
+    d->sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO;
+    d->depthTestEnable = s->depth_format != SPY_FORMAT_NONE && s->depth_compare != SPY_COMPARE_NONE;
+    d->depthWriteEnable = d->depthTestEnable && s->depth_write;
+    d->depthCompareOp = spyi_vk_compare(s->depth_compare);
+    d->stencilTestEnable =
+        s->stencil_enabled && (spyi_vk_aspects(s->depth_format) & VK_IMAGE_ASPECT_STENCIL_BIT);
+    for (uint32_t i = 0; i < 2; i++) {
+        VkStencilOpState *side = i == 0 ? &d->front : &d->back;
+        side->failOp = (VkStencilOp)s->stencil[i][0]; // both enums have the same order
+        side->depthFailOp = (VkStencilOp)s->stencil[i][1];
+        side->passOp = (VkStencilOp)s->stencil[i][2];
+        side->compareOp = spyi_vk_compare(s->stencil[i][3]);
+        side->compareMask = s->stencil_read_mask;
+        side->writeMask = s->stencil_write_mask;
+    }
+}
+
+static void spyi_vk_set_blend(const spyi_raster_state *s, spyi_vk_raster_parts *p) {
+    for (uint32_t i = 0; i < s->target_count; i++) {
+        const spyi_raster_blend *from = &s->blends[i];
+        VkPipelineColorBlendAttachmentState *b = &p->blends[i];
+        b->blendEnable = from->enabled;
+        b->srcColorBlendFactor = spyi_vk_blend_factor(from->color_from, true);
+        b->dstColorBlendFactor = spyi_vk_blend_factor(from->color_to, false);
+        b->colorBlendOp = spyi_vk_blend_op(from->color_op);
+        b->srcAlphaBlendFactor = spyi_vk_blend_factor(from->alpha_from, true);
+        b->dstAlphaBlendFactor = spyi_vk_blend_factor(from->alpha_to, false);
+        b->alphaBlendOp = spyi_vk_blend_op(from->alpha_op);
+        b->colorWriteMask = (VkColorComponentFlags)(~from->keeps & 15u); // the same bits
+    }
+    p->blend.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO;
+    p->blend.attachmentCount = s->target_count;
+    p->blend.pAttachments = p->blends;
+}
+
+static void spyi_vk_set_dynamic(spyi_vk_raster_parts *p) {
+    p->dynamic_states[0] = VK_DYNAMIC_STATE_VIEWPORT;
+    p->dynamic_states[1] = VK_DYNAMIC_STATE_SCISSOR;
+    p->dynamic_states[2] = VK_DYNAMIC_STATE_BLEND_CONSTANTS;
+    p->dynamic_states[3] = VK_DYNAMIC_STATE_STENCIL_REFERENCE;
+    p->dynamic.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO;
+    p->dynamic.dynamicStateCount = 4;
+    p->dynamic.pDynamicStates = p->dynamic_states;
+}
+
+// The formats of the targets, for dynamic rendering.
+static void spyi_vk_set_rendering(const spyi_raster_state *s, spyi_vk_raster_parts *p) {
+    const VkImageAspectFlags aspects = spyi_vk_aspects(s->depth_format);
+    const VkFormat depth = spyi_vk_format(s->depth_format);
+    for (uint32_t i = 0; i < s->target_count; i++) p->formats[i] = spyi_vk_format(s->target_formats[i]);
+    p->rendering.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO;
+    p->rendering.colorAttachmentCount = s->target_count;
+    p->rendering.pColorAttachmentFormats = p->formats;
+    if (aspects & VK_IMAGE_ASPECT_DEPTH_BIT) p->rendering.depthAttachmentFormat = depth;
+    if (aspects & VK_IMAGE_ASPECT_STENCIL_BIT) p->rendering.stencilAttachmentFormat = depth;
+}
+
+// >>load
+
+// Makes the modules of the stages. The caller destroys them, also after an error.
+static VkResult spyi_vk_set_stages(spyi_vk_gpu *gpu, const spyi_raster_desc *desc, spyi_vk_raster_parts *p) {
+    VkResult result = VK_SUCCESS;
+    for (uint32_t i = 0; i < SPYI_RASTER_STAGES && result == VK_SUCCESS; i++) {
+        VkPipelineShaderStageCreateInfo *stage = &p->stages[p->info.stageCount];
+        if (desc->stages[i].code == NULL) continue;
+        stage->sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+        stage->stage = i == SPYI_RASTER_VERTEX ? VK_SHADER_STAGE_VERTEX_BIT : VK_SHADER_STAGE_FRAGMENT_BIT;
+        stage->pName = desc->stages[i].entry;
+        result = spyi_vk_make_module(gpu, desc->stages[i].code, desc->stages[i].code_size, &stage->module);
+        if (result == VK_SUCCESS) p->info.stageCount++;
+    }
+    return result;
+}
+
+static VkResult spyi_vk_make_raster(spyi_vk_gpu *gpu, const spyi_raster_desc *desc, spyi_vk_raster *raster,
+                                    spyi_vk_raster_parts *p, const char **what) {
+    const spyi_raster_state *s = &desc->state;
+    VkResult result;
+    spyi_vk_set_input(s, p);
+    spyi_vk_set_rasterization(s, p);
+    spyi_vk_set_depth(s, p);
+    spyi_vk_set_blend(s, p);
+    spyi_vk_set_dynamic(p);
+    p->info.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO;
+    p->info.pStages = p->stages;
+    p->info.pVertexInputState = &p->input;
+    p->info.pInputAssemblyState = &p->assembly;
+    p->info.pViewportState = &p->viewport;
+    p->info.pRasterizationState = &p->rasterization;
+    p->info.pMultisampleState = &p->multisample;
+    p->info.pDepthStencilState = &p->depth;
+    p->info.pColorBlendState = &p->blend;
+    p->info.pDynamicState = &p->dynamic;
+    p->info.layout = raster->kernel.layout;
+    if (gpu->dynamic_rendering) {
+        spyi_vk_set_rendering(s, p);
+        p->info.pNext = &p->rendering;
+    } else {
+        *what = "vkCreateRenderPass";
+        result = spyi_vk_find_render_pass(gpu, raster, NULL, &p->info.renderPass);
+        if (result != VK_SUCCESS) return result;
+    }
+    *what = "vkCreateShaderModule";
+    result = spyi_vk_set_stages(gpu, desc, p);
+    if (result == VK_SUCCESS) {
+        *what = "vkCreateGraphicsPipelines";
+        result = gpu->vk.vkCreateGraphicsPipelines(gpu->device, gpu->pipeline_cache, 1, &p->info, NULL,
+                                                   &raster->kernel.pipeline);
+    }
+    for (uint32_t i = 0; i < p->info.stageCount; i++)
+        gpu->vk.vkDestroyShaderModule(gpu->device, p->stages[i].module, NULL);
+    return result;
+}
+
+SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *base, const spyi_raster_desc *desc, spyi_kernel **out,
+                                       spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_raster_state *s = &desc->state;
+    const char *label = desc->label != NULL ? desc->label : desc->stages[SPYI_RASTER_VERTEX].entry,
+               *what = "";
+    const VkShaderStageFlags stages = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
+    spyi_vk_raster_parts parts;
+    spyi_vk_kernel *kernel;
+    spy_status status = spyi_vk_check_raster(gpu, desc, error);
+    *out = NULL;
+    if (status == SPY_OK)
+        status = spyi_vk_new_kernel(gpu, &desc->iface, label, stages, sizeof(spyi_vk_raster), &kernel, error);
+    if (status != SPY_OK) return status;
+    spyi_vk_raster *raster = (spyi_vk_raster *)(void *)kernel;
+    memcpy(raster->target_formats, s->target_formats, sizeof raster->target_formats);
+    raster->depth_format = s->depth_format;
+    raster->target_count = s->target_count;
+    raster->samples = s->samples;
+    SPYI_VK_ZERO(parts);
+    VkResult result = spyi_vk_make_raster(gpu, desc, raster, &parts, &what);
+    return spyi_vk_end_kernel(gpu, kernel, label, result, what, out, error);
+}
+
+// >>vk/render_pass.c ----------------------------------------------------------------------------------------
+
+// Passes of draws on devices without dynamic rendering (Vulkan 1.2, or an engine's device that has not enabled it): a
+// VkRenderPass for each combination of formats and loads, and a VkFramebuffer for each combination of views. Both are
+// found again: there are few of the first, and the second live as long as their views.
+
+enum { SPYI_VK_PASS_PARTS = 2 * SPYI_MOST_TARGETS + 1 }; // targets, their resolves, and depth
+
+// Plain bytes without padding, so that equal passes have equal bytes. All passes with the same formats and samples are
+// compatible, so that a pipeline needs only one of them.
+typedef struct spyi_vk_pass_key {
+    uint8_t formats[SPYI_MOST_TARGETS], loads[SPYI_MOST_TARGETS]; // spy_format; VkAttachmentLoadOp
+    uint8_t depth_format, depth_load, stencil_load;
+    uint8_t count, samples, resolves; // bit i: target i is resolved
+} spyi_vk_pass_key;
+
+struct spyi_vk_render_pass {
+    spyi_vk_render_pass *next;
+    spyi_vk_pass_key key;
+    VkRenderPass handle;
+};
+
+struct spyi_vk_framebuffer {
+    spyi_vk_framebuffer *next;
+    VkRenderPass pass;
+    VkImageView views[SPYI_VK_PASS_PARTS];
+    uint32_t view_count, width, height, layers;
+    VkFramebuffer handle;
+};
+
+static uint8_t spyi_vk_pass_load(bool clear, bool ignore) {
+    return clear    ? VK_ATTACHMENT_LOAD_OP_CLEAR
+           : ignore ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
+                    : VK_ATTACHMENT_LOAD_OP_LOAD;
+}
+
+static spyi_vk_pass_key spyi_vk_make_key(const spyi_vk_raster *raster, const spyi_draw_work *d) {
+    spyi_vk_pass_key key;
+    SPYI_VK_ZERO(key);
+    memcpy(key.formats, raster->target_formats, sizeof key.formats);
+    key.depth_format = raster->depth_format;
+    key.count = raster->target_count;
+    key.samples = raster->samples;
+    if (d == NULL) return key;
+    for (uint32_t i = 0; i < d->target_count; i++) {
+        if (d->targets[i].view == 0) continue;
+        key.loads[i] = spyi_vk_pass_load(d->targets[i].clear, d->targets[i].ignore);
+        if (d->targets[i].resolve) key.resolves = (uint8_t)(key.resolves | 1u << i);
+    }
+    if (d->depth.view == 0) return key;
+    key.depth_load = spyi_vk_pass_load(d->depth.clear, d->depth.ignore);
+    key.stencil_load = spyi_vk_pass_load(d->depth.clear_stencil, d->depth.ignore_stencil);
+    return key;
+}
+
+static uint32_t spyi_vk_add_part(VkAttachmentDescription *part, uint32_t format, uint32_t samples,
+                                 uint32_t load) {
+    SPYI_VK_ZERO(*part);
+    part->format = spyi_vk_format(format);
+    part->samples = (VkSampleCountFlagBits)samples;
+    part->loadOp = (VkAttachmentLoadOp)load;
+    part->storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+    part->stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE;
+    part->stencilStoreOp = VK_ATTACHMENT_STORE_OP_STORE;
+    // The layouts stay: transitions come from the uses of the images, as for other work.
+    part->initialLayout = part->finalLayout = spyi_vk_image_layout(SPYI_USE_ATTACHMENT, format);
+    return 1;
+}
+
+static VkResult spyi_vk_make_render_pass(spyi_vk_gpu *gpu, const spyi_vk_pass_key *key, VkRenderPass *pass) {
+    VkAttachmentDescription parts[SPYI_VK_PASS_PARTS];
+    VkAttachmentReference colors[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
+    VkSubpassDescription subpass;
+    VkRenderPassCreateInfo info;
+    uint32_t i, count = 0;
+    for (i = 0; i < key->count; i++) {
+        colors[i].attachment = resolves[i].attachment = VK_ATTACHMENT_UNUSED;
+        colors[i].layout = resolves[i].layout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
+        if (key->formats[i] == SPY_FORMAT_NONE) continue;
+        colors[i].attachment = count;
+        count += spyi_vk_add_part(&parts[count], key->formats[i], key->samples, key->loads[i]);
+        if (!(key->resolves >> i & 1u)) continue;
+        resolves[i].attachment = count;
+        count += spyi_vk_add_part(&parts[count], key->formats[i], 1, VK_ATTACHMENT_LOAD_OP_DONT_CARE);
+    }
+    depth.attachment = count;
+    depth.layout = VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
+    if (key->depth_format != SPY_FORMAT_NONE) {
+        count += spyi_vk_add_part(&parts[count], key->depth_format, key->samples, key->depth_load);
+        parts[depth.attachment].stencilLoadOp = (VkAttachmentLoadOp)key->stencil_load;
+    }
+    SPYI_VK_ZERO(subpass);
+    subpass.pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS;
+    subpass.colorAttachmentCount = key->count;
+    subpass.pColorAttachments = colors;
+    subpass.pResolveAttachments = key->resolves ? resolves : NULL;
+    subpass.pDepthStencilAttachment = key->depth_format != SPY_FORMAT_NONE ? &depth : NULL;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO;
+    info.attachmentCount = count;
+    info.pAttachments = parts;
+    info.subpassCount = 1;
+    info.pSubpasses = &subpass;
+    return gpu->vk.vkCreateRenderPass(gpu->device, &info, NULL, pass);
+}
+
+// Threads that load pipelines call this, too.
+SPYI_FN VkResult spyi_vk_find_render_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster,
+                                          const spyi_draw_work *draw, VkRenderPass *pass) {
+    const spyi_vk_pass_key key = spyi_vk_make_key(raster, draw);
+    VkResult result = VK_SUCCESS;
+    spyi_mutex_lock(&gpu->layout_lock);
+    spyi_vk_render_pass *found = gpu->render_passes;
+    while (found != NULL && memcmp(&found->key, &key, sizeof key) != 0) found = found->next;
+    if (found == NULL) {
+        found = (spyi_vk_render_pass *)spyi_allocate(gpu->base.ctx, sizeof *found);
+        result =
+            found != NULL ? spyi_vk_make_render_pass(gpu, &key, &found->handle) : VK_ERROR_OUT_OF_HOST_MEMORY;
+        if (result == VK_SUCCESS) {
+            found->key = key;
+            found->next = gpu->render_passes;
+            gpu->render_passes = found;
+        } else {
+            spyi_free(gpu->base.ctx, found, sizeof *found);
+        }
+    }
+    *pass = result == VK_SUCCESS ? found->handle : VK_NULL_HANDLE;
+    spyi_mutex_unlock(&gpu->layout_lock);
+    return result;
+}
+
+// >>framebuffers
+
+// Fills views and sizes, in the order of the pass's parts.
+static void spyi_vk_list_views(const spyi_draw_work *d, VkRenderPass pass, spyi_vk_framebuffer *f) {
+    SPYI_VK_ZERO(*f);
+    for (uint32_t i = 0; i < d->target_count; i++) {
+        const spyi_draw_target *t = &d->targets[i];
+        if (t->view == 0) continue;
+        f->views[f->view_count++] = (VkImageView)t->view;
+        if (t->resolve) f->views[f->view_count++] = (VkImageView)t->resolve;
+    }
+    if (d->depth.view) f->views[f->view_count++] = (VkImageView)d->depth.view;
+    f->pass = pass;
+    f->width = d->width;
+    f->height = d->height;
+    f->layers = d->layers;
+}
+
+static bool spyi_vk_same_framebuffer(const spyi_vk_framebuffer *a, const spyi_vk_framebuffer *b) {
+    return a->pass == b->pass && a->view_count == b->view_count && a->width == b->width &&
+           a->height == b->height && a->layers == b->layers &&
+           memcmp(a->views, b->views, a->view_count * sizeof *a->views) == 0;
+}
+
+static VkResult spyi_vk_find_framebuffer(spyi_vk_gpu *gpu, const spyi_draw_work *d, VkRenderPass pass,
+                                         VkFramebuffer *out) {
+    spyi_vk_framebuffer wanted, *found = gpu->framebuffers;
+    VkFramebufferCreateInfo info;
+    spyi_vk_list_views(d, pass, &wanted);
+    while (found != NULL && !spyi_vk_same_framebuffer(found, &wanted)) found = found->next;
+    if (found == NULL) {
+        found = (spyi_vk_framebuffer *)spyi_allocate(gpu->base.ctx, sizeof *found);
+        if (found == NULL) return VK_ERROR_OUT_OF_HOST_MEMORY;
+        *found = wanted;
+        SPYI_VK_ZERO(info);
+        info.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO;
+        info.renderPass = pass;
+        info.attachmentCount = found->view_count;
+        info.pAttachments = found->views;
+        info.width = found->width;
+        info.height = found->height;
+        info.layers = found->layers;
+        VkResult result = gpu->vk.vkCreateFramebuffer(gpu->device, &info, NULL, &found->handle);
+        if (result != VK_SUCCESS) {
+            spyi_free(gpu->base.ctx, found, sizeof *found);
+            return result;
+        }
+        found->next = gpu->framebuffers;
+        gpu->framebuffers = found;
+    }
+    *out = found->handle;
+    return VK_SUCCESS;
+}
+
+SPYI_FN spy_status spyi_vk_begin_render_pass(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                             const spyi_vk_raster *raster, const spyi_draw_work *d,
+                                             spyi_text *error) {
+    VkClearValue clears[SPYI_VK_PASS_PARTS];
+    VkRenderPassBeginInfo info;
+    VkResult result;
+    SPYI_VK_ZERO(info);
+    result = spyi_vk_find_render_pass(gpu, raster, d, &info.renderPass);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreateRenderPass", error);
+    result = spyi_vk_find_framebuffer(gpu, d, info.renderPass, &info.framebuffer);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreateFramebuffer", error);
+    memset(clears, 0, sizeof clears);
+    for (uint32_t i = 0; i < d->target_count; i++) {
+        if (d->targets[i].view == 0) continue;
+        memcpy(&clears[info.clearValueCount++].color, &d->targets[i].color, sizeof clears[0].color);
+        if (d->targets[i].resolve) info.clearValueCount++;
+    }
+    if (d->depth.view) {
+        clears[info.clearValueCount].depthStencil.depth = d->depth.depth;
+        clears[info.clearValueCount++].depthStencil.stencil = d->depth.stencil;
+    }
+    info.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO;
+    info.renderArea.extent.width = d->width;
+    info.renderArea.extent.height = d->height;
+    info.pClearValues = clears;
+    gpu->vk.vkCmdBeginRenderPass(commands, &info, VK_SUBPASS_CONTENTS_INLINE);
+    return SPY_OK;
+}
+
+// No work uses the view any more, and so none uses its framebuffers.
+SPYI_FN void spyi_vk_forget_view(spyi_vk_gpu *gpu, VkImageView view) {
+    spyi_vk_framebuffer **link = &gpu->framebuffers;
+    while (*link != NULL) {
+        spyi_vk_framebuffer *f = *link;
+        bool has = false;
+        for (uint32_t i = 0; i < f->view_count && !has; i++) has = f->views[i] == view;
+        if (!has) {
+            link = &f->next;
+            continue;
+        }
+        *link = f->next;
+        gpu->vk.vkDestroyFramebuffer(gpu->device, f->handle, NULL);
+        spyi_free(gpu->base.ctx, f, sizeof *f);
+    }
+}
+
+SPYI_FN void spyi_vk_destroy_render_passes(spyi_vk_gpu *gpu) {
+    while (gpu->framebuffers != NULL) {
+        spyi_vk_framebuffer *f = gpu->framebuffers;
+        gpu->framebuffers = f->next;
+        gpu->vk.vkDestroyFramebuffer(gpu->device, f->handle, NULL);
+        spyi_free(gpu->base.ctx, f, sizeof *f);
+    }
+    while (gpu->render_passes != NULL) {
+        spyi_vk_render_pass *pass = gpu->render_passes;
+        gpu->render_passes = pass->next;
+        gpu->vk.vkDestroyRenderPass(gpu->device, pass->handle, NULL);
+        spyi_free(gpu->base.ctx, pass, sizeof *pass);
+    }
+}
+
+// >>vk/raster_work.c ----------------------------------------------------------------------------------------
+
+// Records draws. Draws into the same targets that follow each other become one pass: the first one begins it, and
+// whatever cannot be part of it ends it, through spyi_vk_begin() or spyi_vk_end_pass(): other work, a barrier, a clear,
+// other targets, a submission, the return to an engine.
+
+static bool spyi_vk_draws_anything(const spyi_draw_work *d) {
+    return d->indirect.handle ? d->indirect_count > 0 : d->count > 0 && d->instance_count > 0;
+}
+
+// >>passes
+
+SPYI_FN void spyi_vk_end_pass(spyi_vk_gpu *gpu) {
+    spyi_vk_pass *pass = &gpu->pass;
+    if (SPYI_LIKELY(pass->commands == VK_NULL_HANDLE)) return;
+    if (gpu->dynamic_rendering) gpu->vk.vkCmdEndRendering(pass->commands);
+    else gpu->vk.vkCmdEndRenderPass(pass->commands);
+    gpu->commands = pass->commands;
+    pass->commands = VK_NULL_HANDLE;
+}
+
+// Returns whether a draw can go on in the open pass.
+static bool spyi_vk_continues(const spyi_vk_pass *pass, const spyi_draw_work *d) {
+    if (pass->commands == VK_NULL_HANDLE || d->work.before.barrier || d->work.before.transition_count > 0 ||
+        pass->target_count != d->target_count || pass->width != d->width || pass->height != d->height ||
+        pass->layers != d->layers || pass->depth != d->depth.view ||
+        (d->depth.view && (d->depth.clear || d->depth.clear_stencil)))
+        return false;
+    for (uint32_t i = 0; i < d->target_count; i++) {
+        const spyi_draw_target *t = &d->targets[i];
+        if (pass->views[i] != t->view || pass->resolves[i] != t->resolve || (t->view && t->clear))
+            return false;
+    }
+    return true;
+}
+
+static void spyi_vk_note_pass(spyi_vk_pass *pass, const spyi_draw_work *d) {
+    for (uint32_t i = 0; i < d->target_count; i++) {
+        pass->views[i] = d->targets[i].view;
+        pass->resolves[i] = d->targets[i].resolve;
+    }
+    pass->depth = d->depth.view;
+    pass->target_count = d->target_count;
+    pass->width = d->width;
+    pass->height = d->height;
+    pass->layers = d->layers;
+    pass->bound = NULL;
+}
+
+static bool spyi_vk_was_written(const spyi_vk_gpu *gpu, uint64_t image) {
+    for (uint32_t i = 0; i < gpu->written_count; i++)
+        if (gpu->written[i] == image) return true;
+    return false;
+}
+
+// Returns whether earlier passes may have drawn into targets of the draw's pass. Passes into other targets need not
+// wait for each other: a GPU is idle for a while in such a wait.
+static bool spyi_vk_must_wait(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
+    // An engine may execute its recording after batches that were recorded later.
+    if (gpu->external != VK_NULL_HANDLE || gpu->written_count == SPYI_VK_WRITTEN) return true;
+    for (uint32_t i = 0; i < d->target_count; i++) {
+        const spyi_draw_target *t = &d->targets[i];
+        if (t->view && (t->resolve || spyi_vk_was_written(gpu, t->image))) return true;
+    }
+    return d->depth.view && spyi_vk_was_written(gpu, d->depth.image);
+}
+
+static void spyi_vk_note_written(spyi_vk_gpu *gpu, const spyi_draw_target *t) {
+    if (t->view && gpu->written_count < SPYI_VK_WRITTEN) gpu->written[gpu->written_count++] = t->image;
+    if (t->view && t->resolve)
+        gpu->written_count = SPYI_VK_WRITTEN; // its image is not known: the next pass waits
+}
+
+// Orders a pass after earlier passes that wrote to its targets, whose layout stays. All other order between a target
+// and other work comes with a transition, which spyi_vk_before() records: into this layout before the pass, and out of
+// it after the pass, each with the stages and accesses of targets.
+static void spyi_vk_target_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
+    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT |
+                                        VK_PIPELINE_STAGE_EARLY_FRAGMENT_TESTS_BIT |
+                                        VK_PIPELINE_STAGE_LATE_FRAGMENT_TESTS_BIT;
+    VkMemoryBarrier barrier;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.pNext = NULL;
+    barrier.srcAccessMask =
+        VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
+    barrier.dstAccessMask = barrier.srcAccessMask | VK_ACCESS_COLOR_ATTACHMENT_READ_BIT |
+                            VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
+    gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+static VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
+    return clear    ? VK_ATTACHMENT_LOAD_OP_CLEAR
+           : ignore ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
+                    : VK_ATTACHMENT_LOAD_OP_LOAD;
+}
+
+// Integers have no averages.
+static VkResolveModeFlagBits spyi_vk_resolve_mode(uint32_t format) {
+    return spyi_format(format)->is_integer ? VK_RESOLVE_MODE_SAMPLE_ZERO_BIT : VK_RESOLVE_MODE_AVERAGE_BIT;
+}
+
+static void spyi_vk_begin_rendering(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_vk_raster *raster,
+                                    const spyi_draw_work *d) {
+    VkRenderingAttachmentInfo targets[SPYI_MOST_TARGETS], depth, stencil;
+    VkRenderingInfo info;
+    memset(targets, 0, d->target_count * sizeof *targets);
+    for (uint32_t i = 0; i < d->target_count; i++) {
+        const spyi_draw_target *t = &d->targets[i];
+        VkRenderingAttachmentInfo *a = &targets[i];
+        a->sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO;
+        if (t->view == 0) continue;
+        a->imageView = (VkImageView)t->view;
+        a->imageLayout = spyi_vk_image_layout(SPYI_USE_ATTACHMENT, raster->target_formats[i]);
+        a->loadOp = spyi_vk_load_op(t->clear, t->ignore);
+        a->storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+        memcpy(&a->clearValue.color, &t->color, sizeof a->clearValue.color);
+        if (t->resolve == 0) continue;
+        a->resolveMode = spyi_vk_resolve_mode(raster->target_formats[i]);
+        a->resolveImageView = (VkImageView)t->resolve;
+        a->resolveImageLayout = a->imageLayout;
+    }
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_RENDERING_INFO;
+    info.renderArea.extent.width = d->width;
+    info.renderArea.extent.height = d->height;
+    info.layerCount = d->layers;
+    info.colorAttachmentCount = d->target_count;
+    info.pColorAttachments = targets;
+    if (d->depth.view) {
+        SPYI_VK_ZERO(depth);
+        depth.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO;
+        depth.imageView = (VkImageView)d->depth.view;
+        depth.imageLayout = spyi_vk_image_layout(SPYI_USE_ATTACHMENT, raster->depth_format);
+        depth.loadOp = spyi_vk_load_op(d->depth.clear, d->depth.ignore);
+        depth.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
+        depth.clearValue.depthStencil.depth = d->depth.depth;
+        depth.clearValue.depthStencil.stencil = d->depth.stencil;
+        stencil = depth;
+        stencil.loadOp = spyi_vk_load_op(d->depth.clear_stencil, d->depth.ignore_stencil);
+        info.pDepthAttachment = &depth;
+        if (spyi_vk_aspects(raster->depth_format) & VK_IMAGE_ASPECT_STENCIL_BIT)
+            info.pStencilAttachment = &stencil;
+    }
+    gpu->vk.vkCmdBeginRendering(commands, &info);
+}
+
+// Returns whether the indices of a draw have to be copied. lavapipe of Mesa 22 forgets the offset of an index buffer in
+// indirect draws, and reads the indices from the buffer's first byte on.
+static bool spyi_vk_copies_indices(const spyi_vk_gpu *gpu, const spyi_draw_work *d) {
+    return d->indirect.handle && d->indices.handle && d->indices.offset > 0 && spyi_vk_draws_anything(d) &&
+           gpu->adapter.info.type == SPY_ADAPTER_TYPE_CPU;
+}
+
+// Copies the indices to the first byte of a page, which `copy` becomes.
+static spy_status spyi_vk_copy_indices(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d,
+                                       spyi_draw_buffer *copy, spyi_text *error) {
+    VkBufferCopy region;
+    spyi_vk_page *page;
+    size_t at;
+    spy_status status;
+    if (d->indices_size > SIZE_MAX / 2) {
+        spyi_text_add(error, "no host memory for the indices of an indirect draw");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    // Only the first byte of a page is a multiple of that much.
+    status = spyi_vk_take_bytes(gpu, (size_t)d->indices_size, (size_t)1 << 30, &page, &at, error);
+    if (status != SPY_OK) return status;
+    region.srcOffset = d->indices.offset;
+    region.dstOffset = at;
+    region.size = d->indices_size;
+    if (region.size > 0)
+        gpu->vk.vkCmdCopyBuffer(commands, (VkBuffer)d->indices.handle, (VkBuffer)page->chunk.handle, 1,
+                                &region);
+    spyi_vk_barrier(gpu, commands, true);
+    copy->handle = page->chunk.handle;
+    copy->offset = at;
+    return SPY_OK;
+}
+
+// `copy`: becomes a copy of the draw's indices; NULL: the draw needs none.
+static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster, const spyi_draw_work *d,
+                                     spyi_draw_buffer *copy, spyi_text *error) {
+    VkCommandBuffer commands;
+    spy_status status = spyi_vk_begin(gpu, error);
+    if (status != SPY_OK) return status;
+    commands = gpu->commands;
+    // Barriers before the first draw did not cover the stages of draws: one barrier more does. (A recording of an
+    // engine may be executed later than the next batch, which needs its own.)
+    spyi_before before = d->work.before;
+    bool *ordered = gpu->external != VK_NULL_HANDLE ? &gpu->draws : &gpu->own_draws;
+    if (!*ordered) before.barrier = true;
+    *ordered = gpu->draws = true;
+    spyi_vk_before(gpu, commands, &before, d->indirect.handle != 0);
+    if (copy != NULL) {
+        status = spyi_vk_copy_indices(gpu, commands, d, copy, error);
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &d->work.before, status);
+    }
+    if (spyi_vk_must_wait(gpu, d)) {
+        spyi_vk_target_barrier(gpu, commands);
+        if (gpu->external == VK_NULL_HANDLE) gpu->written_count = 0;
+    }
+    for (uint32_t i = 0; i < d->target_count; i++) spyi_vk_note_written(gpu, &d->targets[i]);
+    spyi_vk_note_written(gpu, &d->depth);
+    if (gpu->dynamic_rendering) {
+        spyi_vk_begin_rendering(gpu, commands, raster, d);
+    } else {
+        status = spyi_vk_begin_render_pass(gpu, commands, raster, d, error);
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &d->work.before, status);
+    }
+    spyi_vk_note_pass(&gpu->pass, d);
+    gpu->pass.commands = commands;
+    gpu->commands = VK_NULL_HANDLE;
+    gpu->base.stats.passes++;
+    return SPY_OK;
+}
+
+// >>draws
+
+// Vulkan refuses negative offsets of a scissor.
+static void spyi_vk_set_scissor(spyi_vk_gpu *gpu, VkCommandBuffer commands, const int32_t *scissor) {
+    VkRect2D rect;
+    int64_t end[2];
+    for (int i = 0; i < 2; i++) {
+        end[i] = (int64_t)scissor[i] + scissor[2 + i];
+        if (end[i] < 0) end[i] = 0;
+    }
+    rect.offset.x = scissor[0] > 0 ? scissor[0] : 0;
+    rect.offset.y = scissor[1] > 0 ? scissor[1] : 0;
+    rect.extent.width = end[0] > rect.offset.x ? (uint32_t)(end[0] - rect.offset.x) : 0;
+    rect.extent.height = end[1] > rect.offset.y ? (uint32_t)(end[1] - rect.offset.y) : 0;
+    gpu->vk.vkCmdSetScissor(commands, 0, 1, &rect);
+}
+
+// memcmp for `count` words of 8 bytes: gcc calls the library's for more than one.
+static inline bool spyi_vk_differs(const void *a, const void *b, uint32_t count) {
+    uint64_t x[3], y[3], differs = 0;
+    memcpy(x, a, count * sizeof *x);
+    memcpy(y, b, count * sizeof *y);
+    for (uint32_t i = 0; i < count; i++) differs |= x[i] ^ y[i];
+    return differs != 0;
+}
+
+// Sets what differs from the pass's last draw, or all after another pipeline of the pass or none.
+static void spyi_vk_set_state(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d) {
+    spyi_vk_pass *pass = &gpu->pass;
+    const bool all = pass->bound == NULL;
+    if (all || spyi_vk_differs(pass->viewport, d->viewport, 3)) {
+        VkViewport viewport; // of negative height: Vulkan's clip space has y = 1 at the lower edge
+        memcpy(pass->viewport, d->viewport, sizeof pass->viewport);
+        viewport.x = d->viewport[0];
+        viewport.y = d->viewport[1] + d->viewport[3];
+        viewport.width = d->viewport[2];
+        viewport.height = -d->viewport[3];
+        viewport.minDepth = d->viewport[4];
+        viewport.maxDepth = d->viewport[5];
+        gpu->vk.vkCmdSetViewport(commands, 0, 1, &viewport);
+    }
+    if (all || spyi_vk_differs(pass->scissor, d->scissor, 2)) {
+        memcpy(pass->scissor, d->scissor, sizeof pass->scissor);
+        spyi_vk_set_scissor(gpu, commands, d->scissor);
+    }
+    if (all || spyi_vk_differs(pass->blend_color, d->blend_color, 2)) {
+        memcpy(pass->blend_color, d->blend_color, sizeof pass->blend_color);
+        gpu->vk.vkCmdSetBlendConstants(commands, d->blend_color);
+    }
+    if (all || pass->stencil_reference != d->stencil_reference) {
+        pass->stencil_reference = d->stencil_reference;
+        gpu->vk.vkCmdSetStencilReference(commands, VK_STENCIL_FACE_FRONT_AND_BACK, d->stencil_reference);
+    }
+}
+
+static void spyi_vk_bind_vertices(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d,
+                                  const spyi_draw_buffer *indices) {
+    VkBuffer buffers[SPYI_MOST_ATTRIBUTES];
+    VkDeviceSize offsets[SPYI_MOST_ATTRIBUTES];
+    for (uint32_t i = 0; i < d->buffer_count; i++) {
+        buffers[i] = (VkBuffer)d->buffers[i].handle;
+        offsets[i] = d->buffers[i].offset;
+    }
+    if (d->buffer_count > 0) gpu->vk.vkCmdBindVertexBuffers(commands, 0, d->buffer_count, buffers, offsets);
+    if (indices->handle)
+        gpu->vk.vkCmdBindIndexBuffer(commands, (VkBuffer)indices->handle, indices->offset,
+                                     d->short_indices ? VK_INDEX_TYPE_UINT16 : VK_INDEX_TYPE_UINT32);
+}
+
+static void spyi_vk_draw_indirect(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_draw_work *d) {
+    const bool many = gpu->adapter.features[SPYI_VK_FEATURE_multiDrawIndirect];
+    const uint32_t most = many ? gpu->adapter.limits.maxDrawIndirectCount : 1;
+    const uint32_t stride =
+        d->indices.handle ? sizeof(VkDrawIndexedIndirectCommand) : sizeof(VkDrawIndirectCommand);
+    for (uint32_t done = 0, count; done < d->indirect_count; done += count) {
+        const VkDeviceSize at = d->indirect.offset + (VkDeviceSize)done * stride;
+        count = d->indirect_count - done < most ? d->indirect_count - done : most;
+        if (d->indices.handle)
+            gpu->vk.vkCmdDrawIndexedIndirect(commands, (VkBuffer)d->indirect.handle, at, count, stride);
+        else gpu->vk.vkCmdDrawIndirect(commands, (VkBuffer)d->indirect.handle, at, count, stride);
+    }
+}
+
+SPYI_FN spy_status spyi_vk_draw(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const spyi_draw_work *d = (const spyi_draw_work *)(const void *)work;
+    spyi_vk_raster *raster = (spyi_vk_raster *)(void *)d->kernel;
+    spyi_vk_pass *pass = &gpu->pass;
+    const bool copies = spyi_vk_copies_indices(gpu, d);
+    spyi_draw_buffer indices = d->indices;
+    spy_status status;
+    if (copies || !spyi_vk_continues(pass, d)) {
+        status = spyi_vk_begin_pass(gpu, raster, d, copies ? &indices : NULL, error);
+        if (status != SPY_OK) return status;
+    }
+    if (spyi_vk_draws_anything(d)) {
+        VkCommandBuffer commands = pass->commands;
+        spyi_vk_set_state(gpu, commands, d);
+        if (pass->bound != raster) {
+            gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, raster->kernel.pipeline);
+            pass->bound = raster;
+        }
+        status =
+            spyi_vk_push_inputs(gpu, commands, &raster->kernel, d->block, d->bindings, d->uniforms, error);
+        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
+        spyi_vk_bind_vertices(gpu, commands, d, &indices);
+        if (d->indirect.handle) spyi_vk_draw_indirect(gpu, commands, d);
+        else if (d->indices.handle)
+            gpu->vk.vkCmdDrawIndexed(commands, d->count, d->instance_count, d->first, d->first_vertex,
+                                     d->first_instance);
+        else gpu->vk.vkCmdDraw(commands, d->count, d->instance_count, d->first, d->first_instance);
+    }
+    gpu->base.stats.draws++;
+    if (gpu->external == VK_NULL_HANDLE) {
+        spyi_vk_batch *batch = gpu->batch;
+        batch->recent[batch->recent_count++ % SPYI_VK_RECENT] = d->kernel;
+    }
+    // Not urgent: a submission would end the pass. (Nor may the next pass submit when it begins: its resources are noted
+    // for the open batch already.)
     return spyi_vk_recorded(gpu, false, error);
 }
 
@@ -3639,31 +4955,36 @@ SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu) {
     for (i = 0; i < spyi_vk_shown_labels(gpu); i++) gpu->instance.end_label(gpu->batch->commands);
 }
 
-static void spyi_vk_push_label(spyi_vk_gpu *gpu, const char *name) {
+static void spyi_vk_push_label(spyi_vk_gpu *gpu, VkCommandBuffer commands, const char *name) {
     uint32_t at = gpu->label_depth++;
     VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
     if (at >= SPYI_VK_LABELS) return;
     (void)snprintf(gpu->labels[at], sizeof gpu->labels[at], "%s", name);
-    gpu->instance.begin_label(gpu->commands, &label);
+    gpu->instance.begin_label(commands, &label);
 }
 
-static void spyi_vk_pop_label(spyi_vk_gpu *gpu) {
+static void spyi_vk_pop_label(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     if (gpu->label_depth == 0) return;
-    if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(gpu->commands);
+    if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(commands);
 }
 
+// Labels may begin and end anywhere, in an open pass, too, which goes on.
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const spyi_label_work *given = (const spyi_label_work *)(const void *)work;
     VkDebugUtilsLabelEXT label = spyi_vk_label_info(given->name);
+    VkCommandBuffer commands = gpu->pass.commands;
     spy_status status;
     if (!spyi_vk_has_labels(gpu)) return SPY_OK;
-    status = spyi_vk_begin(gpu, error);
-    if (status != SPY_OK) return status;
+    if (commands == VK_NULL_HANDLE) {
+        status = spyi_vk_begin(gpu, error);
+        if (status != SPY_OK) return status;
+        commands = gpu->commands;
+    }
     switch (given->label) {
-    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, given->name); break;
-    case SPYI_LABEL_POP: spyi_vk_pop_label(gpu); break;
-    case SPYI_LABEL_POINT: gpu->instance.insert_label(gpu->commands, &label); break;
+    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, commands, given->name); break;
+    case SPYI_LABEL_POP: spyi_vk_pop_label(gpu, commands); break;
+    case SPYI_LABEL_POINT: gpu->instance.insert_label(commands, &label); break;
     }
     return spyi_vk_recorded(gpu, false, error);
 }
@@ -3785,9 +5106,8 @@ SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT;
-    gpu->vk.vkCmdPipelineBarrier(commands,
-                                 VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-                                 VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+    gpu->vk.vkCmdPipelineBarrier(commands, spyi_vk_stages(gpu), VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                                 NULL, 0, NULL);
 }
 
 // Drops a batch that could not be ended, or that the queue refused twice. The error says so, because calls
@@ -3838,6 +5158,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->batch != NULL) {
         VkResult result;
+        spyi_vk_end_pass(gpu);
         spyi_vk_close_labels(gpu);
         spyi_vk_host_barrier(gpu, gpu->batch->commands);
         result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);
@@ -4603,6 +5924,26 @@ spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id)
     return status;
 }
 
+spy_status spy_vk_get_command_buffer(spy_device *device, void **command_buffer) {
+    static const char function[] = "spy_vk_get_command_buffer";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error;
+    spy_status status;
+    memset(&error, 0, sizeof error);
+    if (command_buffer != NULL) *command_buffer = NULL;
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    if (command_buffer == NULL) {
+        spyi_text_add(&error, "command_buffer is NULL");
+        return spyi_vk_leave(device, gpu, function, SPY_ERROR_INVALID_ARGUMENT, &error);
+    }
+    status = spyi_vk_begin(gpu, &error);
+    if (status == SPY_OK) {
+        *command_buffer = (void *)gpu->commands;
+        gpu->bound = NULL; // the caller may bind another pipeline
+    }
+    return spyi_vk_leave(device, gpu, function, status, &error);
+}
+
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {
     static const char function[] = "spy_vk_wait_semaphore";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
@@ -4677,6 +6018,8 @@ static const spyi_image_functions spyi_vk_images = {
     spyi_vk_destroy_image_view, spyi_vk_create_sampler, spyi_vk_destroy_sampler,
 };
 
+static const spyi_raster_functions spyi_vk_raster_functions = { spyi_vk_load_raster };
+
 // The members are in the order of struct spyi_backend, the functions for work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_vk_table = {
@@ -4701,6 +6044,7 @@ static const struct spyi_backend spyi_vk_table = {
         spyi_vk_image_copy,
         spyi_vk_image_blit,
         spyi_vk_image_clear,
+        spyi_vk_draw,
     },
     spyi_vk_download,
     spyi_vk_time_begin,
@@ -4716,6 +6060,7 @@ static const struct spyi_backend spyi_vk_table = {
     NULL,
     NULL,
     &spyi_vk_images,
+    &spyi_vk_raster_functions,
 };
 // clang-format on
 

@@ -49,6 +49,8 @@ def main(programs):
     run(programs / "06_generators", DRAWN / "mandelbrot.png")
     run(programs / "07_raw_dispatch", PHOTO, DRAWN / "clarity.png")
     run(programs / "12_inverse_rendering", DRAWN)
+    run(programs / "13_textures", PHOTO, DRAWN / "textures.png")
+    run(programs / "14_raster", DRAWN / "raster.png")
     run(TOP / "examples/tour.py", DRAWN / "tour.png")
     drawn = {path.stem: pictures.read(path) for path in DRAWN.glob("*.png")}
     photo = smaller(pictures.read(PHOTO), 256)
@@ -60,6 +62,8 @@ def main(programs):
         "clarity": drawn["clarity"][:240, 100:340],
         "tour": smaller(drawn["tour"][:, 100:580], 240),
         "inverse_rendering": halves(*(drawn[name].repeat(3, 0).repeat(3, 1) for name in ("before", "after"))),
+        "textures": smaller(drawn["textures"], 256),
+        "raster": smaller(drawn["raster"], 240),
     }
     for name, pixels in gallery.items():
         path = GALLERY / f"{name}.png"

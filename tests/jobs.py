@@ -42,10 +42,10 @@ def environment(extra):
 class Job:
     """One entry of the queue. call(job) does the work and counts its cases in the job; it needs the jobs of these names to have
     passed before it. seconds: what it takes, where no earlier run has said. inputs: files and folders that decide about its
-    result; None: it always runs."""
+    result; None: it always runs. alone: it measures time, so it runs after all others, with nothing beside it."""
 
-    def __init__(self, step, name, call, needs=(), seconds=2.0, inputs=None, env=None):
-        self.step, self.name, self.call, self.needs, self.seconds = step, name, call, tuple(needs), seconds
+    def __init__(self, step, name, call, needs=(), seconds=2.0, inputs=None, env=None, alone=False):
+        self.step, self.name, self.call, self.needs, self.seconds, self.alone = step, name, call, tuple(needs), seconds, alone
         self.inputs, self.env = inputs, env or {}
         self.passed = self.failed = self.skipped = 0
         self.cpu = 0.0
@@ -220,9 +220,12 @@ class Queue:
         with self.change:
             while self.waiting:
                 ready = [j for j in self.waiting.values() if all(n in self.done or n not in self.jobs for n in j.needs)]
+                if self.running or any(not j.alone for j in self.waiting.values()):
+                    ready = [j for j in ready if not j.alone]
                 if ready:
                     job = max(ready, key=lambda j: self.length[j.name])
                     del self.waiting[job.name]
+                    self.running.add(job.name)
                     return job
                 self.change.wait()
             return None
@@ -231,6 +234,7 @@ class Queue:
         for job in iter(self.take, None):
             self.run_one(job)
             with self.change:
+                self.running.remove(job.name)
                 self.done.add(job.name)
                 self.change.notify_all()
                 if all(j.name in self.done for j in self.jobs.values() if j.step == job.step):

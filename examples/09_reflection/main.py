@@ -20,6 +20,8 @@ def show(layout, decl, depth=0):
     in_function = decl.parent is not None and decl.parent.kind == Kind.func
     if decl.kind == Kind.variable and in_function or decl.kind == Kind.func and decl.as_function().is_constructor:
         return  # parameters and constructors: for brevity
+    if decl.parent is not None and decl.parent.kind == Kind.generic and decl.kind == Kind.func:
+        return  # the function below its generic declaration, whose line says all of it
     line = "  " * depth
     for a in decl.user_attributes:
         line += "[" + " ".join([a.name] + [f'"{arg}"' if isinstance(arg, str) else f"{arg:g}" for arg in a.args]) + "] "
@@ -65,7 +67,7 @@ def run(module, decl):
 
 def run_all(module, decl):
     """How many tests below a declaration passed, of how many."""
-    results = [run(module, decl)] if decl.find_user_attribute_by_name("Test") else []
+    results = [run(module, decl)] if decl.kind == Kind.func and decl.find_user_attribute_by_name("Test") else []
     for child in decl:
         results += run_all(module, child)
     return results

@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from .data_struct import *
     from .texture_loader import *
     from .resources import *
+    from .render import *
+    from .slangtorch import clearPersistentShaderCache, clearSessionShaderCache, clearShaderCaches, loadModule  # noqa: F401
     from .reflection import ModifierID, ShaderStage  # noqa: F401
     from .objects import DeviceChild, Kernel, Object, PassEncoder, Pipeline, Resource  # noqa: F401
-    from .utilities import SHA1, Timer  # noqa: F401
+    from .utilities import SHA1, CursorShape, Timer  # noqa: F401
 
 from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor  # noqa: E402
 
@@ -63,7 +65,7 @@ _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}
 _LAZY.update(dict.fromkeys(
     "Bitmap BoxFilter FilterBoundaryCondition GaussianFilter LanczosFilter MitchellFilter TentFilter".split(), "bitmap"))
 _LAZY.update(DataStruct="data_struct", DataStructConverter="data_struct", TextureLoader="texture_loader")
-_LAZY.update(dict.fromkeys(("SHA1", "Timer"), "utilities"))
+_LAZY.update(dict.fromkeys(("CursorShape", "SHA1", "Timer"), "utilities"))
 _LAZY.update(dict.fromkeys("Object DeviceChild Resource Pipeline Kernel PassEncoder".split(), "objects"))
 _LAZY.update(dict.fromkeys("FormatChannels FormatInfo FormatSupport FormatType get_format_info".split(), "formats"))
 _LAZY.update(dict.fromkeys((
@@ -80,17 +82,19 @@ _LAZY.update(dict.fromkeys((
     "AccelerationStructureKind AccelerationStructureQueryDesc AccelerationStructureSizes AspectBlendDesc BlendFactor BlendOp "
     "BufferOffsetPair ColorTargetDesc CoopVecMatrixDesc CoopVecMatrixLayout CullMode DepthStencilDesc DepthStencilOpDesc "
     "DescriptorHandle DescriptorHandleType DrawArguments FillMode FrontFaceMode HitGroupDesc IndexFormat InputElementDesc "
-    "InputLayout InputLayoutDesc InputSlotClass LinearSweptSpheresEndCapsMode LinearSweptSpheresIndexingMode LoadOp LogicOp "
+    "InputLayoutDesc InputSlotClass LinearSweptSpheresEndCapsMode LinearSweptSpheresIndexingMode LoadOp LogicOp "
     "MultisampleDesc PrimitiveTopology RasterizerDesc RayTracingPassEncoder RayTracingPipeline RayTracingPipelineDesc "
-    "RayTracingPipelineFlags RenderPassColorAttachment RenderPassDepthStencilAttachment RenderPassDesc RenderPassEncoder "
-    "RenderPipeline RenderPipelineDesc RenderState RenderTargetWriteMask ScissorRect ShaderTable ShaderTableDesc "
+    "RayTracingPipelineFlags RenderPassColorAttachment RenderPassDepthStencilAttachment RenderPassDesc "
+    "RenderPipelineDesc RenderState RenderTargetWriteMask ScissorRect ShaderTable ShaderTableDesc "
     "StencilOp StoreOp VertexStreamDesc Viewport"
 ).split(), "pictures"))
 
+_LAZY.update(dict.fromkeys("loadModule clearSessionShaderCache clearPersistentShaderCache clearShaderCaches".split(), "slangtorch"))
 _LAZY.update(dict.fromkeys("Sampler Texture TextureView".split(), "resources"))
+_LAZY.update(dict.fromkeys("InputLayout RenderPassEncoder RenderPipeline".split(), "render"))
 
 
-_MODULES = ("reflection", "bindings", "types", "core", "builtin", "experimental", "slangpy", "native_func", "native_refl")
+_MODULES = ("slangtorch", "reflection", "bindings", "types", "core", "builtin", "experimental", "slangpy", "native_func", "native_refl")
 
 
 def _find_lazily(name):

@@ -1,4 +1,5 @@
-"""python -m slangpy [DEVICE_TYPE]: prints versions, compiler, devices and caches, and makes one call to see that all of it works."""
+"""python -m slangpy [DEVICE_TYPE]: prints versions, compiler, devices and caches, and makes one call to see that all of it works.
+python -m slangpy cache [clear]: prints the folder of the cache on disk and what is in it, or removes all of it."""
 from __future__ import annotations
 
 import ctypes
@@ -40,7 +41,55 @@ def _call_lines(kind):
         yield "{} on {}: add(1, 2) = {}".format(device.info.api_name, device.info.adapter_name, module.add(1, 2))
 
 
+def _cache_folder():
+    """The folder that devices keep compiled code in by default; None: they keep none."""
+    named = os.environ.get("SLANGPY_CACHE")
+    if named is not None:
+        return None if named in ("", "off") else named
+    if os.name == "nt":
+        base = os.environ.get("LOCALAPPDATA")
+        return os.path.join(base, "slangpy") if base else None
+    base, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+    if base.startswith("/"):
+        return os.path.join(base, "slangpy")
+    return os.path.join(home, ".cache", "slangpy") if home.startswith("/") else None
+
+
+def _cache_files(folder):
+    """The files of the cache: those in its folders 00 to ff, and no others."""
+    for number in range(256):
+        below = os.path.join(folder, "{:02x}".format(number))
+        if os.path.isdir(below):
+            for name in os.listdir(below):
+                yield os.path.join(below, name)
+
+
+def _cache_text():
+    folder = _cache_folder()
+    if folder is None:
+        return "not kept on disk (SLANGPY_CACHE, or no home folder)"
+    sizes = [os.path.getsize(path) for path in _cache_files(folder)]
+    return "{}: {} files, {:.1f} MB".format(folder, len(sizes), sum(sizes) / 1e6)
+
+
+def _cache(arguments):
+    folder = _cache_folder()
+    if folder is not None and arguments == ["clear"]:
+        files = list(_cache_files(folder))
+        for path in files:
+            try:
+                os.remove(path)
+            except FileNotFoundError:  # another process was first
+                pass
+        print("{}: removed {} files".format(folder, len(files)))
+    else:
+        print(_cache_text())
+    return 0
+
+
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["cache"] and arguments[1:] in ([], ["clear"]):
+        return _cache(arguments[1:])
     if len(arguments) > 1 or any(word not in spy.DeviceType.__members__ for word in arguments):
         print(__doc__)
         return 0 if arguments in (["-h"], ["--help"]) else 2
@@ -48,7 +97,7 @@ def main(arguments: list[str]) -> int:
         spy.__version__, os.path.basename(spy._slangpy.__file__ or ""), platform.python_version(), platform.platform()))
     for title, lines in (("compiler", _compiler_lines()), ("vulkan", _device_lines(spy.DeviceType.vulkan)),
                          ("cuda", _device_lines(spy.DeviceType.cuda)),
-                         ("caches", ["fetched compiler: " + compiler.cache_folder(), "kernels: kept in memory until the device is closed"])):
+                         ("caches", ["fetched compiler: " + compiler.cache_folder(), "kernels: " + _cache_text()])):
         for i, line in enumerate(lines):
             print("{:9s} {}".format("" if i else title, line))
     try:

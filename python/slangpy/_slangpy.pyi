@@ -6,7 +6,7 @@ annotations in the .py files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from os import PathLike
 from typing import (
     Any, ClassVar, Literal, NoReturn, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, final, overload, type_check_only,
@@ -18,9 +18,10 @@ from typing_extensions import Buffer as _BytesLike, Self, disjoint_base
 from .buffers import Buffer
 from .device import Device
 from .encoders import CommandEncoder
-from .enums import CommandQueueType, DeviceType, SlangCompilerOptions, SlangDebugInfoLevel, SlangFloatingPointMode, SlangOptimizationLevel
+from .enums import BufferUsage, CommandQueueType, DeviceType, MemoryType, SlangCompilerOptions, SlangDebugInfoLevel, SlangFloatingPointMode, SlangOptimizationLevel
 from .interop import _StreamLike
 from .logger import Logger
+from .marshalling import IOType
 from .math import (
     bool1 as bool1, bool2 as bool2, bool3 as bool3, bool4 as bool4, float1 as float1, float2 as float2, float2x2 as float2x2,
     float2x3 as float2x3, float2x4 as float2x4, float3 as float3, float3x2 as float3x2, float3x3 as float3x3,
@@ -30,6 +31,7 @@ from .math import (
     uint2 as uint2, uint3 as uint3, uint4 as uint4,
 )
 from .programs import ShaderProgram, SlangEntryPoint, SlangModule, SlangSession, TypeConformance
+from .reflection.reflectiontypes import TensorAccess, TensorType
 from .reflection import (
     DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
     TypeKind as _TypeKind,
@@ -110,7 +112,7 @@ class Module(_ByName):
 
     def __new__(cls, device_module: Module, options: _Options = {}, link: Sequence[Module] = []) -> Self: ...
     @staticmethod
-    def load_from_file(device: Device, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
+    def load_from_file(device: Device, path: _Path, options: _Options = None, link: Sequence[Module] = []) -> Module:
         """Load a .slang or .slang-module file; a name without ending is a .slang file. `options`: strict_broadcasting,
         defines, include_paths, optimization ...
         """
@@ -179,9 +181,10 @@ class Module(_ByName):
 @final
 class Struct(_ByName):
     """A Slang type: `module.Particle`, `module.float3`. Attributes are its methods and nested types; calling it calls its
-    constructor.
+    constructor. Struct(module, slang_struct, options={}) makes it of a TypeReflection.
     """
 
+    def __new__(cls, module: Module, slang_struct: TypeReflection | str, options: Mapping[str, Any] | None = None) -> Self: ...
     @property
     def name(self) -> str:
         """Slang's name without its path and generic arguments, e.g. 'float3' or 'Particle'."""
@@ -271,8 +274,12 @@ class Function:
     """A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; _result= says
     where the result goes, _append_to= records, _thread_count= adds threads. A pointer takes a tensor, a buffer, an
     address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension of structs.
+    Function(module, func, struct=None, options={}) finds it, as module[func] does.
     """
 
+    def __new__(
+        cls, module: Module, func: str | FunctionReflection, struct: Struct | None = None, options: Mapping[str, Any] | None = None,
+    ) -> Self: ...
     @property
     def full_name(self) -> str:
         """The name with the struct's and with generic arguments: 'Particle.step', 'f<float>'."""
@@ -686,6 +693,12 @@ class Tensor:
     def element_count(self) -> int:
         """The product of the sizes."""
     @property
+    def usage(self) -> BufferUsage:
+        """The BufferUsage that the tensor was made with; by default shader_resource and unordered_access."""
+    @property
+    def memory_type(self) -> MemoryType:
+        """The MemoryType that the tensor was made with; its memory is on the device in any case."""
+    @property
     def ndim(self) -> int:
         """Number of dimensions."""
     @property
@@ -712,7 +725,9 @@ class Tensor:
         """
     @property
     def storage(self) -> Buffer:
-        """The tensor's memory as a Buffer of bytes: the same memory. ValueError unless elements lie next to each other."""
+        """The tensor's memory as a Buffer of bytes: the same memory, and for a view all that it is part of, so that views
+        share one storage; `offset` is the view's place in it.
+        """
     def uniforms(self) -> dict[str, Any]:
         """A dict of shape, strides and offset; as a value for dispatch(vars=...) it is the tensor."""
     def to_torch(self) -> Any:
@@ -740,7 +755,7 @@ class Tensor:
     def flatten_dtype(self) -> Self:
         """Elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory."""
     def clear(self, command_encoder: CommandEncoder | None = None) -> None:
-        """Set all bytes to zero."""
+        """Set all bytes of the tensor's memory to zero: of a view, of all that it is part of."""
     def with_grads(
         self, grad_in: _GradLike | None = None, grad_out: _GradLike | None = None, zero: bool = False
     ) -> Tensor:
@@ -1159,6 +1174,36 @@ class TypeReflection(BaseReflectionObject):
     def generic_args(self) -> tuple[TypeReflection | int | None, ...] | None:
         """The arguments of a generic type, types or ints (of a bool 1 or 0), as a tuple; None for other types."""
     @property
+    def dims(self) -> int:
+        """Number of dimensions of a tensor type: the D of Tensor<T, D>."""
+    @property
+    def dtype(self) -> TypeReflection:
+        """The type of a tensor type's elements: the T of Tensor<T, D>."""
+    @property
+    def access(self) -> TensorAccess:
+        """How a function may access a tensor of this type: an ITensorType.Access."""
+    @property
+    def tensor_type(self) -> TensorType:
+        """Which tensor a tensor type is: an ITensorType.Kind."""
+    @property
+    def has_grad_in(self) -> bool:
+        """Whether a tensor type reads a gradient in the backward pass, as tensors do that a function writes."""
+    @property
+    def has_grad_out(self) -> bool:
+        """Whether a tensor type adds to a gradient in the backward pass, as tensors do that a function reads."""
+    @property
+    def writable(self) -> bool:
+        """Whether a function may write to a tensor, buffer or texture of this type."""
+    @property
+    def usage(self) -> IntFlag:
+        """The usage that a buffer or texture needs for a parameter of this type: a BufferUsage or TextureUsage."""
+    @property
+    def texture_dims(self) -> int:
+        """Number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
+    @property
+    def target_type(self) -> TypeReflection | None:
+        """The type that a pointer type points to."""
+    @property
     def slang_scalar_type(self) -> _ScalarType:
         """The ScalarType of its numbers."""
     @property
@@ -1331,8 +1376,9 @@ class FunctionReflection(_Declared):
     def decl(self) -> DeclReflection:
         """Its DeclReflection."""
     def specialize_with_arg_types(self, types: Sequence[_ReflectedType]) -> FunctionReflection | None:
-        """The overload that takes arguments of these types (TypeReflections or names) with the least conversions, or None.
-        Function.resolve() finds what a call would take.
+        """The overload that takes arguments of these types (TypeReflections or names) with the least conversions, or None. A
+        generic function has these types in place of its generic parameters. Function.resolve() finds what a call would
+        take.
         """
 
 @final
@@ -1342,6 +1388,12 @@ class VariableReflection(_Declared):
     @property
     def type(self) -> TypeReflection | None:
         """Its TypeReflection; None for an enum's case."""
+    @property
+    def io_type(self) -> IOType:
+        """The direction of a parameter: an IOType."""
+    @property
+    def no_diff(self) -> bool:
+        """Whether it is declared no_diff, or of a type that has no derivative."""
     @property
     def index(self) -> int:
         """Its position among the parameters or fields, from 0."""
@@ -1361,7 +1413,9 @@ class _Children:
 
 @final
 class DeclReflection(_Declared, _Children):
-    """A declaration of a module. len(decl), decl[i] and iteration give its children."""
+    """A declaration of a module. len(decl), decl[i] and iteration give its children. A generic function or struct is the
+    last child of a declaration of the kind generic, behind its generic parameters.
+    """
 
     Kind: TypeAlias = _DeclKind
     @property
@@ -1440,15 +1494,17 @@ class VariableLayoutReflection(BaseReflectionObject):
 class EntryPointLayout(BaseReflectionObject):
     """A function with a [shader(...)] attribute."""
 
+    def _named(self, name: str, /) -> EntryPointLayout:
+        """The same entry point under another name in the program."""
     @property
     def name(self) -> str:
-        """The name."""
+        """The name of the function."""
     @property
     def stage(self) -> ShaderStage:
         """The ShaderStage."""
     @property
     def name_override(self) -> str:
-        """The name in the program, which is the function's name."""
+        """The name in the program: the function's, or the one that rename() gave it."""
     @property
     def compute_thread_group_size(self) -> uint3:
         """[numthreads] as a uint3; zeros for other stages."""
@@ -1602,9 +1658,15 @@ class _Recording:
 class _Texture:
     """A texture or a view of one."""
 
+    sampler: Any
+
     @property
     def device(self) -> Device:
         """The Device that it was made on."""
+
+@final
+class _Raster:
+    """A vertex and a fragment function, and how they draw."""
 
 @disjoint_base
 class _Sampler:
@@ -1636,6 +1698,8 @@ class _CommandEncoder(_Recording):
         """End the newest group."""
     def insert_debug_marker(self, name: str, color: Any = None) -> None:
         """Name this point, for debug tools."""
+    def _split(self) -> Any:
+        """What was recorded so far, as a CommandBuffer."""
     def global_barrier(self) -> None:
         """All earlier work ends before later work begins. Buffers and tensors never need it."""
     def finish(self) -> CommandBuffer:
@@ -1697,6 +1761,12 @@ def _buffer_over(*args: Any) -> Any:
     """Its memory in bytes, shared."""
 def _buffer_read(*args: Any) -> Any:
     """A bytearray of it."""
+def _buffer_handle(*args: Any) -> Any:
+    """The VkBuffer that it lies in, and the byte at which it begins there."""
+def _open_commands(*args: Any) -> Any:
+    """The VkCommandBuffer that it records into."""
+def _stream(*args: Any) -> Any:
+    """The CUstream that its work goes to."""
 def _buffer_size(*args: Any) -> Any:
     """Bytes on the device."""
 def _buffer_write(*args: Any) -> Any:
@@ -1715,8 +1785,22 @@ def _texture_copy(*args: Any) -> Any:
     """Copy texels."""
 def _texture_copy_buffer(*args: Any) -> Any:
     """Copy bytes."""
+def _texture_grad(*args: Any) -> Any:
+    """The gradient of a level, a Tensor or None."""
 def _texture_info(texture: Any, /) -> Any:
     """(type, format, width, height, depth, array_size, layer_count, levels, samples, usage, size_bytes, shape)."""
+def _texture_zero_grad(texture: Any, /) -> Any:
+    """Set its gradient to zero."""
+def _texture_native(texture: Any, view: Any, /) -> Any:
+    """The driver's image, or its view of it."""
+def _sampler_native(sampler: Any, /) -> Any:
+    """The driver's sampler, or 0."""
+def _raster_draw(*args: Any) -> Any:
+    """Draws, or records it."""
+def _raster_outputs(*args: Any) -> Any:
+    """Bits of the targets that its fragment function writes."""
+def _raster_make(*args: Any) -> Any:
+    """A raster of two Functions."""
 def _texture_make(*args: Any) -> Any:
     """A texture."""
 def _texture_mips(*args: Any) -> Any:
@@ -1728,11 +1812,11 @@ def _texture_view(*args: Any) -> Any:
 def _texture_write(*args: Any) -> Any:
     """Copy bytes to it."""
 def _chain_of(*args: Any) -> Any:
-    """What a Function's chain says: whether it is a derivative, its return type, its instance."""
+    """What a Function's chain says: its mode (0, or a derivative's), its return type, its instance."""
 def _made_of(*args: Any) -> Any:
     """What a module was loaded from: path as bytes, name and text, each or None, options, linked modules; or None."""
 def _rebase(*args: Any) -> Any:
-    """`base` with the chain of `function`, except its return type."""
+    """`base` with the chain of `function`, except its return type and, unless bound, its instance."""
 def _check_options(*args: Any) -> Any:
     """The error that loading a module with them would give."""
 def _cuda_get_current(*args: Any) -> Any:

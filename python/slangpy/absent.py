@@ -3,14 +3,13 @@
 _NAMES = {
     "textures of other APIs": "SubresourceData create_texture_from_resource",
     "descriptor handles": "descriptor_handle_ro descriptor_handle_rw",
-    "rasterization": "create_render_pipeline create_input_layout begin_render_pass",
     "ray tracing": "create_acceleration_structure create_acceleration_structure_instance_list get_acceleration_structure_sizes "
         "create_ray_tracing_pipeline create_shader_table begin_ray_tracing_pass build_acceleration_structure "
         "copy_acceleration_structure query_acceleration_structure_properties serialize_acceleration_structure "
         "deserialize_acceleration_structure ray_tracing",
     "cooperative vectors": "create_coop_vec_matrix_desc convert_coop_vec_matrix "
         "convert_coop_vec_matrices get_coop_vec_matrix_size",
-    "torch's autograd": "TorchModule torch_device",
+    "modules of torch": "TorchModule torch_device",
     "fusion": "fuse vmap vcast vdim vmapping declare",
     "shader objects other than a program's root": "create_mutable_shader_object",
 }

@@ -23,6 +23,16 @@ from .marshalling import (
 
 __path__: list[str] = []  # slangpy.bindings.marshall and its sisters are modules that slangpy.paths makes
 
+
+def __getattr__(name: str) -> object:
+    from .paths import submodule
+
+    found = submodule(__name__, name)
+    if found is None:
+        raise AttributeError("module '{}' has no attribute '{}'".format(__name__, name))
+    return found
+
+
 __all__ = [
     "PYTHON_SIGNATURES", "PYTHON_TYPES", "AccessType", "BindContext", "BoundCall", "BoundCallRuntime", "BoundVariable",
     "BoundVariableException", "BoundVariableRuntime", "CallContext", "CallMode", "CodeGen", "CodeGenBlock", "Marshall", "ReturnContext",

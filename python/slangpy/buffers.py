@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from . import _slangpy
 from .enums import BufferDesc, BufferUsage, Format, MemoryType
+from .tensors import note_storage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ class Buffer(_slangpy.Tensor):
 
     def __new__(cls, device: Device | Tensor, *args: Any, **kwargs: Any) -> Self:
         return device.create_buffer(*args, **kwargs)  # type: ignore[union-attr, return-value]
+
+    usage: BufferUsage = BufferUsage.none  # type: ignore[assignment] # each buffer has its own
+    memory_type: MemoryType = MemoryType.device_local  # type: ignore[assignment]
 
     def __getattr__(self, name):
         from .absent import missing
@@ -60,6 +64,15 @@ class Buffer(_slangpy.Tensor):
 
         dtype, components = get_format_info(self.format)._numpy()
         return data.view(dtype).reshape((-1, components) if components > 1 else -1)
+
+    @property
+    def native_handle(self) -> NativeHandle:
+        """The VkBuffer or CUdeviceptr that the buffer lies in, as a NativeHandle. Several buffers may lie in one VkBuffer."""
+        from .interop import NativeHandle, NativeHandleType
+
+        if self.device._info()["backend"] == "vulkan":
+            return NativeHandle(NativeHandleType.VkBuffer, _slangpy._buffer_handle(self)[0])
+        return NativeHandle(NativeHandleType.CUdeviceptr, self.device_address)
 
     @property
     def shared_handle(self) -> NativeHandle:
@@ -164,6 +177,10 @@ def create_buffer(
     _slangpy._set_usage(buffer, usage)
     if source is not None:
         _slangpy._buffer_write(buffer, source)
+    try:
+        note_storage(buffer)  # so that it is the storage of tensors that are made over it
+    except _slangpy.Error:  # the device has no pointers
+        pass
     return buffer
 
 
@@ -220,7 +237,8 @@ def _write_columns(np, raw, layout, offset, data):
             _write_columns(np, raw, field.type_layout, offset + field.offset, values)
         return
     scalar = layout.unwrap_array()
-    dtype = _SCALARS.get(scalar.type.scalar_type.name)
+    pointer = scalar.type.kind == _slangpy.TypeReflection.Kind.pointer
+    dtype = "u8" if pointer else _SCALARS.get(scalar.type.scalar_type.name)
     if dtype is None:
         raise ValueError("write_from_numpy: expected a dict for {}, got an array".format(layout.name))
     count = max(scalar.type.row_count * scalar.type.col_count, 1)
@@ -235,6 +253,18 @@ def _write_columns(np, raw, layout, offset, data):
     raw[:, offset:offset + layout.size] = values
 
 
+def _tensor_usage(self):
+    """The BufferUsage that the tensor was made with; by default shader_resource and unordered_access."""
+    return BufferUsage(self._usage) if self._usage else BufferUsage.shader_resource | BufferUsage.unordered_access
+
+
+def _tensor_memory_type(self):
+    """The MemoryType that the tensor was made with; its memory is on the device in any case."""
+    return MemoryType(self._memory)
+
+
+_slangpy.Tensor.usage = property(_tensor_usage)  # type: ignore[method-assign, assignment]
+_slangpy.Tensor.memory_type = property(_tensor_memory_type)  # type: ignore[method-assign, assignment]
 _slangpy.BufferCursor.to_numpy = _cursor_to_numpy  # type: ignore[method-assign]
 _slangpy.BufferCursor.copy_from_numpy = _cursor_copy_from_numpy  # type: ignore[method-assign]
 _slangpy.BufferCursor.write_from_numpy = _cursor_write_from_numpy  # type: ignore[method-assign]

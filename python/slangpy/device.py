@@ -31,10 +31,13 @@ if TYPE_CHECKING:
     from .enums import BindlessDesc, LogLevel, ResourceState, SlangLinkOptions
     from .formats import FormatSupport
     from .interop import _StreamLike
+    from .pictures import (ColorTargetDesc, DepthStencilDesc, InputElementDesc, InputLayoutDesc, MultisampleDesc, PrimitiveTopology,
+                           RasterizerDesc, RenderPipelineDesc, VertexStreamDesc)
     from .programs import (ComputeKernel, ComputePipeline, ShaderObject, ShaderProgram, SlangEntryPoint, SlangModule, SlangSession,
                            TypeConformance)
     from .math import float4
     from .reports import CompilationReport
+    from .render import InputLayout, RenderPipeline
     from .resources import Sampler, Texture
     from .textures import (ComparisonFunc, SamplerDesc, TextureAddressingMode, TextureDesc, TextureFilteringMode, TextureReductionOp,
                            TextureType, TextureUsage)
@@ -91,6 +94,8 @@ __all__ = [
     "create_shader_object",
     "create_compute_kernel",
     "create_compute_pipeline",
+    "create_input_layout",
+    "create_render_pipeline",
     "create_root_shader_object",
     "load_module",
     "load_module_from_file",
@@ -172,6 +177,12 @@ def _given(kind, first, desc):
 _numbers = itertools.count(1)  # of callbacks
 
 
+def _cache_folder(desc):
+    """The folder of the cache on disk; None: the library's own choice."""
+    folder = desc.shader_cache_path or desc.module_cache_path
+    return os.fspath(folder) if folder else None
+
+
 class Device(_slangpy._Device):
     """Device(type=DeviceType.automatic, ...) or Device(desc): a GPU with its memory, its compiler sessions and its cache of
     compiled calls. The keywords are the fields of DeviceDesc; see create_device(). Its Slang modules can always `import slangpy`."""
@@ -198,7 +209,7 @@ class Device(_slangpy._Device):
         if given is None:
             kwargs["type"] = type
         desc = DeviceDesc(given if given is None or isinstance(given, dict) else vars(given), **dict(zip(_POSITIONS, args)), **kwargs)
-        for name in ("enable_cuda_interop", "enable_aftermath", "module_cache_path", "shader_cache_path", "bindless_options"):
+        for name in ("enable_cuda_interop", "enable_aftermath", "bindless_options"):
             if getattr(desc, name):
                 _warn_once("create_device: '{}' is not supported by this version and has no effect".format(name))
         options = _check_options(desc.compiler_options) if desc.compiler_options else SlangCompilerOptions()
@@ -213,7 +224,8 @@ class Device(_slangpy._Device):
             adapter_name=desc.adapter_name, max_plans=desc.max_plans, slang_library=desc.slang_library,
             slang_paths=() if named else _compiler_places(), label=desc.label or None,
             log=desc.log, progress=desc.progress, print_buffer_size=desc.print_buffer_size,
-            compile_timeout_s=desc.compile_timeout_s, check_bounds=desc.check_bounds, shared=owner)
+            compile_timeout_s=desc.compile_timeout_s, check_bounds=desc.check_bounds, shared=owner,
+            cache_path=_cache_folder(desc), cache_size=desc.shader_cache_size if desc.shader_cache_path else 0)
         self._sharers = weakref.WeakSet()
         if owner is not None:
             owner._sharers.add(self)
@@ -310,6 +322,8 @@ class Device(_slangpy._Device):
         found.append(Feature.software_device if _KINDS[i["type"]] == "cpu" else Feature.hardware_device)
         if i["timestamp_period_ns"]:
             found.append(Feature.timestamp_calibration)
+        if i["backend"] == "vulkan":
+            found.append(Feature.rasterization)
         model = self.supported_shader_model
         found += [Feature[m.name] for m in ShaderModel if ShaderModel.unknown < m <= model]
         return sorted(found + [Feature.parameter_block])
@@ -347,8 +361,12 @@ class Device(_slangpy._Device):
 
     @property
     def shader_cache_stats(self) -> ShaderCacheStats:
-        """A ShaderCacheStats of the cache of compiled calls."""
+        """A ShaderCacheStats: of the cache on disk where shader_cache_path was given, else of the compiled calls in memory."""
         s = self.stats()
+        folder = self._desc.shader_cache_path
+        if folder:
+            entries = sum(len(files) for _, _, files in os.walk(folder))
+            return ShaderCacheStats(entry_count=entries, hit_count=s["cache_hits"], miss_count=s["cache_misses"])
         return ShaderCacheStats(entry_count=s["plan_count"], hit_count=s["plan_hits"], miss_count=s["plans_built"])
 
     def report_heaps(self) -> list[HeapReport]:
@@ -708,6 +726,33 @@ class Device(_slangpy._Device):
             program, label = given.program, given.label
         return ComputePipeline(self, program, label)
 
+    def create_input_layout(
+            self, input_elements: Sequence[InputElementDesc | Mapping[str, Any]] | InputLayoutDesc | Mapping[str, Any] | None = None,
+            vertex_streams: Sequence[VertexStreamDesc | Mapping[str, Any]] | None = None,
+            desc: InputLayoutDesc | Mapping[str, Any] | None = None) -> InputLayout:
+        """create_input_layout(input_elements, vertex_streams) or create_input_layout(desc): makes an InputLayout of InputElementDescs and
+        VertexStreamDescs, or of an InputLayoutDesc; all may be dicts."""
+        from .render import create_input_layout
+
+        return create_input_layout(self, input_elements, vertex_streams, desc)
+
+    def create_render_pipeline(
+            self, program: ShaderProgram | Any = None, input_layout: InputLayout | None = None,
+            primitive_topology: PrimitiveTopology | None = None, targets: Sequence[ColorTargetDesc | Mapping[str, Any]] = (),
+            depth_stencil: DepthStencilDesc | Mapping[str, Any] | None = None, rasterizer: RasterizerDesc | Mapping[str, Any] | None = None,
+            multisample: MultisampleDesc | Mapping[str, Any] | None = None, defer_target_compilation: bool = False,
+            label: str | None = None, desc: RenderPipelineDesc | Mapping[str, Any] | None = None) -> RenderPipeline:
+        """create_render_pipeline(program, input_layout=None, primitive_topology=PrimitiveTopology.triangle_list, targets=[],
+        depth_stencil=None, rasterizer=None, multisample=None, defer_target_compilation=False, label=None, desc=None): makes a RenderPipeline
+        of a program with a vertex and a fragment entry point, for CommandEncoder.begin_render_pass(). It is compiled at its first draw
+        in any case. A RenderPipelineDesc or a dict of its fields may stand for the arguments."""
+        from .pictures import RenderPipelineDesc
+        from .render import create_render_pipeline
+
+        return create_render_pipeline(self, _given(RenderPipelineDesc, program, desc), {
+            "program": program, "input_layout": input_layout, "primitive_topology": primitive_topology, "targets": list(targets),
+            "depth_stencil": depth_stencil, "rasterizer": rasterizer, "multisample": multisample, "label": label})
+
     def create_shader_object(
             self, type_layout: TypeLayoutReflection | ReflectionCursor | None = None, cursor: ReflectionCursor | None = None) -> PartObject:
         """create_shader_object(type_layout) or create_shader_object(cursor=): makes an object with the values of a part of a program's
@@ -911,6 +956,18 @@ def create_compute_kernel(*args: Any, **kwargs: Any) -> ComputeKernel:
 def create_compute_pipeline(*args: Any, **kwargs: Any) -> ComputePipeline:
     """create_compute_pipeline(...): Device.create_compute_pipeline() of the current device."""
     return current_device().create_compute_pipeline(*args, **kwargs)
+
+
+@_as_method(Device.create_input_layout)
+def create_input_layout(*args: Any, **kwargs: Any) -> InputLayout:
+    """create_input_layout(...): Device.create_input_layout() of the current device."""
+    return current_device().create_input_layout(*args, **kwargs)
+
+
+@_as_method(Device.create_render_pipeline)
+def create_render_pipeline(*args: Any, **kwargs: Any) -> RenderPipeline:
+    """create_render_pipeline(...): Device.create_render_pipeline() of the current device."""
+    return current_device().create_render_pipeline(*args, **kwargs)
 
 
 @_as_method(Device.create_root_shader_object)

@@ -12,14 +12,16 @@ from .texture_commands import TextureCommands
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, ClassVar, NoReturn
+    from typing import Any, ClassVar
 
     from ._slangpy import Tensor, _ArrayLike
     from .buffers import Buffer
     from .device import Device
     from .enums import ResourceState
     from .interop import NativeHandle
+    from .pictures import RenderPassDesc
     from .programs import ComputePassEncoder
+    from .render import RenderPassEncoder
 
 __all__ = ["CommandEncoder", "CommandBuffer", "CommandRecordingDiscardedEvent", "CommandRecordingSubmittedEvent", "Fence", "QueryPool",
            "QueryResultState"]
@@ -50,14 +52,26 @@ _ids = itertools.count(1)  # of recordings and of callbacks
 class _Recording:
     """A command encoder and its command buffer hold it together; when both are gone without a submission, it was discarded."""
 
-    __slots__ = ("device", "id", "submitted")
+    __slots__ = ("device", "id", "submitted", "parts")
 
     def __init__(self, device):
         self.device, self.id, self.submitted = device, next(_ids), False
+        self.parts = []  # (what was recorded before, callback) for each execute_callback()
 
     def __del__(self):
         if not self.submitted and not self.device.is_closed:
             _call_back(self.device, "_discarded", lambda: CommandRecordingDiscardedEvent(self.device, self.id))
+
+
+class _Stamp(int):
+    """The number of a timestamp in a part of a recording that a callback ends."""
+
+    part: CommandBuffer
+
+    def __new__(cls, number, part):
+        self = int.__new__(cls, number)
+        self.part = part
+        return self
 
 
 def _call_back(device, kind, event):
@@ -186,11 +200,28 @@ class CommandEncoder(_slangpy._CommandEncoder, TextureCommands, _Child):
             raise _slangpy.Error("CommandEncoder.begin_compute_pass: the command encoder is finished; create another one")
         return ComputePassEncoder(self)
 
-    def execute_callback(self, callback: Callable[[NativeHandle], object]) -> NoReturn:
-        """execute_callback(callback): not in this version, because the library makes native command buffers when a recording is
-        submitted, and does not hand them out."""
-        raise NotImplementedError("CommandEncoder.execute_callback is not in this version: the library makes native command buffers when a "
-                                  "recording is submitted, and does not hand them out")
+    def begin_render_pass(self, desc: RenderPassDesc | Mapping[str, Any]) -> RenderPassEncoder:
+        """begin_render_pass(desc): returns a RenderPassEncoder that draws into the attachments of a RenderPassDesc or a dict of its
+        fields. Its end(), or the end of a `with` block, ends the pass."""
+        from .render import RenderPassEncoder
+
+        if self.is_finished:
+            raise _slangpy.Error("CommandEncoder.begin_render_pass: the command encoder is finished; create another one")
+        return RenderPassEncoder(self, desc)
+
+    def execute_callback(self, callback: Callable[[NativeHandle], object]) -> None:
+        """execute_callback(callback): calls callback(handle) at each submission, between the work that was recorded before and after.
+        `handle` is the NativeHandle of the VkCommandBuffer that the device records into, or of the CUstream that its work goes to, for
+        commands of another library. The callback must not use the device."""
+        if not callable(callback):
+            raise TypeError("CommandEncoder.execute_callback: argument 'callback': expected a callable, got {!r}".format(type(callback)))
+        self.global_barrier()
+        part = self._split()
+        for i, (pool, index, number) in enumerate(self._queries):
+            if type(number) is int:
+                self._queries[i] = pool, index, _Stamp(number, part)
+        self._recording.parts.append((part, callback))
+        self.global_barrier()
 
     def set_buffer_state(self, buffer: Tensor, state: ResourceState) -> None:
         """set_buffer_state(buffer, state): records nothing, because the library orders work on buffers by itself."""
@@ -218,16 +249,19 @@ def submit(
     for fence, value in signals:
         fence._check_signal(value)
     for commands in command_buffers:
+        for part, callback in commands._recording.parts:
+            part._submit()
+            callback(_open_handle(device))
         commands._submit()
         for pool, index, number in commands._queries:
             if isinstance(number, int):
-                pool._written[index] = (commands, number, 0)
+                pool._written[index] = (getattr(number, "part", commands), number, 0)
         commands._recording.submitted = True
     submit_id = device.flush()
     for commands in command_buffers:
         for pool, index, number in commands._queries:
             if isinstance(number, int):
-                pool._written[index] = (commands, number, submit_id)
+                pool._written[index] = (getattr(number, "part", commands), number, submit_id)
         for pool, index, number in commands._queries:
             if not isinstance(number, int):
                 count, buffer, offset = number
@@ -237,6 +271,16 @@ def submit(
     for fence, value in signals:
         fence._pending.append((value, submit_id))
     return submit_id
+
+
+def _open_handle(device):
+    """Returns the handle of what the device records into, for execute_callback()."""
+    from .interop import NativeHandle, NativeHandleType
+
+    backend = device._info()["backend"]
+    if backend == "vulkan":
+        return NativeHandle(NativeHandleType.VkCommandBuffer, _slangpy._open_commands(device))
+    return NativeHandle(NativeHandleType.CUstream, _slangpy._stream(device)) if backend == "cuda" else NativeHandle()
 
 
 def _fence_pairs(device, fences, values, name, where):

@@ -46,6 +46,99 @@ def diff_pair(primal: Any, grad: Any) -> DiffPair:
     return _slangpy.DiffPair(primal, grad, grad is not None)
 
 
+# >>backward calls of numbers
+
+
+def _is_number(value):
+    """Whether an argument is of numbers that have no memory of their own: they take no gradient."""
+    if isinstance(value, dict):
+        return all(_is_number(v) for name, v in value.items() if name != "_type")
+    if isinstance(value, (list, tuple)):
+        return all(_is_number(v) for v in value)
+    if isinstance(value, _slangpy.DiffPair):
+        return _is_number(value.primal)
+    vector = hasattr(value, "element_type") and hasattr(value, "shape") and not isinstance(value, _slangpy.Tensor)
+    return vector or isinstance(value, (bool, int, float))
+
+
+def _parameters(function, args, kwargs):
+    """Returns a list of (argument, parameter) of a call; the parameter is None for the instance of a method and for the result."""
+    reflected = function.reflection
+    overloads = list(reflected.overloads) if reflected.is_overloaded else [reflected]
+    given = len(args) + sum(not name.startswith("_") for name in kwargs)
+    fits = [o for o in overloads if len(o.parameters) == given] + [o for o in overloads if len(o.parameters) + 1 == given]
+    by_name = {p.name: p for p in fits[0].parameters} if fits else {}
+    by_position = list(by_name.values()) + [None]
+    return fits[0] if fits else None, [(a, p) for a, p in zip(args, by_position)] + [(a, by_name.get(name)) for name, a in kwargs.items()]
+
+
+def _pairs(value):
+    """The DiffPairs in an argument."""
+    if isinstance(value, _slangpy.DiffPair):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [pair for item in items for pair in _pairs(item)]
+
+
+def _backward_of_numbers(function, error, args, kwargs):
+    """Makes a backward call that has failed with `error`, if it is of numbers; returns NotImplemented if it is not. Without the gradient of
+    any output all gradients are zero, and without any input that takes a gradient there is nothing to do."""
+    text = str(error)
+    if "is an inout parameter, which has two gradients" in text:
+        return _backward_of_inout(function, args, kwargs)
+    no_seed = "gradient that the call could read" in text
+    if not no_seed and "none of its inputs has a gradient" not in text:
+        return NotImplemented
+    overload, given = _parameters(function, args, kwargs)
+    result = "_result" in kwargs or (overload is not None and len(args) + len(kwargs) > len(overload.parameters))
+    if overload is None or not all(_is_number(value) for value, _ in given) or (overload.have_return_value and not result):
+        return NotImplemented
+    for value, parameter in given:
+        modifiers = [m.name for m in parameter.modifiers] if parameter is not None else ["out"]
+        if no_seed and "out" not in modifiers and "nodiff" not in modifiers:
+            for pair in _pairs(value):
+                if pair.needs_grad:
+                    pair.grad = _zero_like(pair.primal)
+    return None
+
+
+def _backward_of_inout(function, args, kwargs):
+    """Makes a backward call that has DiffPairs of numbers for inout parameters, whose gradient is read and then written. Tensors of no
+    dimensions take their place."""
+    overload, given = _parameters(function, args, kwargs)
+    if overload is None:
+        return NotImplemented
+    device, tensors = function.module.device, {}
+    for value, parameter in given:
+        inout = parameter is not None and any(m.name == "inout" for m in parameter.modifiers)
+        if not inout or not isinstance(value, _slangpy.DiffPair) or not value.needs_grad:
+            continue
+        if not _is_number(value) or isinstance(value.primal, dict):
+            return NotImplemented
+        three = [_slangpy.Tensor.empty(device, (), parameter.type) for _ in range(3)]
+        for tensor, numbers in zip(three, (value.primal, value.grad, None)):
+            _fill(tensor, numbers)
+        tensors[id(value)] = value, three[0].with_grads(three[1], three[2])
+    if not tensors:
+        return NotImplemented
+
+    def instead(value):
+        return tensors[id(value)][1] if id(value) in tensors else value
+
+    function(*[instead(a) for a in args], **{name: instead(a) for name, a in kwargs.items()})
+    for pair, tensor in tensors.values():
+        found = tensor.grad_out.to_numpy()
+        pair.grad = found.item() if found.ndim == 0 else type(pair.primal)(found.tolist())
+    return None
+
+
+def _fill(tensor, numbers):
+    """Writes numbers, or zeros for None, to a tensor of no dimensions."""
+    array = tensor.to_numpy()
+    array[...] = 0 if numbers is None else list(numbers) if hasattr(numbers, "__len__") else numbers
+    tensor.copy_from_numpy(array)
+
+
 class NDDifferentiableBuffer(_slangpy.NDBuffer):
     """NDDifferentiableBuffer(device, dtype=float, element_count=None, shape=None, requires_grad=True): an NDBuffer with a gradient
     of zeros, like NDBuffer(...).with_grads(). NDDifferentiableBuffer(array) works like NDBuffer(array)."""

@@ -121,7 +121,7 @@ def try_find_type_decl(root: Any, type_name: str) -> Any:
     """The DeclReflection of a type, such as "Outer.Inner", below a module's declarations, or None."""
     at = root
     for part in parse_generic_signature(type_name)[0].split("."):
-        at = next((d for d in at.children if d.name == part and int(d.kind) in (1, 7, 8)), None)
+        at = next((d for d in map(_inside, at.children) if d.name == part and int(d.kind) in (1, 7, 8)), None)
         if at is None:
             return None
     return at
@@ -136,7 +136,58 @@ def try_find_type_via_ast(root: Any, type_name: str) -> Any:
 def try_find_function_overloads_via_ast(root: Any, type_name: str, func_name: str) -> Any:
     """The declarations of all overloads of a method, as a list, or None when the type is not declared below `root`."""
     decl = try_find_type_decl(root, type_name)
-    return None if decl is None else [d for d in decl.children if d.name == func_name and int(d.kind) == 2]
+    return None if decl is None else [d for d in map(_inside, decl.children) if d.name == func_name and int(d.kind) == 2]
+
+
+def _inside(decl: Any) -> Any:
+    """The function or struct of a generic declaration; any other declaration itself."""
+    return decl[len(decl) - 1] if int(decl.kind) == 4 else decl
+
+
+def with_arguments(name: str, arguments: dict[str, str]) -> str:
+    """The name of a type with arguments in place of generic parameters: "vector<T,N>" with {"T": "float", "N": "3"} is "vector<float,3>"."""
+    import re
+
+    return re.sub(r"[A-Za-z_]\w*", lambda word: arguments.get(word.group(), word.group()), name)
+
+
+def generic_arguments(function: Any, types: Sequence[Any]) -> dict[str, str] | None:
+    """The arguments of a generic function's parameters, as text by their names, when it is called with arguments of these types; None when
+    the types do not fit, or do not say all of them."""
+    import re
+
+    layout = function.module.layout
+    generic = [child for child in function.decl.children if int(child.kind) == 14]
+    found: dict[str, str] = {}
+    for parameter, given in zip(function.parameters, types):
+        if parameter.type is None:
+            continue
+        known, name = set(found), parameter.type.full_name.replace(" ", "")
+
+        def group(word: Any) -> str:
+            name = word.group()
+            if name in found or all(g.name != name for g in generic):
+                return re.escape(found.get(name, name))
+            if name in known:
+                return "(?P={})".format(name)
+            known.add(name)
+            return "(?P<{}>.+)".format(name)
+
+        pattern = re.sub(r"[A-Za-z_]\w*|[^\w\s]", lambda word: group(word) if word.group()[0].isalpha() or word.group()[0] == "_"
+                         else re.escape(word.group()), name)
+        match = re.fullmatch(pattern, _name_of(given).replace(" ", ""))
+        if match:
+            found.update(match.groupdict())
+        elif {g.name for g in generic} & set(re.findall(r"[A-Za-z_]\w*", name)):
+            return None
+    if any(g.name not in found for g in generic):
+        return None
+    for g in generic:
+        for constraint in g.children:
+            type = layout.find_type_by_name(found[g.name])
+            if type is not None and constraint.type is not None and not layout.is_sub_type(type, constraint.type):
+                return None
+    return found
 
 
 def is_type_castable_on_host(from_type: Any, to_type: Any, program: Any = None) -> bool:

@@ -158,6 +158,13 @@ def get_value_signature(o: object) -> str:
     return builder.str
 
 
+def get_texture_shape(texture: Any, mip: int = 0) -> Any:
+    """get_texture_shape(texture, mip=0): returns the sizes over which a call with the texture runs, as a Shape."""
+    from . import resources
+
+    return resources.get_texture_shape(texture, mip)
+
+
 class CallDataCache:
     """CallDataCache(): looks up signatures of values. The calls themselves are cached by the C library."""
 
@@ -703,6 +710,13 @@ def _directions(parameter: Any) -> tuple[bool, bool]:
     return bool(inout or out), bool(inout or not out)
 
 
+_LOADER = """{differentiable}{type} spy_load_{name}({data} {name}, uint3 spy_thread_id{id})
+{{
+    {type} spy_value_{name};
+{load}    return spy_value_{name};
+}}
+"""
+
 _LOAD = """        {context} context;
         context.thread_id = spy_thread_id;
 {ids}        {data}.__slangpy_{verb}(context, {value});
@@ -765,10 +779,11 @@ def _fields_of(owner: str, path: tuple[str, ...], struct: Any, value: dict[str, 
     return found
 
 
-def _wrapper(name: str, parameters: Any, structs: dict[str, str], result: str, marshalled: dict[int, _Argument], call: str) -> str:
-    """Returns the text of the generated function. `structs` has the types of the arguments that are put together from fields."""
+def _wrapper(name: str, parameters: Any, structs: dict[str, str], result: str, marshalled: dict[int, _Argument], call: str, derivative: bool) -> str:
+    """Returns the text of the generated function. `structs` has the types of the arguments that are put together from fields. Where
+    a derivative is taken of it, a function of its own loads each value, which is a constant unless its Marshall has_derivative."""
     head, loads, stores, values = [], "", "", []
-    fields = ""
+    fields = loaders = ""
     for owner, struct in structs.items():
         fields += "    {} {};\n".format(struct, owner)
     for i, parameter in enumerate(parameters):
@@ -776,7 +791,21 @@ def _wrapper(name: str, parameters: Any, structs: dict[str, str], result: str, m
         written, read = _directions(parameter)
         value = parameter.name
         if argument is None or argument.plain:
-            head.append("{}{} {}".format("inout " if written and read else "out " if written else "", _type_name(parameter.type), value))
+            no_diff = "no_diff " if derivative and getattr(parameter, "no_diff", False) else ""
+            head.append("{}{}{} {}".format(no_diff, "inout " if written and read else "out " if written else "", _type_name(parameter.type), value))
+        elif derivative:
+            if written:
+                raise NotImplementedError("{}: derivatives write to no values of classes with a Marshall".format(parameter.name))
+            smooth = argument.marshall.has_derivative
+            head.append("{}{} {}".format("" if smooth else "no_diff ", argument.type, parameter.name))
+            value = "spy_value_" + parameter.name
+            type = _type_name(argument.binding.vector_type)
+            loaders += _LOADER.format(
+                differentiable="[Differentiable] " if smooth else "", type=type, name=parameter.name, data=argument.type,
+                id=", int[{}] spy_id_{}".format(argument.rank, parameter.name) if argument.rank else "",
+                load=_statement(argument, parameter.name, "load"))
+            loads += "    {} {} = {}spy_load_{}({}, spy_thread_id{});\n".format(
+                type, value, "" if smooth else "no_diff ", parameter.name, parameter.name, ", spy_id_" + parameter.name if argument.rank else "")
         else:
             head.append("{} {}".format(argument.type, parameter.name))
             value = "spy_value_" + parameter.name
@@ -788,7 +817,7 @@ def _wrapper(name: str, parameters: Any, structs: dict[str, str], result: str, m
             if parameter.owner in values:
                 continue
             value = parameter.owner
-        if value != _This.name:
+        if parameter.name != _This.name and value != _This.name:
             values.append(value)
     for argument in marshalled.values():
         if argument.rank and not argument.plain:
@@ -796,8 +825,8 @@ def _wrapper(name: str, parameters: Any, structs: dict[str, str], result: str, m
     head.append("uint3 spy_thread_id")
     keep = "" if result == "void" else "{} spy_result = ".format(result)
     give = "" if result == "void" else "    return spy_result;\n"
-    return "{} {}({})\n{{\n{}{}    {}{}({});\n{}{}}}\n".format(
-        result, name, ", ".join(head), loads, fields, keep, call, ", ".join(values), stores, give)
+    return "{}{}{} {}({})\n{{\n{}{}    {}{}({});\n{}{}}}\n".format(
+        loaders, "[Differentiable] " if derivative else "", result, name, ", ".join(head), loads, fields, keep, call, ", ".join(values), stores, give)
 
 
 def _module_with(module: Any, text: str, imports: list[str]) -> Any:
@@ -828,14 +857,14 @@ def _marshall_of(layout: Any, value: Any) -> Any:
     return get_or_create_type(layout, type(value), value)
 
 
-def _matching(reflected: Any, count: int, names: set[str]) -> Any:
-    """Returns the overload that takes that many arguments of those names."""
+def _matching(reflected: Any, count: int, names: set[str], exact: bool = False) -> Any:
+    """Returns the overload that takes that many arguments of those names; if there is none, the first one, or None if `exact`."""
     overloads = list(reflected.overloads) if reflected.is_overloaded else [reflected]
     for overload in overloads:
         parameters = list(overload.parameters)
         if len(parameters) == count and names <= {p.name for p in parameters}:
             return overload
-    return overloads[0]
+    return None if exact else overloads[0]
 
 
 def _owner_of(reflection: Any) -> Any:
@@ -850,13 +879,11 @@ def _result_type(function: Any) -> Any:
 def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Runs a call that has arguments, or is asked for a result, of classes with a Marshall. The C code comes here."""
     mode, chosen, this = _slangpy._chain_of(function)
-    if mode:
-        raise NotImplementedError("{}: bwds and fwds take no values of classes with a Marshall".format(function.name))
     kwargs = dict(kwargs)
     result = kwargs.pop("_result", chosen)
     module = function.module
     layout = module.layout
-    context = BindContext(layout, CallMode.prim, module, {})
+    context = BindContext(layout, CallMode(mode), module, {})
     special = {n: kwargs.pop(n) for n in ("_append_to", "_thread_count") if n in kwargs}
     if isinstance(result, type) and lookup_type_callback(result) is not None:
         marshall = get_or_create_type(layout, result, ReturnContext(_result_type(function), context))
@@ -871,6 +898,8 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     owner_type = _owner_of(function.reflection)
     method = owner_type is not None
     given = len(args) + len(kwargs) - (1 if method and this is None else 0)
+    if CallMode(mode) == CallMode.bwds and result is None and args and _matching(function.reflection, given - 1, set(kwargs), exact=True):
+        args, result, given = args[:-1], args[-1], given - 1
     reflected = _matching(function.reflection, given, set(kwargs))
     parameters: list[Any] = list(reflected.parameters)
     if method:
@@ -879,6 +908,9 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     names = [p.name for p in parameters]
     values = dict(zip(names[1:] if this is not None else names, args))
     values.update(kwargs)
+    instance = unpack_arg(this) if hasattr(this, "get_this") else this
+    if this is not None and ((type(instance) is dict and _has_marshall(instance)) or isinstance(_marshall_of(layout, instance), Marshall)):
+        values[_This.name], this = this, None
     structs: dict[str, str] = {}
     for parameter in list(parameters):
         value = values.get(parameter.name)
@@ -909,14 +941,14 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if not marshalled and not replaced:
         raise NotImplementedError("{}: values of classes with a Marshall are arguments or fields of dicts; here one is part of a list or the "
                                   "instance that a method is bound to".format(function.name))
-    if method and 0 in marshalled:
-        raise NotImplementedError("{}: a method's instance cannot be of a class with a Marshall".format(function.name))
-    return _run(function, path, parameters, structs, _type_name(reflected.return_type), marshalled, values, result, special)
+    if method and 0 in marshalled and parameters[0].name == _This.name:
+        path = "spy_value_" + path
+    return _run(function, path, parameters, structs, _type_name(reflected.return_type), marshalled, values, result, special, this is not None)
 
 
 def _run(
         function: Function, path: str, parameters: Any, structs: dict[str, str], result_type: str, marshalled: dict[int, _Argument], values: dict[str, Any], result: Any,
-        special: dict[str, Any]) -> Any:
+        special: dict[str, Any], bound: bool) -> Any:
     module = function.module
     run, references = CallContext(module.device), []
     own = [a for a in marshalled.values() if not a.plain]
@@ -934,7 +966,7 @@ def _run(
             values["spy_id_" + name] = _slangpy.grid(argument.sizes())
     if own or structs:
         imports = [name for a in own for name in a.block.imports]
-        text = _wrapper("spy_marshalled", parameters, structs, result_type, marshalled, path)
+        text = _wrapper("spy_marshalled", parameters, structs, result_type, marshalled, path, bool(_slangpy._chain_of(function)[0]))
         base = _module_with(module, text, imports)["spy_marshalled"]
         values["spy_thread_id"] = _slangpy.thread_id()
     else:
@@ -944,9 +976,9 @@ def _run(
     order = [p.name for p in parameters if p.name in values]
     rest = {name: value for name, value in values.items() if name not in order}
     if order == [p.name for p in parameters[len(parameters) - len(order):]]:  # all; or all but a bound instance
-        given = _slangpy._rebase(function, base)(*[values[n] for n in order], **rest, **special)
+        given = _slangpy._rebase(function, base, bound)(*[values[n] for n in order], **rest, **special)
     else:
-        given = _slangpy._rebase(function, base)(**{n: values[n] for n in order}, **rest, **special)
+        given = _slangpy._rebase(function, base, bound)(**{n: values[n] for n in order}, **rest, **special)
     for argument, data in references:
         argument.marshall.read_calldata(run, argument.binding, argument.value, {"value": data.value} if argument.plain else data)
     return given

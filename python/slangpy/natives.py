@@ -1,11 +1,16 @@
-"""Names of SlangPy's native part that few scripts read: versions, aliases for type hints, the bridge to torch."""
+"""Names of SlangPy's native part that few scripts read: versions, aliases for type hints, torch."""
 from __future__ import annotations
+
+import sys
 
 from . import SPY_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .buffers import Buffer
 
 # The version of SlangPy's interface that this package follows, for scripts that ask; __version__ is the package's own.
 SGL_VERSION_MAJOR, SGL_VERSION_MINOR, SGL_VERSION_PATCH = 0, 43, 1
@@ -14,27 +19,39 @@ SGL_GIT_VERSION = "slangpy.h {}".format(SPY_VERSION)
 SGL_BUILD_TYPE = "Release"
 
 
+# >>torch: these names are those of SlangPy's bridge. Calls take tensors of torch by themselves and need none of them.
+
+# c10::ScalarType's numbers, which torch itself does not tell.
+_SCALAR_TYPES = (
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 qint32 bfloat16".split())
+_fallback = False
+
+
 def is_torch_bridge_available() -> bool:
-    """Whether SlangPy's native bridge to torch is there: never. Tensors of torch are read through DLPack."""
-    return False
+    """Whether tensors of torch can be arguments: torch is installed."""
+    import importlib.util
+
+    return "torch" in sys.modules or importlib.util.find_spec("torch") is not None
 
 
 def is_torch_bridge_using_fallback() -> bool:
-    """Whether SlangPy's fallback for that bridge is used: never."""
-    return False
+    """Whether set_torch_bridge_python_fallback(True) was called. It changes nothing: there is one way, by DLPack."""
+    return _fallback
 
 
 def get_torch_bridge_fallback_reason() -> str:
-    """Why there is no bridge."""
-    return "this package reads tensors of torch through DLPack and needs no bridge"
+    """Why the fallback is used: "forced" or ""."""
+    return "forced" if _fallback else ""
 
 
 def set_torch_bridge_python_fallback(force: bool) -> None:
-    """Does nothing: there is no bridge."""
+    """Notes the choice for is_torch_bridge_using_fallback(), and changes nothing else."""
+    global _fallback
+    _fallback = bool(force)
 
 
 def set_allow_torch_fallback(allow: bool) -> None:
-    """Does nothing: there is no bridge."""
+    """Does nothing: tensors of torch are always allowed."""
 
 
 def is_torch_tensor(obj: Any) -> bool:
@@ -42,33 +59,70 @@ def is_torch_tensor(obj: Any) -> bool:
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(obj).__mro__)
 
 
-def _missing(name: str) -> Any:
-    def function(*args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError("{}: SlangPy's bridge to torch is not in this version; tensors of torch are arguments of calls as they "
-                                  "are, and torch.from_dlpack(tensor) shares memory".format(name))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "Not in this version: there is no bridge to torch."
-    return function
+def _tensor_of(obj):
+    if not is_torch_tensor(obj):
+        raise ValueError("Object is not a PyTorch tensor: got {!r}".format(type(obj)))
+    return obj
 
 
-extract_torch_tensor_info = _missing("extract_torch_tensor_info")
-extract_torch_tensor_signature = _missing("extract_torch_tensor_signature")
-copy_torch_tensor_to_buffer = _missing("copy_torch_tensor_to_buffer")
-copy_buffer_to_torch_tensor = _missing("copy_buffer_to_torch_tensor")
-create_torch_empty_tensor = _missing("create_torch_empty_tensor")
-create_torch_zeros_like_tensor = _missing("create_torch_zeros_like_tensor")
+def _scalar_type(tensor):
+    name = str(tensor.dtype).rpartition(".")[2]
+    return _SCALAR_TYPES.index(name) if name in _SCALAR_TYPES else -1
 
 
-def __getattr__(name: str) -> Any:
-    if name.endswith("param"):  # float3param: what a parameter for a float3 takes
-        from . import math
+def extract_torch_tensor_info(tensor: Any) -> dict[str, Any]:
+    """extract_torch_tensor_info(tensor): what a torch tensor is, as a dict: data_ptr, shape, strides (in elements), ndim, device_type (0:
+    CPU, 1: CUDA), device_index, scalar_type (c10::ScalarType's number), element_size, numel, storage_offset and three flags."""
+    t = _tensor_of(tensor)
+    index = t.device.index
+    return {
+        "data_ptr": t.data_ptr(), "shape": tuple(t.shape), "strides": tuple(t.stride()), "ndim": t.dim(),
+        "device_type": {"cpu": 0, "cuda": 1}.get(t.device.type, -1), "device_index": -1 if index is None else index,
+        "scalar_type": _scalar_type(t), "element_size": t.element_size(), "numel": t.numel(), "storage_offset": t.storage_offset(),
+        "is_contiguous": t.is_contiguous(), "is_cuda": t.is_cuda, "requires_grad": t.requires_grad}
 
-        cls = getattr(math, name[:-5], None)
-        if isinstance(cls, type):
-            from collections.abc import Sequence
-            from typing import Union
 
-            kind = {"b": bool, "i": int, "u": int}.get(name[0], float)
-            return Union[cls, float if name == "float16_tparam" else Sequence[kind]]  # type: ignore[valid-type]
-    raise AttributeError("module 'slangpy.natives' has no attribute '{}'".format(name))
+def extract_torch_tensor_signature(tensor: Any) -> str:
+    """extract_torch_tensor_signature(tensor): its rank and type as "[D2,S6]"; the type is c10::ScalarType's number."""
+    return "[D{},S{}]".format(_tensor_of(tensor).dim(), _scalar_type(tensor))
+
+
+def copy_torch_tensor_to_buffer(tensor: Any, buffer: Buffer) -> bool:
+    """copy_torch_tensor_to_buffer(tensor, buffer): copies a tensor's elements, without gaps, to the start of a Buffer. Returns True. It
+    waits."""
+    import numpy
+
+    bytes_ = numpy.ascontiguousarray(_tensor_of(tensor).detach().cpu().contiguous().numpy()).view(numpy.uint8).reshape(-1)
+    if bytes_.nbytes > buffer.size:
+        raise ValueError("copy_torch_tensor_to_buffer: the tensor has {} bytes, the buffer {}".format(bytes_.nbytes, buffer.size))
+    buffer.copy_from_numpy(bytes_)
+    return True
+
+
+def copy_buffer_to_torch_tensor(buffer: Buffer, tensor: Any) -> bool:
+    """copy_buffer_to_torch_tensor(buffer, tensor): fills a tensor with the bytes at the start of a Buffer. Returns True. It waits."""
+    import numpy
+    import torch  # type: ignore[import-not-found,unused-ignore]
+
+    target = _tensor_of(tensor).detach()
+    size = target.numel() * target.element_size()
+    if size > buffer.size:
+        raise ValueError("copy_buffer_to_torch_tensor: the tensor has {} bytes, the buffer {}".format(size, buffer.size))
+    bytes_ = numpy.ascontiguousarray(buffer.to_numpy()).view(numpy.uint8).reshape(-1)[:size].copy()
+    target.copy_(torch.from_numpy(bytes_).view(target.dtype).reshape(target.shape))
+    return True
+
+
+def create_torch_empty_tensor(shape: Sequence[int], scalar_type: int, device_index: int = 0) -> Any:
+    """create_torch_empty_tensor(shape, scalar_type, device_index=0): a new torch tensor on that CUDA device; `scalar_type` is
+    c10::ScalarType's number."""
+    import torch  # type: ignore[import-not-found,unused-ignore]
+
+    return torch.empty(tuple(shape), dtype=getattr(torch, _SCALAR_TYPES[scalar_type]), device="cuda:{}".format(device_index))
+
+
+def create_torch_zeros_like_tensor(tensor: Any) -> Any:
+    """create_torch_zeros_like_tensor(tensor): a torch tensor of zeros of the same sizes, type and device."""
+    import torch  # type: ignore[import-not-found,unused-ignore]
+
+    return torch.zeros_like(_tensor_of(tensor))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import abc
 
-from . import _slangpy, encoders, programs
+from . import _slangpy, encoders, programs, render
 from ._slangpy import ReflectionCursor, float3
 from .buffers import Buffer
 from .device import Device
@@ -45,7 +45,7 @@ class Resource(DeviceChild):
 
 
 class Pipeline(DeviceChild):
-    """Base of pipelines. Only compute pipelines are in this version."""
+    """Base of pipelines. Compute and raster pipelines are in this version."""
 
 
 class Kernel(DeviceChild):
@@ -63,7 +63,7 @@ class Kernel(DeviceChild):
 
 
 class PassEncoder(Object):
-    """Base of the encoders of passes. Only compute passes are in this version."""
+    """Base of the encoders of passes. Compute and render passes are in this version."""
 
     @abc.abstractmethod
     def end(self) -> None:
@@ -88,9 +88,9 @@ class PassEncoder(Object):
 
 for _kind, _classes in (
         (Object, (Device, _slangpy.Module, programs.SlangSession, programs.SlangEntryPoint, programs.ShaderObject, _slangpy.Tensor, _slangpy.BufferCursor, Logger, LoggerOutput)),
-        (DeviceChild, (encoders.CommandEncoder, encoders.CommandBuffer, encoders.Fence, encoders.QueryPool, programs.ShaderProgram, TextureView, Sampler)),
-        (Resource, (Buffer, Texture)), (Pipeline, (programs.ComputePipeline,)), (Kernel, (programs.ComputeKernel,)),
-        (PassEncoder, (programs.ComputePassEncoder,))):
+        (DeviceChild, (encoders.CommandEncoder, encoders.CommandBuffer, encoders.Fence, encoders.QueryPool, programs.ShaderProgram, render.InputLayout, TextureView, Sampler)),
+        (Resource, (Buffer, Texture)), (Pipeline, (programs.ComputePipeline, render.RenderPipeline)), (Kernel, (programs.ComputeKernel,)),
+        (PassEncoder, (programs.ComputePassEncoder, render.RenderPassEncoder))):
     for _class in _classes:
         _kind.register(_class)
 del _kind, _classes, _class

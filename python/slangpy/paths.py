@@ -93,6 +93,12 @@ def _read(home, name):
     return None
 
 
+def submodule(owner, name):
+    """Returns the module of a path of the table, such as `valueref` of slangpy.types, or None."""
+    path = "{}.{}".format(owner.partition(".")[2], name)
+    return importlib.import_module("slangpy." + path) if path in PATHS else None
+
+
 def find(name):
     """Returns the object that a name of the table stands for, wherever its path is, or None."""
     if name.startswith("_"):

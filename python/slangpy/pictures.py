@@ -1,6 +1,7 @@
 """Enums and descriptions of raster and ray tracing pipelines: plain data under SlangPy's names.
 
-Scripts can import and fill them. This version makes no such objects: the methods of a device that would take them raise an error."""
+render.py makes pipelines and passes of those that are for raster. Those for ray tracing can be imported and filled, but this version
+makes no such objects: the methods of a device that would take them raise an error."""
 from __future__ import annotations
 
 from . import _slangpy
@@ -26,13 +27,31 @@ __all__ = [
     "AccelerationStructureSizes", "AspectBlendDesc", "BlendFactor", "BlendOp", "BufferOffsetPair", "ColorTargetDesc",
     "CoopVecMatrixDesc", "CoopVecMatrixLayout", "CullMode", "DepthStencilDesc", "DepthStencilOpDesc", "DescriptorHandle",
     "DescriptorHandleType", "DrawArguments", "FillMode", "FrontFaceMode", "HitGroupDesc", "IndexFormat", "InputElementDesc",
-    "InputLayout", "InputLayoutDesc", "InputSlotClass", "LinearSweptSpheresEndCapsMode", "LinearSweptSpheresIndexingMode",
+    "InputLayoutDesc", "InputSlotClass", "LinearSweptSpheresEndCapsMode", "LinearSweptSpheresIndexingMode",
     "LoadOp", "LogicOp", "MultisampleDesc", "PrimitiveTopology", "RasterizerDesc", "RayTracingPassEncoder", "RayTracingPipeline",
     "RayTracingPipelineDesc", "RayTracingPipelineFlags", "RenderPassColorAttachment", "RenderPassDepthStencilAttachment",
-    "RenderPassDesc", "RenderPassEncoder", "RenderPipeline", "RenderPipelineDesc", "RenderState", "RenderTargetWriteMask",
-    "ScissorRect", "ShaderTable", "ShaderTableDesc", "StencilOp", "StoreOp", 
+    "RenderPassDesc", "RenderPipelineDesc", "RenderState", "RenderTargetWriteMask",
+    "ScissorRect", "ShaderTable", "ShaderTableDesc", "StencilOp", "StoreOp",
     "VertexStreamDesc", "Viewport",
 ]
+
+
+class _Lists(_Data):
+    """Base of descriptions with lists of descriptions, and with descriptions that may be None. All of these may be given as dicts."""
+
+    _kinds = {}  # type: ignore[var-annotated]
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            for name, kind in self._kinds.items():
+                value = getattr(self, name)
+                setattr(self, name, [_made(kind, v) for v in value] if isinstance(value, (list, tuple)) else _made(kind, value))
+
+
+def _made(kind, value):
+    return kind(value) if isinstance(value, dict) else value
 
 
 class DescriptorHandleType(_IntEnum):
@@ -82,16 +101,21 @@ class StoreOp(_IntEnum):
 
 
 class StencilOp(_IntEnum):
-    """What a stencil test does. All members have the number 0, as in SlangPy."""
+    """What a stencil test does. As an int each member is 0, as in SlangPy; here they are members of their own all the same."""
+
+    def __new__(cls, value: int) -> StencilOp:
+        self = int.__new__(cls, 0)
+        self._value_ = value
+        return self
 
     keep = 0
-    zero = 0
-    replace = 0
-    increment_saturate = 0
-    decrement_saturate = 0
-    invert = 0
-    increment_wrap = 0
-    decrement_wrap = 0
+    zero = 1
+    replace = 2
+    increment_saturate = 3
+    decrement_saturate = 4
+    invert = 5
+    increment_wrap = 6
+    decrement_wrap = 7
 
 
 class FillMode(_IntEnum):
@@ -382,15 +406,19 @@ class VertexStreamDesc(_Data):
     instance_data_step_rate: int = 0
 
 
-class InputLayoutDesc(_Data):
+class InputLayoutDesc(_Lists):
     """All arguments of Device.create_input_layout() as one value."""
+
+    _kinds = {"input_elements": InputElementDesc, "vertex_streams": VertexStreamDesc}
 
     input_elements: list[InputElementDesc] = []
     vertex_streams: list[VertexStreamDesc] = []
 
 
-class RenderPipelineDesc(_Data):
+class RenderPipelineDesc(_Lists):
     """All arguments of Device.create_render_pipeline() as one value."""
+
+    _kinds = {"targets": ColorTargetDesc}
 
     program: Any = None
     input_layout: Any = None
@@ -452,8 +480,10 @@ class BufferOffsetPair(_Data):
     offset: int = 0
 
 
-class RenderState(_Data):
+class RenderState(_Lists):
     """What a render pass draws with."""
+
+    _kinds = {"viewports": Viewport, "scissor_rects": ScissorRect, "vertex_buffers": BufferOffsetPair}
 
     stencil_ref: int = 0
     viewports: list[Viewport] = []
@@ -487,8 +517,10 @@ class RenderPassDepthStencilAttachment(_Data):
     stencil_read_only: bool = False
 
 
-class RenderPassDesc(_Data):
+class RenderPassDesc(_Lists):
     """The argument of CommandEncoder.begin_render_pass() as a value."""
+
+    _kinds = {"color_attachments": RenderPassColorAttachment, "depth_stencil_attachment": RenderPassDepthStencilAttachment}
 
     color_attachments: list[RenderPassColorAttachment] = []
     depth_stencil_attachment: RenderPassDepthStencilAttachment | None = None
@@ -647,18 +679,6 @@ class DescriptorHandle:
 class _Absent:
     def __init__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError("slangpy.{} is not in this version: {}".format(type(self).__name__, type(self).__doc__))
-
-
-class InputLayout(_Absent):
-    """Raster pipelines belong to a later version."""
-
-
-class RenderPipeline(_Absent):
-    """Raster pipelines belong to a later version."""
-
-
-class RenderPassEncoder(_Absent):
-    """Raster pipelines belong to a later version."""
 
 
 class RayTracingPipeline(_Absent):

@@ -157,6 +157,7 @@ class SlangSession:
         return self._desc
 
     def _keep(self, module, path=None):
+        _save_compiled(module)
         module = module._view(SlangModule)
         module._extra.update(session=self, path=path)
         return module
@@ -180,6 +181,9 @@ class SlangSession:
         if self._names.texts.get(module_name, source) != source:
             raise _slangpy.SlangCompileError("load_module_from_source: the session has loaded another text as module '{}'; Module.reload() "
                                              "gives a module new text".format(module_name))
+        known = None if options or link or path is not None else self._names.find(module_name)
+        if known is not None and known._made and known._made[2] == source:  # not one that reload() has given another text
+            return known
         module = _load_text(
             self.device, module_name, source, options or self._options, list(link or ()) + self._imported(module_name, source))
         kept = self._keep(module, path)
@@ -382,7 +386,8 @@ class SlangEntryPoint:
     def layout(self) -> EntryPointLayout | None:
         """The function's EntryPointLayout; None for a function without a stage."""
         plain = self.function.name.split("<")[0]
-        return next((e for e in self.module.layout.entry_points if e.name == plain), None)
+        found = next((e for e in self.module.layout.entry_points if e.name == plain), None)
+        return found if found is None or self._name.split("<")[0] == plain else found._named(self._name)
 
     def with_name(self, new_name: str) -> SlangEntryPoint:
         """with_name(new_name): returns the same entry point under another name."""
@@ -408,6 +413,24 @@ class SlangEntryPoint:
         return "<slangpy.SlangEntryPoint {} of module {}>".format(self.name, self.module.name)
 
 
+def _check_conformances(module, conformances):
+    """Raises an error for a type that the module does not know, and for a pair or a number that is there twice."""
+    pairs, ids = set(), set()
+    for given in conformances:
+        if isinstance(given, str):
+            continue
+        c = TypeConformance(given) if isinstance(given, tuple) else given
+        for name in (c.interface_name, c.type_name):
+            if module.layout.find_type_by_name(name) is None:
+                raise _slangpy.ArgumentValueError("entry_point: argument 'type_conformances': module '{}' knows no type '{}'".format(module.name, name))
+        if (c.interface_name, c.type_name) in pairs or (c.interface_name, c.id) in ids:
+            raise _slangpy.ArgumentValueError("entry_point: argument 'type_conformances': {} is there twice".format(
+                "{} : {}".format(c.type_name, c.interface_name) if (c.interface_name, c.type_name) in pairs else "the id {}".format(c.id)))
+        pairs.add((c.interface_name, c.type_name))
+        if c.id >= 0:
+            ids.add((c.interface_name, c.id))
+
+
 def _entry_point(self, name, type_conformances=()):
     """entry_point(name, type_conformances=()): returns a function of the module as a SlangEntryPoint; raises an error if the module has none of that name."""
     parts = self._extra.get("parts")
@@ -418,6 +441,7 @@ def _entry_point(self, name, type_conformances=()):
             function = module.require_function(name)
         except ValueError as error:
             raise _slangpy.ArgumentValueError(str(error)) from None
+        _check_conformances(module, type_conformances)
         return SlangEntryPoint(module, function, name, type_conformances)
     raise _slangpy.ArgumentValueError("Module '{}' has no function or type named '{}'".format(self.name, name))
 
@@ -474,7 +498,34 @@ def _set_logger(self, logger):
     _apply_dumps([self.device])
 
 
+def _save_compiled(module):
+    """Writes the module as NAME.slang-module to the device's module_cache_path, if it has one. A file that is there stays, unless the
+    module's own file is newer. The library's own cache lies in the same folder (docs/cache.md)."""
+    folder = module.device.desc.module_cache_path
+    if not folder:
+        return
+    path = os.path.join(os.fspath(folder), module.name + ".slang-module")
+    source = module._made[0] if module._made else None
+    if os.path.exists(path) and not (source and os.path.exists(source) and os.path.getmtime(source) > os.path.getmtime(path)):
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        module.save(path)
+    except _slangpy.Error as error:  # the module itself is good
+        import warnings
+
+        warnings.warn("module_cache_path: {}".format(error), stacklevel=3)
+
+
 _load_text = _slangpy.Module.load_from_source
+_load_file = _slangpy.Module.load_from_file
+
+
+def _load_from_file(device, path, options=None, link=[]):
+    """load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file; a name without ending is a .slang file."""
+    module = _load_file(device, path, options, link)
+    _save_compiled(module)
+    return module
 
 
 def _load_from_source(device, name, source, options=None, link=[]):
@@ -485,11 +536,14 @@ def _load_from_source(device, name, source, options=None, link=[]):
         imported = session._imported(name, source)
         module = _load_text(device, name, source, options, list(link or ()) + imported if imported else link)
         session._names.add(name, module)
+        _save_compiled(module)
         return module
     return _load_text(device, name, source, options, link)
 
 
+_load_from_file.__doc__ = _load_file.__doc__
 _slangpy.Module.load_from_source = staticmethod(_load_from_source)  # type: ignore[method-assign, assignment]
+_slangpy.Module.load_from_file = staticmethod(_load_from_file)  # type: ignore[method-assign, assignment]
 
 # The stub of the C module declares these attributes for type checkers.
 _slangpy.Module.entry_point = _entry_point  # type: ignore[method-assign]
@@ -547,7 +601,7 @@ class ShaderProgram(_Child):
         for entry in entries:
             if not isinstance(entry, SlangEntryPoint):
                 raise TypeError("link_program: argument 'entry_points': expected SlangEntryPoints, got {!r}".format(type(entry)))
-        parts, conformances = _flatten(self.modules)
+        parts, conformances = _flatten([*self.modules, *(entry.module for entry in entries)])
         linked: dict[int, Module] = {}  # by the number of the module whose code it has
         for entry in entries:
             owner = entry.module
@@ -614,6 +668,30 @@ class ComputePipelineDesc(_Desc):
     label: str | None = None
 
 
+def _dispatch(function, threads, variables, encoder, parameters, indirect=False):
+    """Runs an entry point. Parameters of plain data that are not given are zero, as globals are."""
+    while True:
+        try:
+            return (function.dispatch_indirect if indirect else function.dispatch)(threads, vars=variables, command_encoder=encoder, **parameters)
+        except ValueError as error:
+            name = str(error).rpartition("Parameter '")[2].partition("' not specified")[0]
+            zero = None if name in parameters else _zero_of(function, name)
+            if zero is None:
+                raise
+            parameters = {**parameters, name: zero}
+
+
+def _zero_of(function, name):
+    """Returns zero for a parameter that is a number, vector or struct; None for others, and if there is no such parameter."""
+    kind = _slangpy.TypeReflection.Kind
+    for parameter in function.reflection.parameters:
+        type = parameter.type
+        if parameter.name == name:
+            made = {kind.struct: dict, kind.vector: getattr(_slangpy, type.name, None), kind.scalar: bool if type.name == "bool" else int}
+            return made[type.kind]() if made.get(type.kind) else None
+    return None
+
+
 class ComputeKernel(_Child):
     """A program with one entry point, which dispatch() runs; see Device.create_compute_kernel()."""
 
@@ -651,7 +729,7 @@ class ComputeKernel(_Child):
         if encoder is not None and query_pool is not None:
             encoder.write_timestamp(query_pool, query_index_before)
         with _StreamScope(self.device, cuda_stream, "ComputeKernel.dispatch"):
-            self._function.dispatch(thread_count, vars=vars, command_encoder=encoder, **kwargs)
+            _dispatch(self._function, thread_count, vars, encoder, kwargs)
             if encoder is not None and query_pool is not None:
                 encoder.write_timestamp(query_pool, query_index_after)
                 if command_encoder is None:
@@ -703,81 +781,51 @@ class ShaderObject:
         self.program = program
         self.values = {}
 
-    def _split(self, entry):
-        """Returns two dicts: the globals, and the parameters of the entry point. Paths into parameters become nested dicts."""
-        variables, own = {}, {}
+    def _split(self, *entries):
+        """Returns two dicts: the globals, and the parameters of the entry points. Paths into parameters become nested dicts."""
+        variables, all_own = {}, [{} for _ in entries]
         for path, value in self.values.items():
+            entry = path.partition(".")[0]
+            if entry not in entries:
+                variables[path] = value
+                continue
+            own = all_own[entries.index(entry)]
             if path == entry:
                 own.update(value)
-                continue
-            if not path.startswith(entry + "."):
-                variables[path] = value
                 continue
             *outer, last = path.split(".")[1:]
             place = own
             for name in outer:
                 place = place.setdefault(name, {})
             place[last] = value
+        own = all_own[0]
+        for entry, more in zip(entries[1:], all_own[1:]):
+            for name, value in more.items():
+                if name in own and own[name] is not value and not _same(own[name], value):
+                    raise NotImplementedError("ShaderObject: the entry points {} have parameters named '{}' with different values: this version "
+                                              "gives both one value; other names make them two".format(" and ".join(entries), name))
+                own[name] = value
         return variables, own
 
 
-class ComputePassEncoder:
-    """Records dispatches of pipelines; see CommandEncoder.begin_compute_pass()."""
+def _same(a, b):
+    """Returns whether two values are known to be equal."""
+    try:
+        return bool(a == b)
+    except Exception:  # arrays have no truth
+        return False
+
+
+class _Pass:
+    """What encoders of passes have in common."""
 
     def __init__(self, encoder: CommandEncoder) -> None:
         self._encoder: CommandEncoder | None = encoder
-        self._pipeline: ComputePipeline | None = None
-        self._object: ShaderObject | None = None
 
     def _check(self, where):
         if self._encoder is None:
-            raise _slangpy.Error("ComputePassEncoder.{}: the pass has ended".format(where))
+            raise _slangpy.Error("{}.{}: the pass has ended".format(type(self).__name__, where))
         return self._encoder
-
-    def bind_pipeline(self, pipeline: ComputePipeline, root_object: ShaderObject | None = None) -> ShaderObject:
-        """bind_pipeline(pipeline, root_object=None): sets the pipeline that dispatch() runs. Returns the ShaderObject of its parameters,
-        which is `root_object` if given."""
-        self._check("bind_pipeline")
-        if not isinstance(pipeline, ComputePipeline):
-            raise TypeError("bind_pipeline: argument 'pipeline': expected a ComputePipeline, got {!r}".format(type(pipeline)))
-        if root_object is not None and not isinstance(root_object, ShaderObject):
-            raise TypeError("bind_pipeline: argument 'root_object': expected a ShaderObject, got {!r}".format(type(root_object)))
-        values = root_object or ShaderObject(pipeline.program)
-        self._pipeline, self._object = pipeline, values
-        return values
-
-    def dispatch(self, thread_count: _ShapeLike) -> None:
-        """dispatch(thread_count): records a dispatch of at least [x, y, z] threads with the parameters' present values."""
-        self._check("dispatch")
-        if self._pipeline is None or self._object is None:
-            raise _slangpy.Error("ComputePassEncoder.dispatch: no pipeline is bound; see bind_pipeline()")
-        entry = self._pipeline.entry_point
-        variables, own = self._object._split(entry.name)
-        entry.function.dispatch(thread_count, vars=variables, command_encoder=self._encoder, **own)
-
-    def dispatch_compute(self, thread_group_count: _ShapeLike) -> None:
-        """dispatch_compute(thread_group_count): records a dispatch of [x, y, z] thread groups."""
-        self._check("dispatch_compute")
-        if self._pipeline is None:
-            raise _slangpy.Error("ComputePassEncoder.dispatch_compute: no pipeline is bound; see bind_pipeline()")
-        given: Any = thread_group_count
-        groups = [given] if isinstance(given, int) else list(given)
-        groups += [1] * (3 - len(groups))
-        self.dispatch([g * s for g, s in zip(groups, self._pipeline.thread_group_size)])
-
-    def dispatch_compute_indirect(self, arg_buffer: Any) -> None:
-        """dispatch_compute_indirect(arg_buffer): records a dispatch of as many thread groups as three uints in a buffer say. `arg_buffer`: a
-        BufferOffsetPair, a dict of its fields, or a Buffer."""
-        self._check("dispatch_compute_indirect")
-        if self._pipeline is None or self._object is None:
-            raise _slangpy.Error("ComputePassEncoder.dispatch_compute_indirect: no pipeline is bound; see bind_pipeline()")
-        given = arg_buffer if isinstance(arg_buffer, dict) else vars(arg_buffer) if not isinstance(arg_buffer, _slangpy.Tensor) else {}
-        buffer, offset = given.get("buffer", arg_buffer), given.get("offset", 0)
-        count = _slangpy.Tensor(buffer.view((buffer.size,), dtype="uint8_t")[offset:offset + 12], "uint", (3,))
-        entry = self._pipeline.entry_point
-        function: Any = entry.function
-        variables, own = self._object._split(entry.name)
-        function.dispatch_indirect(count, vars=variables, command_encoder=self._encoder, **own)
 
     def push_debug_group(self, name: str, color: Any = None) -> None:
         """push_debug_group(name, color=None): names what follows, for debug tools."""
@@ -806,3 +854,57 @@ class ComputePassEncoder:
     def __exit__(self, *exception: object) -> None:
         if self._encoder is not None:
             self.end()
+
+
+class ComputePassEncoder(_Pass):
+    """Records dispatches of pipelines; see CommandEncoder.begin_compute_pass()."""
+
+    def __init__(self, encoder: CommandEncoder) -> None:
+        super().__init__(encoder)
+        self._pipeline: ComputePipeline | None = None
+        self._object: ShaderObject | None = None
+
+    def bind_pipeline(self, pipeline: ComputePipeline, root_object: ShaderObject | None = None) -> ShaderObject:
+        """bind_pipeline(pipeline, root_object=None): sets the pipeline that dispatch() runs. Returns the ShaderObject of its parameters,
+        which is `root_object` if given."""
+        self._check("bind_pipeline")
+        if not isinstance(pipeline, ComputePipeline):
+            raise TypeError("bind_pipeline: argument 'pipeline': expected a ComputePipeline, got {!r}".format(type(pipeline)))
+        if root_object is not None and not isinstance(root_object, ShaderObject):
+            raise TypeError("bind_pipeline: argument 'root_object': expected a ShaderObject, got {!r}".format(type(root_object)))
+        values = root_object or ShaderObject(pipeline.program)
+        self._pipeline, self._object = pipeline, values
+        return values
+
+    def dispatch(self, thread_count: _ShapeLike) -> None:
+        """dispatch(thread_count): records a dispatch of at least [x, y, z] threads with the parameters' present values."""
+        self._check("dispatch")
+        if self._pipeline is None or self._object is None:
+            raise _slangpy.Error("ComputePassEncoder.dispatch: no pipeline is bound; see bind_pipeline()")
+        entry = self._pipeline.entry_point
+        variables, own = self._object._split(entry.name)
+        _dispatch(entry.function, thread_count, variables, self._encoder, own)
+
+    def dispatch_compute(self, thread_group_count: _ShapeLike) -> None:
+        """dispatch_compute(thread_group_count): records a dispatch of [x, y, z] thread groups."""
+        self._check("dispatch_compute")
+        if self._pipeline is None:
+            raise _slangpy.Error("ComputePassEncoder.dispatch_compute: no pipeline is bound; see bind_pipeline()")
+        given: Any = thread_group_count
+        groups = [given] if isinstance(given, int) else list(given)
+        groups += [1] * (3 - len(groups))
+        self.dispatch([g * s for g, s in zip(groups, self._pipeline.thread_group_size)])
+
+    def dispatch_compute_indirect(self, arg_buffer: Any) -> None:
+        """dispatch_compute_indirect(arg_buffer): records a dispatch of as many thread groups as three uints in a buffer say. `arg_buffer`: a
+        BufferOffsetPair, a dict of its fields, or a Buffer."""
+        self._check("dispatch_compute_indirect")
+        if self._pipeline is None or self._object is None:
+            raise _slangpy.Error("ComputePassEncoder.dispatch_compute_indirect: no pipeline is bound; see bind_pipeline()")
+        given = arg_buffer if isinstance(arg_buffer, dict) else vars(arg_buffer) if not isinstance(arg_buffer, _slangpy.Tensor) else {}
+        buffer, offset = given.get("buffer", arg_buffer), given.get("offset", 0)
+        count = _slangpy.Tensor(buffer.view((buffer.size,), dtype="uint8_t")[offset:offset + 12], "uint", (3,))
+        entry = self._pipeline.entry_point
+        function: Any = entry.function
+        variables, own = self._object._split(entry.name)
+        _dispatch(function, count, variables, self._encoder, own, True)

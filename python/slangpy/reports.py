@@ -40,11 +40,11 @@ class CompilationReport(dict[str, Any] if TYPE_CHECKING else dict):  # type: ign
         """Adds one step of a kernel: "compile" or "pipeline"; or the load of a module. Times are in ns."""
         taken = (end - start) * 1e-9
         times = {"start_time": start, "end_time": end, "create_time": taken}
-        cached = {"is_cached": False, "cache_size": 0}
+        cached = {"is_cached": step == "cached", "cache_size": 0}
         self["create_time"] += taken
         if step == "load":
             self.load_time += taken
-        elif step == "compile":
+        elif step in ("compile", "cached"):
             self["compile_time"] += taken
             self["compile_slang_time"] += taken
             self["entry_point_reports"].append(dict(
@@ -78,7 +78,7 @@ def _plain(label):
 
 
 class _Steps:
-    """Called before and after each slow step of a device: "load module NAME", "compile NAME", "pipeline NAME"."""
+    """Called before and after each slow step of a device: "load module NAME", "compile NAME" or "cached NAME", "pipeline NAME"."""
 
     def __init__(self, keep):
         self.keep = bool(keep)

@@ -91,8 +91,13 @@ class _Resource(_slangpy._Texture):
 
     @property
     def native_handle(self) -> NativeHandle:
-        """The handle of the API's own object: not in this version."""
-        return _later("{}.native_handle".format(type(self).__name__))
+        """The VkImage of a texture or the VkImageView of a view, as a NativeHandle; on CUDA the texture object that kernels read."""
+        from .interop import NativeHandle, NativeHandleType
+
+        if self.device._info()["backend"] != "vulkan":
+            return NativeHandle(NativeHandleType.CUtexObject, _slangpy._texture_native(self, True))
+        view = not isinstance(self, Texture)
+        return NativeHandle(NativeHandleType.VkImageView if view else NativeHandleType.VkImage, _slangpy._texture_native(self, view))
 
     @property
     def memory_usage(self) -> _MemoryUsage:
@@ -105,7 +110,6 @@ class Texture(_Resource):
     parameter such as Texture2D<float4>, and texel by texel to a parameter of its texels' type."""
 
     _desc: TextureDesc
-    sampler: Sampler | None
     label: str
 
     # >>what it is
@@ -269,6 +273,32 @@ class Texture(_Resource):
             _later("Texture.to_bitmap (Bitmap)")
         return Bitmap(self.to_numpy(layer, mip))
 
+    # >>gradients
+
+    def with_grads(self) -> Texture:
+        """with_grads(): returns a texture of the same texels with a new gradient of zeros, to which backward calls add: the function's
+        parameters are DiffTexture2D<T> in the place of Texture2D<T>, and DiffSamplerState in the place of SamplerState. The format must be
+        one of floats, unorm or snorm."""
+        made = _slangpy._texture_view(Texture, self, 0, 0, 0, 0, 0, True)
+        made._desc, made.sampler, made.label = self._desc, self.sampler, self.label
+        return made
+
+    with_grad = with_grads
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient of the first mip level, a Tensor of the texture's texels; None: the texture has none, see with_grads()."""
+        return self.get_grad()
+
+    def get_grad(self, mip: int = 0) -> Tensor | None:
+        """get_grad(mip=0): returns the gradient of a mip level: a Tensor of float, float2, float3 or float4 elements, of shape (height,
+        width), with the layers or the depth before. None: the texture has none. It changes with each backward call."""
+        return _slangpy._texture_grad(self, self._mip(mip))
+
+    def zero_grad(self) -> None:
+        """zero_grad(): sets the gradients of all mip levels to zero."""
+        _slangpy._texture_zero_grad(self)
+
     def _range(self, range: Any) -> SubresourceRange:
         """Returns a SubresourceRange, a dict of its fields, or None as one with the texture's own numbers."""
         r = SubresourceRange() if range is None else _copied(SubresourceRange, range)
@@ -326,7 +356,6 @@ class TextureView(_Resource):
 
     texture: Texture
     _desc: TextureViewDesc
-    sampler: Sampler | None
     label: str
 
     @property
@@ -373,8 +402,11 @@ class Sampler(_slangpy._Sampler):
 
     @property
     def native_handle(self) -> NativeHandle:
-        """The handle of the API's own object: not in this version."""
-        return _later("Sampler.native_handle")
+        """The VkSampler, as a NativeHandle, which equal samplers share; of type undefined on CUDA."""
+        from .interop import NativeHandle, NativeHandleType
+
+        handle = _slangpy._sampler_native(self)
+        return NativeHandle(NativeHandleType.VkSampler, handle) if handle else NativeHandle()
 
     @property
     def memory_usage(self) -> _MemoryUsage:
@@ -419,6 +451,8 @@ def create_texture(device: Device, desc: TextureDesc, data: _ArrayLike | None, s
     support = _slangpy._format_support(device, desc.format)
     if desc.usage != TextureUsage.none:  # what can be written can be read, too
         uses |= _COPIED | (support & _SAMPLED)
+    if uses & _STORED and support and device.info.api_name == "CUDA":  # CUDA makes such textures, and refuses to write them
+        uses &= support | ~_STORED
     raw = None if data is None else _bytes_of(data, where)
     given = 0 if raw is None else memoryview(raw).nbytes
     layers = desc.array_length * (6 if form == 4 else 1)
@@ -450,10 +484,11 @@ def create_sampler(device: Device, desc: SamplerDesc) -> Sampler:
     border = [float(desc.border_color)] * 4 if isinstance(desc.border_color, (int, float)) else [float(c) for c in desc.border_color]
     desc.border_color = _slangpy.float4(border)
     compare = int(desc.comparison_func) + 1 if desc.reduction_op == TextureReductionOp.comparison else 0
-    # The library's 0 is "no limit": the smallest limit stands for level 0 alone.
+    # The library's 0 is "no limit": a small limit and no filter between levels stand for level 0 alone.
     most = 0.0 if desc.max_lod >= 1000 else max(desc.max_lod, 1e-6)
+    mip_filter = desc.mip_filter if desc.max_lod > 0 else TextureFilteringMode.point
     made = _slangpy._sampler_make(
-        Sampler, device, tuple(_FILTERS[f] for f in (desc.min_filter, desc.mag_filter, desc.mip_filter)),
+        Sampler, device, tuple(_FILTERS[f] for f in (desc.min_filter, desc.mag_filter, mip_filter)),
         tuple(_MODES[m] for m in (desc.address_u, desc.address_v, desc.address_w)), compare, _REDUCTIONS[desc.reduction_op],
         _index(desc.max_anisotropy, "max_anisotropy"), desc.mip_lod_bias, max(desc.min_lod, 0.0), most, tuple(border), desc.label or None)
     made._desc, made.label = desc, desc.label
@@ -502,8 +537,10 @@ def of_result(tensor: Tensor, encoder: CommandEncoder | None = None) -> Texture:
     format = Format.__members__.get(name)
     if format is None:
         raise ValueError("argument '_result': 'texture': there is no format of texels of {}".format(kind.full_name))
-    texture = create_texture(tensor.device, TextureDesc(type=type, format=format, width=width, height=height, depth=depth, usage=(
-        TextureUsage.shader_resource | TextureUsage.unordered_access)), None, None)
+    usage = TextureUsage.shader_resource
+    if _slangpy._format_support(tensor.device, format) & _STORED:  # few devices can write textures of three channels
+        usage |= TextureUsage.unordered_access
+    texture = create_texture(tensor.device, TextureDesc(type=type, format=format, width=width, height=height, depth=depth, usage=usage), None, None)
     _slangpy._texture_copy_buffer(False, texture, texture._region(), tensor, 0, 0, encoder)
     return texture
 

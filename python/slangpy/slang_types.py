@@ -118,6 +118,24 @@ _Struct.device_module = property(lambda self: getattr(self.module, "device_modul
 _Struct.session = property(lambda self: self.module.session, doc="The SlangSession of its module.")
 _Struct.try_get_child = _try_get_child
 _Struct.torch = _torch
+
+
+def _io_type(self):
+    """The direction of a parameter: an IOType."""
+    from .marshalling import IOType
+
+    names = [m.name for m in self.modifiers]
+    return IOType.inout if "inout" in names else IOType.out if "out" in names else IOType.inn
+
+
+def _no_diff(self):
+    """Whether it is declared no_diff, or of a type that has no derivative."""
+    return any(m.name == "nodiff" for m in self.modifiers)
+
+
+_Variable: Any = _slangpy.VariableReflection
+_Variable.io_type = property(_io_type)
+_Variable.no_diff = property(_no_diff)
 _TypeLayout: Any = _slangpy.TypeLayoutReflection
 _TypeLayout.reflection = property(lambda self: self, doc="The layout itself.")
 
@@ -175,9 +193,127 @@ def _resolved_generic_args(self, slang_type):
     return _generic_args(slang_type)
 
 
+# >>properties that only some kinds of types have: others raise an AttributeError
+
+_TENSOR_WORDS = {"": 1, "I": 0, "Diff": 3, "IDiff": 2, "Primal": 4, "Atomic": 5}  # the numbers in ITensorType.Kind
+
+
+def _tensor_of(type, name):
+    """Returns (what comes before "Tensor" in the type's name, without R and W; how it is accessed) of a tensor type."""
+    word = type.name
+    if not word.endswith("Tensor") or word.replace("RW", "", 1).replace("W", "", 1)[:-6] not in _TENSOR_WORDS:
+        raise AttributeError("'{}' has no attribute '{}': it is no tensor".format(type.full_name, name))
+    access = 3 if "RW" in word or word.startswith("Atomic") else 2 if "W" in word else 1
+    return word.replace("RW", "", 1).replace("W", "", 1)[:-6], access
+
+
+def _tensor_dims(self):
+    """Number of dimensions of a tensor type: the D of Tensor<T, D>."""
+    _tensor_of(self, "dims")
+    return _generic_args(self)[1]
+
+
+def _tensor_dtype(self):
+    """The type of a tensor type's elements: the T of Tensor<T, D>."""
+    _tensor_of(self, "dtype")
+    return _generic_args(self)[0]
+
+
+def _tensor_access(self):
+    """How a function may access a tensor of this type: an ITensorType.Access."""
+    from .reflection import ITensorType
+
+    return ITensorType.Access(_tensor_of(self, "access")[1])
+
+
+def _tensor_type(self):
+    """Which tensor a tensor type is: an ITensorType.Kind."""
+    from .reflection import ITensorType
+
+    return ITensorType.Kind(_TENSOR_WORDS[_tensor_of(self, "tensor_type")[0]])
+
+
+def _has_grad_in(self):
+    """Whether a tensor type reads a gradient in the backward pass, as tensors do that a function writes."""
+    word, access = _tensor_of(self, "has_grad_in")
+    return word == "Diff" and access != 1
+
+
+def _has_grad_out(self):
+    """Whether a tensor type adds to a gradient in the backward pass, as tensors do that a function reads."""
+    word, access = _tensor_of(self, "has_grad_out")
+    return word == "Diff" and access != 2
+
+
+def _writable(self):
+    """Whether a function may write to a tensor, buffer or texture of this type."""
+    if self.kind.name == "resource":
+        return self.resource_access.name != "read"
+    return _tensor_of(self, "writable")[1] != 1
+
+
+def _usage(self):
+    """The usage that a buffer or texture needs for a parameter of this type: a BufferUsage or TextureUsage."""
+    from . import enums, textures
+
+    if self.kind.name != "resource":
+        raise AttributeError("'{}' has no attribute 'usage': it is no buffer or texture".format(self.full_name))
+    usage = textures.TextureUsage if "Texture" in self.name else enums.BufferUsage
+    return usage.unordered_access if _writable(self) else usage.shader_resource
+
+
+def _texture_dims(self):
+    """Number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
+    if self.kind.name != "resource" or "Texture" not in self.name:
+        raise AttributeError("'{}' has no attribute 'texture_dims': it is no texture".format(self.full_name))
+    word = self.name.partition("Texture")[2]
+    return (3 if word.startswith("Cube") else int(word[0])) + ("Array" in word)
+
+
+def _target_type(self):
+    """The type that a pointer type points to."""
+    if self.kind.name != "pointer":
+        raise AttributeError("'{}' has no attribute 'target_type': it is no pointer".format(self.full_name))
+    return self.element_type
+
+
+for _name, _get in [
+    ("dims", _tensor_dims), ("dtype", _tensor_dtype), ("access", _tensor_access), ("tensor_type", _tensor_type), ("has_grad_in", _has_grad_in),
+    ("has_grad_out", _has_grad_out), ("writable", _writable), ("usage", _usage), ("texture_dims", _texture_dims), ("target_type", _target_type),
+]:
+    setattr(_Type, _name, property(_get))
+
+_find_plainly = _slangpy.ProgramLayout.find_type_by_name
+
+
+def _find_type_by_name(self, name):
+    found = _find_plainly(self, name)
+    if found is None and isinstance(name, str) and "Tensor<" in name and name.partition("Tensor<")[0].lstrip("IRW") in ("Diff", "Primal", "Atomic"):
+        layout = _library_layout(self)
+        return None if layout is None else _find_plainly(layout, name)
+    return found
+
+
+_find_type_by_name.__doc__ = _find_plainly.__doc__
+
+
+def _library_layout(layout):
+    """The layout of a module that has a program's types and all tensors of slangpy's; a program has only those that its text names."""
+    module = layout.module
+    found = module._extra.get("library types")
+    if found is None:
+        text = "import slangpy;\nimport slangpy_diff;\nimport slangpy_atomic;\nimport \"{}\";\n".format(module.name)
+        try:
+            found = _slangpy.Module.load_from_source(module.device, "spy_types_of_" + module.name, text, {}, [module])
+        except _slangpy.Error:
+            found = False
+        module._extra["library types"] = found
+    return found.layout if found else None
+
+
 _Layout: Any = _slangpy.ProgramLayout
 for _name, _method in [
-    ("scalar_type", _scalar_type), ("vector_type", _vector_type), ("matrix_type", _matrix_type), ("array_type", _array_type),
+    ("find_type_by_name", _find_type_by_name), ("scalar_type", _scalar_type), ("vector_type", _vector_type), ("matrix_type", _matrix_type), ("array_type", _array_type),
     ("find_type", _find_type), ("find_function", _find_function), ("require_function_by_name_in_type", _require_function_in_type),
     ("get_resolved_generic_args", _resolved_generic_args),
 ]:

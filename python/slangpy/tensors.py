@@ -1,4 +1,6 @@
 """Methods of tensors that are written in Python: to_torch(), load_from_image(), uniforms() and storage."""
+import weakref
+
 from . import _slangpy
 
 
@@ -58,25 +60,33 @@ def type_representation(dtype):
     return 'refl::Type(full_name="{}", kind={}, shape={})'.format(dtype.full_name, dtype.struct.kind.name, list(dtype.shape))
 
 
-_storages = None  # a weak dictionary: (device, address, size) -> the Buffer that stands for that memory
+# (device, address, size) -> weak reference to the Buffer that stands for that memory. The references have no callbacks, because a
+# signal's exception would be lost in one.
+_storages: dict = {}
+
+
+def note_storage(buffer):
+    """Returns the Buffer that stands for the memory of a buffer: the buffer itself if there was none yet."""
+    key = id(buffer.device), buffer.device_address, buffer.size
+    reference = _storages.get(key)
+    known = reference and reference()
+    if known is None and key[1]:
+        if len(_storages) % 256 == 255:
+            for old in [k for k, r in list(_storages.items()) if r() is None]:
+                _storages.pop(old, None)
+        _storages[key] = weakref.ref(buffer)
+    return buffer if known is None else known
 
 
 def storage(tensor):
-    global _storages
-    from .buffers import Buffer, BufferUsage, Format, MemoryType
+    from .buffers import Buffer, Format
 
     buffer = _slangpy._buffer_over(Buffer, tensor)
     # Tensors that share their memory have the same object as storage, so that scripts can compare it.
-    if _storages is None:
-        import weakref
-
-        _storages = weakref.WeakValueDictionary()
-    if buffer.size:
-        key = id(buffer.device), buffer.device_address, buffer.size
-        known = _storages.setdefault(key, buffer) if key[1] else buffer
-        if known is not buffer:
-            return known
-    buffer.format, buffer.usage, buffer.memory_type = Format.undefined, BufferUsage.none, MemoryType.device_local
+    known = note_storage(buffer) if buffer.size else buffer
+    if known is not buffer:
+        return known
+    buffer.format, buffer.usage, buffer.memory_type = Format.undefined, tensor.usage, tensor.memory_type
     buffer.label, buffer._struct_size = "", tensor.dtype.size_bytes
     return buffer
 

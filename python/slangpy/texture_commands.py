@@ -1,6 +1,8 @@
 """What command encoders record of textures: copies, uploads, clears, blits and mip levels."""
 from __future__ import annotations
 
+import builtins
+
 from . import _slangpy
 
 TYPE_CHECKING = False
@@ -195,22 +197,36 @@ class TextureCommands:
             self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_depth: bool = True, depth_value: float = 0.0, clear_stencil: bool = True,
             stencil_value: int = 0) -> None:
         """clear_texture_depth_stencil(texture, range=None, clear_depth=True, depth_value=0, clear_stencil=True, stencil_value=0): sets depth
-        and stencil of all texels, or of those of a SubresourceRange or dict. A format with both is cleared as a whole."""
+        and stencil of all texels, or of those of a SubresourceRange or dict. A part of a format with both is cleared by a render pass."""
         from .formats import get_format_info
 
         texture = _of(texture, "CommandEncoder.clear_texture_depth_stencil")
         info = get_format_info(texture.format)
         if info.is_depth and info.is_stencil and clear_depth != clear_stencil:
-            raise NotImplementedError("CommandEncoder.clear_texture_depth_stencil: depth and stencil are cleared together in this version")
-        if clear_depth or (clear_stencil and not info.is_depth):
+            part = texture._range(range)
+            for i in builtins.range(part.layer_count * part.mip_count):
+                view = texture.create_view(layer=part.layer + i // part.mip_count, layer_count=1, mip=part.mip + i % part.mip_count, mip_count=1)
+                loads = (1, 0) if clear_depth else (0, 1)  # LoadOp.clear, LoadOp.load
+                self.begin_render_pass({"depth_stencil_attachment": {  # type: ignore[attr-defined]
+                    "view": view, "depth_load_op": loads[0], "depth_clear_value": depth_value, "stencil_load_op": loads[1],
+                    "stencil_clear_value": stencil_value}}).end()
+        elif clear_depth or (clear_stencil and not info.is_depth):
             _slangpy._texture_clear_depth(texture._part(texture._range(range)), depth_value, stencil_value, self)
 
     def blit(self, dst: Texture | TextureView, src: Texture | TextureView, filter: TextureFilteringMode | int = 1) -> None:
         """blit(dst, src, filter=TextureFilteringMode.linear): scales the first mip level of `src` to that of `dst`, and converts formats.
-        The samples of a multisampled texture are averaged."""
+        The samples of a multisampled texture are averaged. Texels that are integers or depths are not averaged: the nearest one is taken."""
+        from .formats import get_format_info
+
         both: list[Any] = [getattr(t, "texture", t) for t in (dst, src)]
-        resolve = all(hasattr(t, "desc") for t in both) and both[1].desc.sample_count > 1 == both[0].desc.sample_count
-        _slangpy._texture_blit(dst, src, -1 if resolve else int(filter), self)
+        how = int(filter)
+        if all(hasattr(t, "desc") for t in both):
+            info = get_format_info(src.format)
+            if both[1].desc.sample_count > 1 == both[0].desc.sample_count:
+                how = -1
+            elif info.is_integer_format() or info.is_depth_stencil():
+                how = 0
+        _slangpy._texture_blit(dst, src, how, self)
 
     def generate_mips(self, texture: Texture, layer: int = 0) -> None:
         """generate_mips(texture, layer=0): makes each mip level of a layer from the one before it, by averages."""

@@ -4,7 +4,20 @@ from __future__ import annotations
 import hashlib
 import time
 
-__all__ = ["SHA1", "Timer"]
+from .enums import _IntEnum
+
+__all__ = ["SHA1", "CursorShape", "Timer"]
+
+
+class CursorShape(_IntEnum):
+    """How a window shows the mouse pointer. Windows are outside this library's scope; the names are here for scripts that import them."""
+
+    arrow = 0
+    ibeam = 1
+    crosshair = 2
+    hand = 3
+    hresize = 4
+    vresize = 5
 
 
 class SHA1:

@@ -7,6 +7,7 @@ import pytest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 os.environ.setdefault("SLANGPY_SLANG_LIBRARY", os.path.join(TOP, "build/slang/libslang-compiler.so"))
+os.environ.setdefault("SLANGPY_CACHE", "off")  # tests of the compiler must meet the compiler
 
 import slangpy as spy  # noqa: E402
 

@@ -92,10 +92,9 @@ def test_shared_storage(device):
     """B1: a tensor's storage is its memory, and nothing else's layout."""
     t = spy.Tensor.zeros(device, (2, 2), "int")
     t.storage.copy_from_numpy(np.int32([1, 2, 3, 4]))
-    assert t.to_numpy().tolist() == [[1, 2], [3, 4]] and t[1].storage.to_numpy().view(np.int32).tolist() == [3, 4]
+    assert t.to_numpy().tolist() == [[1, 2], [3, 4]] and t[1].storage is t.storage and t[1].offset == 2
     assert t.storage.device_address == t.device_address and isinstance(t.storage, spy.Buffer)
-    with pytest.raises(ValueError, match="Tensor.storage: expected a buffer whose elements lie next to each other"):
-        t.view((2,), strides=(2,)).storage
+    assert t.view((2,), strides=(2,)).storage is t.storage  # a view with gaps is part of the same memory
 
 
 def test_typed_cursor(device, api):

@@ -608,7 +608,7 @@ class Asked(Fast):
 class Slow(Packed):
     requires_grad = True
 
-words = "requires a gradient, which a call does not give to torch: write x.detach()"
+words = "requires a gradient, which only a direct call of a function gives to torch: write x.detach()"
 b, out = Fast((8,), at=64), Fast((8,), at=512)
 for kind in (Asked, Slow):
     a = kind((8,), at=256)

@@ -477,12 +477,12 @@ def test_import_time(tmp_path):
 
 
 def test_extension_is_small():
-    """Y7: the extension, unpacked, is below 1.4 MB (1.27 before textures); tests/run weighs the wheel."""
+    """Y7: the extension, unpacked, is below 1.5 MB (1.27 before textures, 1.36 before rasters); tests/run weighs the wheel."""
     if SANITIZED:
         pytest.skip("built with a sanitizer")
     folder = os.path.dirname(spy.__file__)
     binary = [f for f in os.listdir(folder) if f.startswith("_slangpy") and f.endswith((".so", ".pyd"))]
-    assert len(binary) == 1 and os.path.getsize(os.path.join(folder, binary[0])) < 1_400_000
+    assert len(binary) == 1 and os.path.getsize(os.path.join(folder, binary[0])) < 1_500_000
 
 
 def test_use_after_fork():

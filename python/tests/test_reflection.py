@@ -179,8 +179,8 @@ def test_kind_helpers(layout):
 
 
 def test_arrays(layout):
-    """M11: arrays of arrays, in C's order."""
-    t = layout.find_type_by_name("Circle[3][2]")
+    """M11: arrays of arrays: Slang's Circle[2][3] has 3 elements of Circle[2]."""
+    t = layout.find_type_by_name("Circle[2][3]")
     assert (t.element_count, t.element_type.element_count, t.total_array_element_count) == (3, 2, 6)
     assert t.unwrap_array().full_name == "Circle" and t.unwrap_array().unwrap_array().full_name == "Circle"
     assert tuple(t.shape) == (3, 2)
@@ -412,7 +412,8 @@ def test_children(module):
     """M11: children by kind and name."""
     root = module.module_decl
     assert [f.name for f in root.find_children_of_kind(Decl.func)] == [
-        "add", "add", "sq", "gen", "nothing", "scale", "lit", "main"]
+        "add", "add", "sq", "nothing", "scale", "lit", "main"]
+    assert [f.name for f in root.find_first_child_of_kind(Decl.generic, "gen").children_of_kind(Decl.func)] == ["gen"]
     assert root.children_of_kind(Decl.struct) == root.find_children_of_kind(Decl.struct)
     circle = root.find_first_child_of_kind(Decl.struct, "Circle")
     assert circle.path == "Circle" and circle.parent == root

@@ -15,6 +15,7 @@ float plus(float a, float b) { return a + b; }
 float3 plus3(float3 a, float3 b) { return a + b; }
 float times(float a, float b) { return a * b; }
 float same(float val) { return val; }
+float4 same4(float4 val) { return val; }
 void take(float4 src, out float4 dest) { dest = src; }
 void take_vector<let N : int>(vector<float, N> src, out vector<float, N> dest) { dest = src; }
 void take_any<T>(T src, out T dest) { dest = src; }
@@ -118,6 +119,10 @@ def test_buffers(device, m):
     cursor.apply()
     result = m.half_of(dots)
     assert [result.cursor()[i].read()["size"] for i in range(3)] == [0, 1, 2]
+    for make in (spy.NDBuffer, lambda d, **k: spy.Tensor.empty(d, **k)):  # the pages' older and newer class
+        image = make(device, dtype=m.Dot, shape=(2, 2))
+        image.copy_from_numpy(np.arange(12, dtype=np.float32))
+        assert m.half_of(image).to_numpy().view(np.float32).reshape(2, 2, 3)[1, 1].tolist() == [9, 10, 5.5]
     t = spy.Tensor.empty(device, shape=(2, 2), dtype="float")
     t.copy_from_numpy(f32([1, 2], [3, 4]))
     assert t.to_numpy().tolist() == [[1, 2], [3, 4]] and tuple(t.shape) == (2, 2)
@@ -132,6 +137,24 @@ def test_nested_types(device, m):
         target = spy.Tensor.zeros(device, shape=(3,), dtype="float4")
         call(src=source, dest=target)
         assert target.to_numpy().tolist() == expected
+
+
+def test_textures_as_targets_of_nested_types(device, m):
+    """A dict by field, with a generator in it, fills a texture; so do an array and a generic function; results come as textures."""
+    both = spy.TextureUsage.shader_resource | spy.TextureUsage.unordered_access
+    texture = device.create_texture(width=8, height=4, format=spy.Format.rgba32_float, usage=both)
+    pixels = np.random.default_rng(3).random((4, 8, 4)).astype(np.float32)
+    m.take(src=pixels, dest=texture)
+    assert (texture.to_numpy() == pixels).all()
+    m.take(src={"x": 1.0, "y": spy.rand_float(min=0, max=1, dim=1), "z": 0.0, "w": 1.0}, dest=texture)
+    got = texture.to_numpy()
+    assert (got[..., [0, 2, 3]] == [1, 0, 1]).all() and got[..., 1].std() > 0.1 and 0 <= got[..., 1].min() <= got[..., 1].max() < 1
+    m.take_vector(src={"_type": "float4", "x": 0.0, "y": 0.5, "z": spy.float2(1, 2).y, "w": 1.0}, dest=texture)
+    assert (texture.to_numpy() == [0, 0.5, 2, 1]).all()
+    made = m.same4(pixels, _result="texture")
+    assert isinstance(made, spy.Texture) and made.format == spy.Format.rgba32_float and (made.to_numpy() == pixels).all()
+    m.same4(made, _result=texture)
+    assert (texture.to_numpy() == pixels).all()
 
 
 def test_broadcasting(m):

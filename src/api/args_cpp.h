@@ -7,6 +7,7 @@
 
 #include "api/gradient.h"
 #include "api/list.h"
+#include "api/raster.h"
 #include "api/resolve.h"
 
 #ifdef __cplusplus
@@ -48,6 +49,12 @@ template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch_indirect(
     spy_function *function, spy_tensor *groups, int64_t index, List &&args, const spy_call_options *options) {
     return spy_dispatch_indirect(function, groups, index, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_draw(spy_raster *raster, const spy_draw_desc *draw,
+                                                                List &&args,
+                                                                const spy_call_options *options) {
+    return spy_draw(raster, draw, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args,

@@ -94,7 +94,12 @@ typedef struct spy_device_desc {
                        // see chapter 26 of the guide
     bool single_threaded; // the program promises to use the device from one thread at a time, so that calls
                           // need no lock (releases may still come from any thread)
-    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
+    // A folder of this user's in which compiled code and the compiler's answers are kept, so that a later start of
+    // a program needs neither libslang nor NVRTC for what it has called before. NULL: environment variable
+    // SLANGPY_CACHE, else `slangpy` in the user's cache folder. "" or "off": nothing is kept.
+    const char *cache_path;
+    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0: 1 GiB
+    uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
 // Creates a device. NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has received it.
@@ -208,8 +213,11 @@ typedef struct spy_device_stats {
                               // has not reported
     uint64_t recording_bytes; // memory that is kept until these reports: parameters, uploads, freed tensors
                               // and temporaries
-    uint64_t texture_bytes;   // the part of driver_bytes that textures have, with released ones whose work has
-                              // not finished
+    uint64_t cache_hits;      // kernels whose code came from the cache on disk (desc.cache_path)
+    uint64_t cache_misses;    // kernels that were compiled and are in the cache from now on
+    uint64_t cache_writes;    // files written to the cache: code, and answers of the compiler about modules
+    uint64_t texture_bytes; // the part of driver_bytes that textures have, with released ones whose work has
+                            // not finished
 } spy_device_stats;
 
 // Returns what the device has counted so far; all zero for NULL. Threads: any.

@@ -366,6 +366,9 @@
 //
 // A tensor without gradients feeds them too, in any call. Indices are up to four ints, an int[D] or a vector.
 //
+// Textures with gradients (spy_texture_desc.with_grad, spy_texture_grad) are sampled and loaded by functions of
+// Texture2D<T> and SamplerState, or of DiffTexture2D<T> and DiffSamplerState: texture.h says more.
+//
 // Sums are made in float (double for doubles), also of halves: by threads, then by groups in shared memory,
 // then by float atomics, or a second dispatch where the device or the type has none. Their order, and so
 // their last bits, differ from run to run; spy_call_options.deterministic fixes it. spy_call_options.mode
@@ -730,7 +733,8 @@
 // enabled. Give lock_queue and unlock_queue if other threads use the queue.
 //
 // spy_vk_create_tensor makes a tensor over a VkBuffer, spy_vk_get_tensor_buffer gives a tensor's buffer.
-// spy_vk_share_device gives the Vulkan objects of a spy_device for another one.
+// spy_vk_share_device gives the Vulkan objects of a spy_device for another one. spy_vk_get_command_buffer gives
+// the VkCommandBuffer that the library records into, for a few commands of your own between its work.
 //
 // spy_vk_wait_semaphore and spy_vk_signal_semaphore order our submissions among those of the engine.
 //

@@ -21,7 +21,8 @@ typedef enum spy_list_op_kind {
     SPY_LIST_OP_KIND_PUSH_LABEL,
     SPY_LIST_OP_KIND_POP_LABEL,
     SPY_LIST_OP_KIND_MARKER,
-    SPY_LIST_OP_KIND_TIMESTAMP
+    SPY_LIST_OP_KIND_TIMESTAMP,
+    SPY_LIST_OP_KIND_DRAW
 } spy_list_op_kind;
 
 // One recorded operation, for spy_list_desc.on_record.

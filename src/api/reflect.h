@@ -165,7 +165,8 @@ struct spy_type_info {
     spy_type_kind kind;
     const char *name;             // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
                                   // (C's order: 3 arrays of 2)
-    spy_dtype dtype;              // scalar type of a scalar, vector or matrix; integer type of an enum
+    spy_dtype dtype;              // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
+                                  // a pointer, whose address it is
     uint32_t rows, columns;       // sizes of a matrix; a vector's components are columns; else 1
     int64_t count;                // number of an array's elements; 0: unsized, or dependent on a generic
                                   // parameter

@@ -133,6 +133,7 @@ typedef struct spy_texture_desc {
     uint32_t usage;   // SPY_TEXTURE_USAGE_*; 0: SAMPLED, and STORED if the device can for this format
     const void *data; // texels of level 0, layer after layer, rows without gaps; copied; NULL: undefined
     size_t data_size_bytes; // bytes of data; 0: as many as that takes
+    bool with_grad;         // also make a zeroed gradient: spy_texture_grad()
     const char *label;      // name in debug tools and messages
     uint64_t _end_canary;   // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_texture_desc;
@@ -145,6 +146,7 @@ typedef struct spy_texture_view_desc {
     uint32_t
         layer_count; // 0: all from `layer` on, and the type stays. Else, unless it is a multiple of 6 of a
                      // cube: 1 layer is a plain 1-D or 2-D texture, several are an array
+    bool with_grad;  // the view has a zeroed gradient of its own; else it has none
     uint64_t _end_canary; // must be 0
 } spy_texture_view_desc;
 
@@ -184,6 +186,15 @@ SPY_API void spy_retain_texture(spy_texture *texture);
 SPY_API void spy_release_texture(spy_texture *texture);
 // Describes the texture; all zero for NULL. `label` lives as long as the texture. Threads: any.
 SPY_API spy_texture_info spy_get_texture_info(spy_texture *texture);
+
+// The driver's own objects, for code that calls the driver beside the library; 0 on failure. They live as long as the
+// library's object, and work on them must be ordered by the caller.
+// Returns the texture's VkImage, or its CUarray or (with several levels) CUmipmappedArray. Of a view: that of the
+// texture it was made from. Threads: any.
+SPY_API uint64_t spy_texture_native_image(spy_texture *texture);
+// Returns the VkImageView, or CUDA's texture object without a sampler, by which kernels read the texture or view. It
+// must be SAMPLED. Threads: any.
+SPY_API uint64_t spy_texture_native_view(spy_texture *texture);
 
 // Copies texels to and from host memory: layer after layer, slice after slice, rows without gaps, each texel as its
 // format has it. `region` NULL: all of level 0. size_bytes must be the region's size. write: `data` may change after
@@ -230,6 +241,23 @@ SPY_API spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filt
 SPY_API spy_status spy_texture_generate_mips(spy_texture *texture);
 // Averages the samples of a multisampled texture. Threads: any.
 SPY_API spy_status spy_texture_resolve(spy_texture *to, spy_texture *from);
+
+// >>gradients
+// A texture with a gradient (desc.with_grad) can be sampled by functions that are differentiated, in a text with
+// `import slangpy;`: by SampleLevel(), Sample(), Load() and t[...] of Texture1D, 2D, 3D, Cube and 2DArray<T>. The call may
+// have one sampler, which is an argument and no global, and one texture of each type. For more, the parameters are DiffTexture2D<T> (1D, 3D, Cube, 1DArray,
+// 2DArray and CubeArray likewise) and DiffSamplerState, which take the same arguments and have the same calls. A backward call adds to the gradient of each texel that was read, by its
+// weight: filters, levels and address modes are those of the sampler. uv and level have gradients, too. A texture
+// without a gradient is a constant. For a parameter of its texels' type, a texture with a gradient is as a tensor with
+// one. Gradients are of what shaders read: of a linear colour for _srgb formats, of 0 to 1 for unorm. Sums are made by
+// atomic additions, in no fixed order; spy_call_options.deterministic gives the same bits in each run.
+
+// Returns the gradient of one level: a tensor of floats, as many for a texel as the format has channels, of the level's
+// shape (spy_texture_info.shape). The levels lie one after another in one piece of memory. NULL, without an error, if
+// the texture has no gradient. Borrowed: it lives as long as the texture. Threads: any.
+SPY_API spy_tensor *spy_texture_grad(spy_texture *texture, uint32_t level);
+// Sets the gradient to zero, all levels. Threads: any.
+SPY_API spy_status spy_texture_zero_grad(spy_texture *texture);
 
 // >>recording
 
@@ -309,6 +337,8 @@ typedef struct spy_sampler_desc {
 SPY_API spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc);
 SPY_API void spy_retain_sampler(spy_sampler *sampler);  // Threads: any.
 SPY_API void spy_release_sampler(spy_sampler *sampler); // NULL is ignored. Threads: any, at any time.
+// Returns the VkSampler, which equal samplers share; 0 on failure and on CUDA, which has none. Threads: any.
+SPY_API uint64_t spy_sampler_native(spy_sampler *sampler);
 
 // >>arguments
 

@@ -26,7 +26,7 @@ typedef struct spy_vk_desc {
     void *instance;                     // VkInstance
     void *physical_device;              // VkPhysicalDevice
     void *device;                       // VkDevice
-    void *queue;                        // VkQueue with compute
+    void *queue;                        // VkQueue with compute, and with graphics for draws
     uint32_t queue_family;
     uint32_t api_version;               // with which the instance was created; 0: VK_API_VERSION_1_3
     void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL: only the
@@ -63,7 +63,7 @@ typedef struct spy_vk_requirements {
 SPY_API spy_vk_requirements spy_vk_required_features(void);
 
 // The largest number of names in spy_vk_features.
-#define SPY_VK_MAX_FEATURES 64
+#define SPY_VK_MAX_FEATURES 128
 
 // The optional features that are enabled on an engine's device, for spy_vk_desc.enabled_features.
 typedef struct spy_vk_features {
@@ -93,9 +93,9 @@ SPY_API spy_status spy_vk_fill_features(void *features, const void *supported, s
 typedef uint64_t spy_vk_recording_id;
 
 // Records all further calls and uploads into a VkCommandBuffer of the engine instead of one of the library.
-// The command buffer must have been begun and be outside a render pass. Returns the recording's id; 0 on
-// error: command_buffer is NULL, or another recording has not ended. The library first submits the work that
-// it has recorded so far. A command buffer may be recorded into several times, which gives several ids.
+// The command buffer must have been begun and be outside a render pass, as it is again after each call.
+// Returns the recording's id; 0 on error: command_buffer is NULL, or another recording has not ended. The
+// library first submits the work that it has recorded so far. A command buffer may be recorded into several times, which gives several ids.
 // The engine submits its command buffers to the device's queue, in the order of their recordings and before
 // it makes calls outside a recording that depend on them. The engine is responsible for barriers between its
 // own commands and those of the library. Until the recording is reported as finished, the memory that it uses
@@ -112,6 +112,12 @@ SPY_API spy_status spy_vk_end_recording(spy_device *device);
 // spy_get_device_stats() counts the recordings that have not been reported and the memory that is kept for
 // them. Threads: any.
 SPY_API spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id);
+
+// Sets *command_buffer to the VkCommandBuffer that the library records into now, for commands of the caller's own
+// between its work. It has been begun, is outside a render pass, and is valid until the next call with this
+// device. The caller is responsible for barriers: spy_list_barrier(), in lists that are submitted before and
+// after, orders the library's work and the caller's. Threads: any.
+SPY_API spy_status spy_vk_get_command_buffer(spy_device *device, void **command_buffer);
 
 // The device's next submission waits for / signals this VkSemaphore. `value` is that of a timeline semaphore;
 // 0 for a binary semaphore. Threads: any.

@@ -127,6 +127,7 @@ typedef struct spyi_gpu_stats {
     uint64_t recordings;
     // Part of driver_bytes: parameters and uploads that these recordings read.
     uint64_t recording_bytes;
+    uint64_t draws, passes; // a pass has one or more draws into the same targets
 } spyi_gpu_stats;
 
 // The first member of every backend's device.
@@ -215,6 +216,8 @@ struct spyi_backend {
     bool (*graph_pays)(const spyi_gpu *gpu);
     // Textures and samplers (image.h); NULL: the backend has none.
     const struct spyi_image_functions *images;
+    // Pipelines of vertex and fragment shaders (raster.h); NULL: the backend has none.
+    const struct spyi_raster_functions *raster;
 };
 
 // >>wait.c

@@ -38,7 +38,9 @@ typedef struct spyi_image_view_desc {
     uint8_t type;   // spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    bool stored; // for loads and stores by coordinates (RWTexture2D): one level
+    bool stored;      // for loads and stores by coordinates (RWTexture2D): one level
+    bool target;      // for draws into it: one level, with both depth and stencil
+    uint8_t _zero[3]; // so that there is no padding
     uint32_t first_level, level_count, first_layer, layer_count;
 } spyi_image_view_desc;
 
@@ -49,9 +51,16 @@ typedef struct spyi_image_box {
     uint32_t x, y, z, width, height, depth;
 } spyi_image_box;
 
+// What `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
+typedef enum spyi_blit_support {
+    SPYI_BLITS_FROM = 1 << 16,
+    SPYI_BLITS_TO = 1 << 17,
+    SPYI_BLITS = SPYI_BLITS_FROM | SPYI_BLITS_TO
+} spyi_blit_support;
+
 // The functions for images; NULL in the backend's table: it has none.
 typedef struct spyi_image_functions {
-    // Returns the SPY_TEXTURE_USAGE_* that the device has for images of this format.
+    // Returns the SPY_TEXTURE_USAGE_* that the device has for images of this format, and spyi_blit_support.
     uint32_t (*support)(spyi_gpu *gpu, uint32_t format);
     spy_status (*create)(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label, spyi_image *image,
                          spyi_text *error);

@@ -19,7 +19,7 @@ typedef enum spyi_parameter_kind {
     SPYI_PARAMETER_COMBINED    // Sampler2D<T>, a texture with its sampler
 } spyi_parameter_kind;
 
-enum { SPYI_STAGE_COMPUTE = 1 };
+enum { SPYI_STAGE_COMPUTE = 1, SPYI_STAGE_VERTEX = 2, SPYI_STAGE_FRAGMENT = 4 };
 
 // SPYI_TARGET_CUDA, which has no bindings: where a kernel expects the address of a uniform buffer, or values
 // of the block.

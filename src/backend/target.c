@@ -11,7 +11,7 @@ static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
     // CUDA's arguments lie in constant memory, and a bool is a byte. Its half4 is aligned to 4 bytes only, so
     // that it takes two accesses. Four doubles a thread are two accesses, each of which uses every second half
     // of the cache lines. Slang makes no code for typed buffers.
-    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, false,   true,   true,  false },
+    { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,    true,   true,  false },
 };
 // clang-format on
 

@@ -20,45 +20,50 @@ static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t 
 // >>dispatch
 
 // The uniform buffers' bytes come one behind the other, each 16-byte aligned.
-static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
-    const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
-    const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
-    spyi_dispatch *kept = (spyi_dispatch *)bytes;
-    size_t used = spyi_keep_plain(work, sizeof *d, bytes);
-    const void *block = spyi_keep_bytes(d->block, kernel->block_size, bytes, &used);
-    const void *bindings =
-        spyi_keep_bytes(d->bindings, kernel->binding_count * sizeof *d->bindings, bytes, &used);
-    spyi_uniform *uniforms = (spyi_uniform *)spyi_keep_bytes(
-        d->uniforms, kernel->uniform_count * sizeof *d->uniforms, bytes, &used);
-    for (uint32_t i = 0; i < kernel->uniform_count; i++) {
-        const void *data = spyi_keep_bytes(d->uniforms[i].data, d->uniforms[i].size, bytes, &used);
-        if (uniforms) uniforms[i].data = data;
+SPYI_FN void spyi_keep_inputs(const spyi_kernel *kernel, const void **block, const spyi_binding **bindings,
+                              const spyi_uniform **uniforms, void *bytes, size_t *used) {
+    const spyi_kernel_base *k = (const spyi_kernel_base *)(const void *)kernel;
+    const spyi_uniform *from = *uniforms;
+    *block = spyi_keep_bytes(*block, k->block_size, bytes, used);
+    *bindings =
+        (const spyi_binding *)spyi_keep_bytes(*bindings, k->binding_count * sizeof **bindings, bytes, used);
+    spyi_uniform *kept = (spyi_uniform *)spyi_keep_bytes(from, k->uniform_count * sizeof *from, bytes, used);
+    for (uint32_t i = 0; i < k->uniform_count; i++) {
+        const void *data = spyi_keep_bytes(from[i].data, from[i].size, bytes, used);
+        if (kept) kept[i].data = data;
     }
-    if (kept) {
-        kept->block = block;
-        kept->bindings = (const spyi_binding *)bindings;
-        kept->uniforms = uniforms;
-    }
-    return used;
+    *uniforms = kept;
 }
 
-// Visits the kernel first, as it has the numbers of bindings and uniform buffers.
-static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
-    spyi_dispatch *d = (spyi_dispatch *)(void *)work;
-    v->kernel(v->user, &d->kernel);
-    const spyi_kernel_base *kernel = (const spyi_kernel_base *)(const void *)d->kernel;
-    v->inside(v->user, &d->block);
-    v->inside(v->user, &d->bindings);
-    v->inside(v->user, &d->uniforms);
-    spyi_binding *bindings = (spyi_binding *)(uintptr_t)d->bindings;
-    spyi_uniform *uniforms = (spyi_uniform *)(uintptr_t)d->uniforms;
-    for (uint32_t i = 0; i < kernel->binding_count; i++) {
+SPYI_FN void spyi_visit_inputs(const spyi_work_visitor *v, spyi_kernel **kernel, const void **block,
+                               const spyi_binding **given_bindings, const spyi_uniform **given_uniforms) {
+    v->kernel(v->user, kernel);
+    const spyi_kernel_base *k = (const spyi_kernel_base *)(const void *)*kernel;
+    v->inside(v->user, block);
+    v->inside(v->user, given_bindings);
+    v->inside(v->user, given_uniforms);
+    spyi_binding *bindings = (spyi_binding *)(uintptr_t)*given_bindings;
+    spyi_uniform *uniforms = (spyi_uniform *)(uintptr_t)*given_uniforms;
+    for (uint32_t i = 0; i < k->binding_count; i++) {
         spyi_binding *b = &bindings[i];
         if (b->kind == SPYI_BINDING_BUFFER) v->handle(v->user, &b->handle, &b->offset);
         else if (v->image) v->image(v->user, &b->handle);
         if (b->kind == SPYI_BINDING_COMBINED && v->image) v->image(v->user, &b->range);
     }
-    for (uint32_t i = 0; i < kernel->uniform_count; i++) v->inside(v->user, &uniforms[i].data);
+    for (uint32_t i = 0; i < k->uniform_count; i++) v->inside(v->user, &uniforms[i].data);
+}
+
+static size_t spyi_keep_dispatch(const spyi_work *work, void *bytes) {
+    spyi_dispatch kept = *(const spyi_dispatch *)(const void *)work;
+    size_t used = sizeof kept;
+    spyi_keep_inputs(kept.kernel, &kept.block, &kept.bindings, &kept.uniforms, bytes, &used);
+    if (bytes) memcpy(bytes, &kept, sizeof kept);
+    return used;
+}
+
+static void spyi_visit_dispatch(spyi_work *work, const spyi_work_visitor *v) {
+    spyi_dispatch *d = (spyi_dispatch *)(void *)work;
+    spyi_visit_inputs(v, &d->kernel, &d->block, &d->bindings, &d->uniforms);
     if (d->indirect) v->handle(v->user, &d->indirect, &d->indirect_offset);
 }
 

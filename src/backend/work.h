@@ -19,6 +19,7 @@ typedef enum spyi_work_number {
     SPYI_WORK_IMAGE_COPY,
     SPYI_WORK_IMAGE_BLIT,
     SPYI_WORK_IMAGE_CLEAR,
+    SPYI_WORK_DRAW, // raster.h
     SPYI_WORK_COUNT
 } spyi_work_number;
 
@@ -64,11 +65,11 @@ enum {
     SPYI_USE_COPIED = 64
 };
 
-// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout. A copy has one
-// layout for its source, another for its target, and a third one where a part is both.
+// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout, and all uses as a
+// target of draws. A copy has one layout for its source, another for its target, and a third one where a part is both.
 static inline uint32_t spyi_use_layout(uint32_t how) {
-    return how & (SPYI_USE_SAMPLED | SPYI_USE_STORED) ? how & ~(uint32_t)(SPYI_USE_READS | SPYI_USE_WRITES)
-                                                      : how;
+    const uint32_t one = SPYI_USE_SAMPLED | SPYI_USE_STORED | SPYI_USE_ATTACHMENT;
+    return how & one ? how & ~(uint32_t)(SPYI_USE_READS | SPYI_USE_WRITES) : how;
 }
 
 // Layers of one level of a texture change from their last use to the use that the work makes of them.
@@ -114,6 +115,15 @@ static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gp
 }
 
 // >>the kinds
+
+// For the functions of kinds that run a kernel, in spyi_work_kind. Copies the kernel's block, bindings and uniform
+// buffers to `bytes` behind its first *used bytes, which then end behind them, and changes the pointers to the copies.
+// With `bytes` NULL only counts, and sets the pointers to NULL.
+SPYI_FN void spyi_keep_inputs(const spyi_kernel *kernel, const void **block, const spyi_binding **bindings,
+                              const spyi_uniform **uniforms, void *bytes, size_t *used);
+// Visits the kernel first, as it has the numbers of bindings and uniform buffers.
+SPYI_FN void spyi_visit_inputs(const spyi_work_visitor *visitor, spyi_kernel **kernel, const void **block,
+                               const spyi_binding **bindings, const spyi_uniform **uniforms);
 
 // A barrier before an indirect dispatch also covers the read of its group counts; other barriers need not.
 typedef struct spyi_dispatch {

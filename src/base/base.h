@@ -233,10 +233,11 @@ typedef enum spyi_kind {
     SPYI_KIND_LIST,
     SPYI_KIND_TEXTURE,
     SPYI_KIND_SAMPLER,
+    SPYI_KIND_RASTER,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
-enum { SPYI_KIND_COUNT = SPYI_KIND_SAMPLER - SPYI_KIND_DEVICE + 1 };
+enum { SPYI_KIND_COUNT = SPYI_KIND_RASTER - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
@@ -299,6 +300,7 @@ typedef struct spyi_context {
     spyi_text error;           // text of error_code
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
+    struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);

@@ -26,6 +26,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_LIST: return "command list";
     case SPYI_KIND_TEXTURE: return "texture";
     case SPYI_KIND_SAMPLER: return "sampler";
+    case SPYI_KIND_RASTER: return "raster";
     default: return "unknown object";
     }
 }

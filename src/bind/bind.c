@@ -8,6 +8,8 @@
 // Returns whether a value gives a pointer as a number for each element: addresses in memory, or a result.
 static bool spyi_is_addresses(const spyi_attempt *a, const spyi_value *v, const spyi_type *pointer) {
     if (a->result) return !a->bound.mode;
+    if (v->kind == SPY_ARG_KIND_RESULT)
+        return !a->bound.mode && !a->bound.dispatch; // a pointer comes back as a number
     spyi_type_parts parts;
     spyi_split_type(pointer->name, &parts);
     bool wide = parts.arguments[0] &&
@@ -23,6 +25,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     const spyi_value *v = &a->values->items[index];
     uint32_t pair = a->pair;
     a->pair = 0;
+    if (spyi_is_varying(v)) {
+        *node_out = spyi_add_node(a, name, type, false, false);
+        return *node_out >= 0 || spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    }
     if (spyi_type_is_pair(type)) {
         type = spyi_pair_with_fields(a, type);
         if (a->bound.mode) return spyi_no_derived_pair(a, path, type);
@@ -70,9 +76,12 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                                    "give its fields one by one"
                                  : "; this kind of parameter cannot be passed");
     }
-    if (a->bound.mode && v->texel && (pair || out))
+    if (a->bound.mode && v->texel && pair)
         return spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                       "'%s': textures have no gradients yet: give a tensor, or a texture that is only read",
+                       "'%s': a texture is not paired with a gradient: make it with desc.with_grad", path);
+    if (a->bound.mode && v->texel && out && !v->grads[0])
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': the texture has no gradient: make it with desc.with_grad, or give a tensor",
                        path);
     bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only its gradient
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
@@ -113,6 +122,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     }
     uint32_t number = a->bound.leaf_count - 1;
     if (!spyi_bind_leaf(a, leaf, v, kind)) return false;
+    if (in && declared != type) a->bound.leaves[number].untracked = true; // addresses as numbers
     if (special && !spyi_bind_whole_gradients(a, number, index, pair)) return false;
     leaf = &a->bound.leaves[number];
     if (special && leaf->kind_type &&
@@ -293,6 +303,7 @@ SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, 
         b->nodes[i].name = spyi_strdup(name);
         if (!b->nodes[i].name) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
+    if (b->mode && !spyi_bind_textures(a)) return false;
     if (b->mode && !spyi_check_gradients(a, signature)) return false;
     return spyi_finish_maps(a);
 }

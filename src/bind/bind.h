@@ -30,12 +30,16 @@ typedef struct spyi_bound {
     bool dispatch;      // the caller gives the number of threads; arguments are passed whole
     bool guarded;       // spyi_threads.guarded
     bool shader;        // spyi_threads.shader
+    uint8_t stage;      // spyi_threads.stage
     bool call_info;     // the module imports slangpy, so it may ask which element of the call it computes
     spy_call_mode mode;
     // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
-    bool names_diff; // the kernel needs `import slangpy_diff`
-    uint8_t *sizes;  // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
+    bool names_diff;     // the kernel needs `import slangpy_diff`
+    bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
+    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0: there is none.
+    uint32_t plain_gradient;
+    uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL: on no sizes
 } spyi_bound;
 
 // Chooses the overload and binds the values to it. On failure `error` lists the candidates and why each does

@@ -4,6 +4,7 @@
 // The key holds all that a plan depends on: function, kinds, directions, element types, ranks, mappings,
 // casts and names. Names are in the key as bytes.
 #include "bind/options.h"
+#include "data/texture.h"
 
 #define SPYI_DEEPEST_STRUCT 16
 
@@ -182,6 +183,23 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     }
 }
 
+SPYI_FN bool spyi_describe_again(spy_device *device, const spy_arg *arg, spyi_value *v) {
+    const spyi_type *type = v->type;
+    const spyi_value_kind *custom = v->custom;
+    uint32_t size = v->size, rank = v->rank;
+    spyi_text ignored = { NULL, 0, 0 };
+    if ((uint8_t)arg->kind != v->kind || (uint8_t)arg->direction != v->direction || arg->_map_count ||
+        v->map_count || v->whole || arg->type || v->cast || v->child_count)
+        return false;
+    v->arg = arg;
+    v->name = arg->name;
+    v->held[0] = v->held[1] = NULL;
+    bool good = spyi_describe_one(device, arg, 0, v, &ignored) == SPY_OK;
+    spyi_text_free(&ignored);
+    return good && v->type == type && v->custom == custom && v->size == size && v->rank == rank &&
+           !v->child_count;
+}
+
 static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values,
                                      spyi_text *error) {
     if (depth > SPYI_DEEPEST_STRUCT) {
@@ -291,7 +309,54 @@ SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_va
     return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
-// Adds the gradients of tensors as values behind all others, and adds them to the key.
+// Makes value `at`, behind all others, of a gradient of value `i`, and adds its type to the key.
+static bool spyi_add_gradient_value(spyi_values *values, uint32_t i, uint32_t at, spy_tensor *grad) {
+    if (at == values->capacity) {
+        uint32_t capacity = values->capacity * 2;
+        spyi_value *items = (spyi_value *)spyi_realloc(values->items, capacity * sizeof *items);
+        if (!items) return false;
+        values->items = items;
+        values->capacity = capacity;
+    }
+    spyi_value *v = &values->items[at];
+    *v = values->items[i]; // a gradient has its tensor's name and mapping
+    v->kind = SPY_ARG_KIND_TENSOR;
+    v->custom = NULL;
+    v->texel = NULL;
+    v->held[0] = v->held[1] = NULL;
+    v->size = 0;
+    v->cast = NULL;
+    v->tensor = grad;
+    v->type = grad->type;
+    v->rank = (uint8_t)grad->shape.rank;
+    v->dims = grad->shape.dims;
+    v->grads[0] = v->grads[1] = 0;
+    return spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id);
+}
+
+// Adds the gradient of a texture as two values: that of level 0, in the texture's shape, and behind it that of all
+// levels, to which a function that takes the texture whole adds (bind/gradient.c).
+static spy_status spyi_describe_texture_gradient(spyi_values *values, uint32_t i, uint32_t *end,
+                                                 spyi_text *error) {
+    spy_texture *texture = (spy_texture *)(void *)values->items[i].held[0];
+    uint8_t have = texture->grad != NULL;
+    if (!spyi_key_bytes(values, &have, 1)) return SPY_ERROR_OUT_OF_MEMORY;
+    if (!have) return SPY_OK;
+    bool exact =
+        values->options && values->options->deterministic && values->options->mode == SPY_CALL_MODE_BACKWARD;
+    if (exact) {
+        spy_status status = spyi_texture_sums_make(texture, error);
+        if (status != SPY_OK) return status;
+    }
+    if (!spyi_add_gradient_value(values, i, *end, texture->grad_levels[0]) ||
+        !spyi_add_gradient_value(values, i, *end + 1, exact ? texture->sums : texture->grad))
+        return SPY_ERROR_OUT_OF_MEMORY;
+    values->items[i].grads[0] = values->items[i].grads[1] = *end;
+    *end += 2;
+    return SPY_OK;
+}
+
+// Adds the gradients of tensors and textures as values behind all others, and adds them to the key.
 static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error) {
     uint32_t end = spyi_values_given(values);
     if (!spyi_key_bytes(values, "\xfc", 1)) return SPY_ERROR_OUT_OF_MEMORY;
@@ -299,29 +364,18 @@ static spy_status spyi_describe_gradients(spyi_values *values, spyi_text *error)
         if (values->items[i].kind == SPY_ARG_KIND_PAIR && !spyi_check_pair(&values->items[i], error))
             return SPY_ERROR_SHAPE_MISMATCH;
         const spy_tensor *tensor = values->items[i].tensor;
+        if (values->items[i].texel && values->items[i].held[0]) {
+            spy_status status = spyi_describe_texture_gradient(values, i, &end, error);
+            if (status != SPY_OK) return status;
+        }
         if (!tensor) continue;
         uint8_t have = spyi_gradients_of(tensor);
         if (!spyi_key_bytes(values, &have, 1)) return SPY_ERROR_OUT_OF_MEMORY;
         for (int g = 0; g < 2; g++) {
             spy_tensor *grad = tensor->grads[g];
             if (!grad) continue;
-            if (end == values->capacity) {
-                uint32_t capacity = values->capacity * 2;
-                spyi_value *items = (spyi_value *)spyi_realloc(values->items, capacity * sizeof *items);
-                if (!items) return SPY_ERROR_OUT_OF_MEMORY;
-                values->items = items;
-                values->capacity = capacity;
-            }
-            spyi_value *v = &values->items[end];
-            *v = values->items[i]; // a gradient has its tensor's name and mapping
-            v->cast = NULL;
-            v->tensor = grad;
-            v->type = grad->type;
-            v->dims = grad->shape.dims;
-            v->grads[0] = v->grads[1] = 0;
+            if (!spyi_add_gradient_value(values, i, end, grad)) return SPY_ERROR_OUT_OF_MEMORY;
             values->items[i].grads[g] = end++;
-            if (!spyi_key_bytes(values, &grad->type->id, sizeof grad->type->id))
-                return SPY_ERROR_OUT_OF_MEMORY;
         }
     }
     values->grad_count = end - spyi_values_given(values);
@@ -382,6 +436,27 @@ SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_va
     return status;
 }
 
+// Gives each texture without a sampler the one that it is likely read by, for targets whose textures include it
+// (rules->by_address): the first
+// behind it among the arguments and their fields, or else the last one before it.
+static void spyi_pair_samplers(spyi_values *values) {
+    uint32_t count = spyi_values_given(values);
+    spyi_value *v = values->items;
+    for (uint32_t i = 0; i < count; i++) {
+        spyi_object *found = NULL;
+        if (v[i].kind != SPY_ARG_KIND_CUSTOM || !v[i].held[0] || v[i].held[1] ||
+            v[i].held[0]->kind != SPYI_KIND_TEXTURE)
+            continue;
+        for (uint32_t j = 0; j < count; j++) {
+            bool sampler =
+                v[j].kind == SPY_ARG_KIND_CUSTOM && v[j].held[0] && v[j].held[0]->kind == SPYI_KIND_SAMPLER;
+            if (sampler) found = v[j].held[0];
+            if (sampler && j > i) break;
+        }
+        v[i].held[1] = found;
+    }
+}
+
 SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const spy_call_options *options,
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
@@ -393,10 +468,13 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
+         !spyi_key_bytes(values, &threads->stage, 1) ||
          !spyi_key_bytes(values, threads->group, sizeof threads->group)))
         status = SPY_ERROR_OUT_OF_MEMORY;
     if (status == SPY_OK && options && (options->globals.count || options->write_globals))
         status = spyi_describe_globals(function->object.device, options, values, error);
+    if (status == SPY_OK && spyi_rules_of(function->object.device->base->limits.profile.target)->by_address)
+        spyi_pair_samplers(values);
     if (status == SPY_OK && spyi_looks_at_gradients(function, values))
         status = spyi_describe_gradients(values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");

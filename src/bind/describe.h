@@ -34,6 +34,9 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
 // Fills `values` from `args` alone, without a function and options.
 SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
                                       spyi_text *error);
+// Describes another argument in the place of a value without fields. Returns false unless its part of the key is that of
+// the former one but for its name, which the caller compares; the value is then no longer of use.
+SPYI_FN bool spyi_describe_again(spy_device *device, const spy_arg *arg, spyi_value *value);
 // Appends bytes to the key. Returns false when out of memory.
 SPYI_FN bool spyi_key_bytes(spyi_values *values, const void *bytes, size_t size);
 SPYI_FN spy_call_mode spyi_mode_of(const spyi_values *values);

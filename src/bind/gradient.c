@@ -102,13 +102,13 @@ static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value
     const spyi_type *wanted = spyi_differential(a->types, &a->finder, of->element), *type = of->type;
     const spyi_value_kind *kind = of->kind;
     spyi_text path = { NULL, 0, 0 };
-    if (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit))
+    if (!of->exact && (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit)))
         return spyi_mismatch(a, of->path, wanted ? wanted : of->element, v, ", as its gradient");
     spyi_text_add(&path, "%s.grad", of->path);
     spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false); // `of` may have moved
     spyi_text_free(&path);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
-    spyi_leaf_set_kind(leaf, kind);
+    spyi_leaf_set_kind(leaf, spyi_kind_of_inside(kind));
     leaf->role = SPYI_ROLE_INSIDE;
     leaf->value_leaf = number;
     leaf->reads = reads;
@@ -127,10 +127,19 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     bool wanted[2] = { (uses & (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)) != 0,
                        (uses & (backward ? SPYI_WHOLE_LOADS : SPYI_WHOLE_STORES)) != 0 };
     leaf->paired = pair != 0;
+    if (v->texel && a->bound.mode && !backward && v->grads[0])
+        return spyi_no(
+            a, SPY_ERROR_UNSUPPORTED,
+            "'%s': in forward mode texels are constants, and this texture has a gradient: give it without "
+            "one",
+            leaf->path);
+    if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() goes on
+        leaf->whole_grads = SPYI_WHOLE_LOADS;
     if (!uses) return true;
-    a->bound.names_diff = true;
+    a->bound.names_diff = a->bound.names_diff || !v->texel;
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
+    leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
     if (pair && uses == (SPYI_WHOLE_LOADS | SPYI_WHOLE_STORES))
         return spyi_no(
             a, SPY_ERROR_INVALID_ARGUMENT,
@@ -139,14 +148,86 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     for (int g = 0; g < 2; g++) {
         if (!wanted[g] || !given[g]) continue;
         a->bound.grads_inside[g] = true;
-        if (!spyi_track_gradient(a, number, given[g], g == SPYI_GRAD_IN || backward, g == SPYI_GRAD_OUT))
+        // Behind the gradient of a texture's first level is that of all levels (describe.c).
+        if (!spyi_track_gradient(a, number, given[g] + (v->texel ? 1 : 0), g == SPYI_GRAD_IN || backward,
+                                 g == SPYI_GRAD_OUT))
             return false;
     }
-    if (backward && wanted[SPYI_GRAD_OUT] && given[SPYI_GRAD_OUT] && a->values->options->deterministic)
+    if (backward && wanted[SPYI_GRAD_OUT] && given[SPYI_GRAD_OUT] && !v->texel &&
+        a->values->options->deterministic)
         return spyi_no(a, SPY_ERROR_UNSUPPORTED,
                        "'%s': the function itself adds to its gradient, in no order: such a call is not "
                        "deterministic; give it as %s by element, or without a gradient",
                        a->bound.leaves[number].path, a->bound.leaves[number].element->display);
+    return true;
+}
+
+// >>textures for parameters of Slang's own types
+
+// Refuses a texture whose gradient the derivative of the function could not find. The texture alone does not tell where
+// its gradients lie: the kernel notes one texture of each type, and one sampler.
+static bool spyi_check_plain_texture(spyi_attempt *a, const spyi_leaf *leaf, uint32_t slot, uint32_t samplers,
+                                     bool imported) {
+    const spyi_values *values = a->values;
+    const spyi_value *v = &values->items[leaf->value];
+    const char *name = leaf->type->display;
+    if (slot == SPYI_MOST_NOTED)
+        return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                       "'%s': more than %d textures have gradients; take Diff%s in the place of %s",
+                       leaf->path, SPYI_MOST_NOTED, name, name);
+    if (!imported)
+        return spyi_no(
+            a, SPY_ERROR_UNSUPPORTED,
+            "'%s': the texture has a gradient, but samples have derivatives only in a text with "
+            "'import slangpy;' and [Differentiable], or of a parameter Diff%s; without a gradient it is a "
+            "constant",
+            leaf->path, name);
+    for (uint32_t i = 0; i < spyi_values_given(values); i++)
+        if (i != leaf->value && values->items[i].texel && values->items[i].type == v->type)
+            return spyi_no(
+                a, SPY_ERROR_UNSUPPORTED,
+                "'%s': the call has another texture of the type %s, and a derivative cannot tell them "
+                "apart: take Diff%s and DiffSamplerState, whose calls are the same",
+                leaf->path, v->type->display, name);
+    if (samplers > 1)
+        return spyi_no(
+            a, SPY_ERROR_UNSUPPORTED,
+            "'%s': the call has %u samplers, and a derivative cannot tell them apart: take Diff%s and "
+            "DiffSamplerState, whose calls are the same",
+            leaf->path, samplers, name);
+    return true;
+}
+
+SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
+    bool imported = spyi_unit_imports(a->unit, "slangpy_texture_plain");
+    uint32_t samplers = 0, slot = 0, count = a->bound.leaf_count;
+    for (uint32_t i = 0; i < spyi_values_given(a->values); i++)
+        samplers += a->values->items[i].custom && !a->values->items[i].texel && a->values->items[i].held[0] &&
+                    a->values->items[i].held[0]->kind == (uint32_t)SPYI_KIND_SAMPLER;
+    for (uint32_t i = 0; i < count && imported && samplers == 1; i++)
+        if (spyi_plain_sampler_adopt(&a->bound.leaves[i])) a->bound.notes_textures = true;
+    for (uint32_t i = 0; i < count; i++) {
+        spyi_leaf *leaf = &a->bound.leaves[i];
+        const spyi_value *v = &a->values->items[leaf->value];
+        if (!spyi_leaf_is_resource(leaf) || !v->texel || !leaf->whole_grads) continue;
+        if (!leaf->binds)
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                           "'%s': gradients through textures are on the Vulkan backend alone", leaf->path);
+        if (leaf->field_size) continue; // a DiffTexture2D or the like
+        if (!spyi_check_plain_texture(a, leaf, slot, samplers, imported)) return false;
+        if (!spyi_plain_texture_adopt(leaf, v))
+            return spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                           "'%s': the texture has a gradient, but calls of %s have no derivatives: take a "
+                           "DiffTexture2D<T> or the like",
+                           leaf->path, leaf->type->display);
+        slot++;
+        leaf->mode = a->bound.mode;
+        leaf->exact = a->values->options->deterministic;
+        a->bound.notes_textures = true;
+        a->bound.plain_gradient = i + 1;
+        a->bound.grads_inside[SPYI_GRAD_OUT] = true;
+        if (!spyi_track_gradient(a, i, v->grads[0] + 1, true, true)) return false; // may move the leaves
+    }
     return true;
 }
 

@@ -100,6 +100,8 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
 // Makes leaves of the gradients of a tensor that is passed whole: value `index`, leaf `number`.
 SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
+// Prepares textures with gradients (backward calls), and the sampler, for parameters of Slang's own types.
+SPYI_FN bool spyi_bind_textures(spyi_attempt *a);
 // Checks that the function has a derivative, and that both outputs and inputs of the call have gradients.
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);
 

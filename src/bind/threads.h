@@ -11,6 +11,7 @@ typedef struct spyi_threads {
     const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL: `count` is used
     uint64_t counts_at;       // byte offset of the first group count in that tensor's storage
     bool shader;              // the function is an entry point with [numthreads] and runs as it is
+    uint8_t stage; // SPYI_STAGE_VERTEX or _FRAGMENT: the function is a shader of a draw; 0: compute
 } spyi_threads;
 
 #endif // SPYI_THREADS_H

@@ -1,6 +1,7 @@
 // Registers what rooms above this one need of calls: how prepared calls are released, and what happens to
 // plans and prepared calls when code changes.
 #include "call/prepare.h"
+#include "call/raster.h"
 #include "plan/cache.h"
 
 static void spyi_prepared_release(spyi_object *object) {
@@ -19,4 +20,5 @@ SPYI_FN void spyi_calls_attach(spy_device *device) {
                                                  spyi_prepared_collect, spyi_prepared_renewing };
     device->ctx.tables[SPYI_KIND_PREPARED - SPYI_KIND_DEVICE] = &table;
     device->listener = &listener;
+    spyi_rasters_attach(device);
 }

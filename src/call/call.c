@@ -84,8 +84,15 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (status != SPY_OK) return status;
     status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
-    spyi_leave(function);
-    return status;
+    spy_device *device = function->object.device;
+    if (SPYI_LIKELY(device->summed_count == 0)) {
+        spyi_leave(device);
+        return status;
+    }
+    spy_texture *textures[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, textures);
+    spyi_leave(device);
+    return spyi_sums_finish(device, textures, count, options, status, public_name);
 }
 
 spy_status spy_call(spy_function *function, spy_args args) {

@@ -18,6 +18,9 @@ typedef struct spyi_sink_table {
                               spyi_text *error);
     void (*end_call)(spyi_sink *sink, spyi_plan *plan);
     void (*drop_call)(spyi_sink *sink); // removes what a failed call has recorded
+    // Records a draw, whose pipeline is among its uses. `name`: of its operation.
+    spy_status (*append_draw)(spyi_sink *sink, const char *name, const spyi_work *work, const spyi_use *uses,
+                              uint32_t use_count, bool untracked, spyi_text *error);
 } spyi_sink_table;
 
 // The first member of a command list: all that a call knows of it.
@@ -47,5 +50,14 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
 // Enters the device, makes the call, and leaves the device. `timed`: measures the GPU's time, too.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
+
+// sums.c
+// Moves the textures whose exact sums the last call has added to, at most SPYI_MOST_SUMMED, to `textures`, which get a
+// reference each; returns their number. The caller has entered the device.
+SPYI_FN uint32_t spyi_sums_take(spy_device *device, spy_texture **textures);
+// Adds the sums to the textures' gradients if `status`, that of the call, is SPY_OK, by calls of the same options, and
+// releases the textures. The caller has left the device. Returns `status`, or that of the first call that failed.
+SPYI_FN spy_status spyi_sums_finish(spy_device *device, spy_texture **textures, uint32_t count,
+                                    const spy_call_options *options, spy_status status, const char *name);
 
 #endif // SPYI_CALL_CALL_H

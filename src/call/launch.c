@@ -121,8 +121,10 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         const spyi_value *v = &values->items[leaf->value];
         spyi_launch_leaf *at = &launch->leaves[i];
         if (spyi_leaf_is_whole(leaf)) spyi_launch_tensor(at, v->tensor);
-        if (leaf->binds) {
-            status = spyi_launch_bound(leaf, v, at, error);
+        if (leaf->binds ||
+            spyi_leaf_is_resource(leaf)) { // a field of a target without bindings is checked, too
+            status =
+                leaf->binds ? spyi_launch_bound(leaf, v, at, error) : spyi_pack_leaf(leaf, v, NULL, error);
             if (status == SPY_OK && leaf->out) status = spyi_check_output(leaf, v, &launch->shape, error);
             if (status != SPY_OK) return status;
         }

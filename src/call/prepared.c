@@ -162,6 +162,12 @@ spy_status spy_call_prepared(spy_prepared *prepared, spy_args args) {
     if (status != SPY_OK)
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, prepared->function->name, spyi_text_str(&error));
     spyi_text_free(&error);
+    if (SPYI_LIKELY(device->summed_count == 0)) {
+        spyi_leave(device);
+        return status;
+    }
+    spy_texture *textures[SPYI_MOST_SUMMED];
+    uint32_t count = spyi_sums_take(device, textures);
     spyi_leave(device);
-    return status;
+    return spyi_sums_finish(device, textures, count, NULL, status, name);
 }

@@ -31,6 +31,10 @@ SPYI_FN void spyi_place_readback(spyi_run_state *s); // sets the place of each r
 // waits.
 SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *variant, spyi_use *uses);
 
+// Gives parts of one image that several arguments use one way of use, that of all of them together: a part has one
+// layout during the work. Uses from `first` on are united with those before them.
+SPYI_FN void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count);
+
 // results.c
 // Fails for results in host memory if the call is recorded into a command list or an engine's command buffer.
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error);

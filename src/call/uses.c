@@ -1,9 +1,7 @@
 // Collects the memory that a call's dispatch reads and writes. Barriers are made from it.
 #include "call/run.h"
 
-// Gives parts of one image that several arguments use one way of use, that of all of them together: a part
-// has one layout during the work.
-static void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count) {
+SPYI_FN void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count) {
     for (uint32_t i = first; i < first + count; i++) {
         for (uint32_t k = 0; k < first; k++) {
             bool overlap = uses[k].resource == uses[i].resource && uses[k].how >= SPYI_USE_TEXTURE &&

@@ -1,4 +1,5 @@
 // Compiles a generated kernel's text to the code that a driver takes.
+#include "compiler/memo.h"
 #include "compiler/target.h"
 
 // Estimate of the memory in KiB that one kernel's module leaves in its session, measured with both Slang
@@ -38,6 +39,7 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
     spyi_code_faults faults = { false, false };
     unit->compiler->target->mend(code, &faults);
+    code->warned = faults.additions || faults.saved;
     if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
                   "kernel '%s': gradients of an array, vector or matrix that it reads at several indices "
@@ -181,8 +183,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     spyi_text_free(&why);
     if (*refused) return false;
     spyi_sl_module *holder = own ? live->module : module;
-    spyi_sl_result result =
-        holder->v->findAndCheckEntryPoint(holder, entry, SPYI_SL_STAGE_COMPUTE, &entry_point, &diagnostics);
+    spyi_sl_result result = holder->v->findAndCheckEntryPoint(
+        holder, entry, spyi_sl_stage_number(own ? own->stage : 0), &entry_point, &diagnostics);
     spyi_sl_diagnostics(&diagnostics, NULL, NULL, messages);
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
         conformances.count + live->conformance_count + live->link_count + 3, sizeof(spyi_sl_component *));
@@ -277,13 +279,62 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_text_free(&ignored);
 }
 
+typedef struct spyi_code_answer {
+    spyi_code *code;
+    spyi_entry *own; // NULL: a generated kernel
+} spyi_code_answer;
+
+static void spyi_code_fields(spyi_stream *r, void *answer) {
+    spyi_code_answer *a = (spyi_code_answer *)answer;
+    spyi_code *code = a->code;
+    spyi_text data = { (char *)code->data, code->size, 0 };
+    uint64_t prelude = code->prelude_size;
+    spyi_stream_bytes(r, &data);
+    spyi_stream_u64(r, &prelude);
+    spyi_stream_raw(r, code->hash, sizeof code->hash);
+    if (!r->out) {
+        code->data = data.data;
+        code->size = data.size;
+        code->prelude_size = (size_t)prelude;
+        (void)spyi_stream_expect(r, data.size && prelude <= data.size, "a kernel has no code");
+    }
+    spyi_inputs_fields(r, &code->inputs);
+    spyi_literals_fields(r, &code->literals);
+    if (a->own) spyi_entry_fields(r, a->own);
+}
+
+// Begins the question for the code of a kernel.
+static void spyi_code_question(spyi_memo *m, spyi_unit *unit, const char *source, const char *entry,
+                               const spyi_entry *own, spyi_conformances conformances) {
+    spyi_memo_ask(m, unit, 'x', entry);
+    spyi_memo_add_number(m, own != NULL);
+    spyi_memo_add_text(m, source);
+    for (uint32_t i = 0; i < conformances.count; i++) spyi_memo_add_text(m, conformances.items[i]);
+}
+
 spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
                                  const char *entry, spyi_entry *own, spyi_conformances conformances,
                                  spyi_code *code, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     spyi_code_task t;
+    spyi_memo m;
+    spyi_code_answer answer = { code, own };
+    spyi_entry before;
+    if (own) before = *own;
     memset(code, 0, sizeof *code);
     memset(&t, 0, sizeof t);
+    spyi_code_question(&m, unit, source, entry, own, conformances);
+    if (spyi_memo_recall(&m, spyi_code_fields, &answer)) {
+        (void)spyi_atomic_add(&unit->compiler->code_hits, 1);
+        spyi_text_add(&step, "cached %s", kernel_name);
+        spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
+        spyi_step(unit->compiler->ctx, spyi_text_str(&step), true);
+        spyi_text_free(&step);
+        spyi_memo_end(&m);
+        return SPY_OK;
+    }
+    spyi_code_free(code);
+    if (own) *own = before; // what was read of a damaged answer
     // The module's name contains a hash of its text, so the same text has the same name and the same code
     // hash.
     uint64_t id = spyi_hash(source, strlen(source), 0);
@@ -308,6 +359,9 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
         spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_DEBUG, "kernel '%s':\n%s", kernel_name,
                   spyi_text_str(&t.messages));
     }
+    if (status == SPY_OK && m.unit) (void)spyi_atomic_add(&unit->compiler->code_misses, 1);
+    if (status == SPY_OK && !code->warned) spyi_memo_keep(&m, spyi_code_fields, &answer);
+    spyi_memo_end(&m);
     spyi_text_free(&name);
     spyi_text_free(&step);
     spyi_text_free(&t.messages);

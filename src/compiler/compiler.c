@@ -33,6 +33,10 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
+    c->store = ctx->store;
+    for (size_t i = 0; i < c->embedded_count; ++i)
+        for (const char *const *line = c->embedded[i].lines; *line; ++line)
+            c->embedded_hash = spyi_hash(*line, strlen(*line), c->embedded_hash + i);
     c->print = desc->print;
     if (desc->bounds_record)
         snprintf(c->bounds_record, sizeof c->bounds_record, "0x%llxULL",
@@ -56,6 +60,11 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
 
 uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
     return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses) {
+    *hits = (uint64_t)spyi_atomic_load(&compiler->code_hits);
+    *misses = (uint64_t)spyi_atomic_load(&compiler->code_misses);
 }
 
 SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *out) {

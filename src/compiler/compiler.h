@@ -48,6 +48,9 @@ SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must 
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
 
+// Gives how many kernels had their code in the device's store, and how many were compiled though there is one.
+SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses);
+
 // Appends the Slang version that kernels depend on, as "Slang 2026.14.1"; nothing when no library is open
 // yet.
 SPYI_FN void spyi_compiler_identity(const spyi_compiler *compiler, spyi_text *out);
@@ -193,6 +196,7 @@ SPYI_FN const spy_type_info *spyi_declarations_type(spyi_declarations *declarati
 #define SPYI_MOST_ENTRY_PARAMS 64
 
 typedef struct spyi_entry {
+    uint8_t stage;       // SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT, or 0: compute
     uint32_t threads[3]; // [numthreads]; 0: the function has none and is no entry point
     bool cuda_kernel;    // the function is a [CudaKernel]: the caller says how many threads run
     uint8_t systems[SPYI_MOST_ENTRY_PARAMS];  // spyi_system of each parameter
@@ -209,6 +213,41 @@ SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
+
+// One input or output of a vertex or fragment shader that is no system value (SV_...), or SV_Target.
+typedef struct spyi_varying {
+    char *name;     // of the struct's field or of the parameter; "" of a result
+    char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
+    uint32_t semantic_index;
+    uint32_t location; // the first of them; a matrix takes one for each row
+    uint32_t param;    // index of the parameter that it is or belongs to; UINT32_MAX: the result
+    bool field;        // it is a field of that parameter
+    const spyi_type *type;
+} spyi_varying;
+
+typedef struct spyi_varyings {
+    spyi_varying *items;
+    uint32_t count;
+} spyi_varyings;
+
+// A function of the module as a shader of one stage.
+typedef struct spyi_stage {
+    bool declared;    // it has [shader("vertex")] or [shader("fragment")]
+    spy_stage other;  // if not: the stage that it has, or SPY_STAGE_NONE
+    spyi_entry entry; // systems: SPYI_SYSTEM_VARYING for inputs and outputs
+    spyi_varyings inputs, outputs;
+} spyi_stage;
+
+// Describes the function as a shader of a stage, SPYI_STAGE_VERTEX or SPYI_STAGE_FRAGMENT. Returns false when the
+// compiler did not answer or memory ran out, with the reason in `error`. spyi_stage_free() frees what it holds.
+SPYI_FN bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stage *out,
+                             spyi_text *error);
+SPYI_FN void spyi_stage_free(spyi_stage *stage);
+// Moves what a vertex or fragment shader takes, so that two stages can share one interface: all of its push
+// constants by `block` bytes, its first `binding_count` bindings by `bindings` numbers, and those behind them, which
+// are its uniform buffers, by `uniforms` numbers. `words` is changed in place.
+SPYI_FN void spyi_code_move(uint32_t *words, size_t count, uint32_t block, uint32_t binding_count,
+                            uint32_t bindings, uint32_t uniforms);
 
 // >>shader parameters: what a kernel reads beyond its own block, both globals and parameters of its entry
 // point
@@ -271,6 +310,7 @@ typedef struct spyi_code {
     uint8_t hash[20];       // Slang's entry-point hash
     spyi_inputs inputs;     // Their bindings in the code are in set 0, the uniform buffers last.
     spyi_literals literals; // strings of print(), when spyi_compiler_desc.print is set
+    bool warned;            // the log has a warning about it
 } spyi_code;
 
 // Types that values of an interface may have at run time, as "Circle : IShape", or "Circle : IShape = 3" with
@@ -287,7 +327,7 @@ SPYI_FN spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, c
                                      const char *entry, spyi_conformances conformances, spyi_code *code,
                                      spyi_text *error);
 // Like spyi_unit_compile(), but `entry` is a shader in the unit's own module, and `source` is linked to it.
-// Fills the offsets in `own`.
+// Its stage is that of `own`. Fills the offsets in `own`.
 SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const char *source,
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);

@@ -2,6 +2,7 @@
 // values and source locations. Kinds that libslang does not name (interfaces, properties, aliases) are
 // recognised by their members.
 #include "compiler/declare.h"
+#include "compiler/memo.h"
 
 SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node) {
     if (spyi_sl_grow((void **)&nodes->items, &nodes->capacity, nodes->count, sizeof *nodes->items))
@@ -333,8 +334,20 @@ static void spyi_sl_ask_declare(spyi_unit *unit, spyi_sl_live *live, void *conte
 spyi_declarations *spyi_unit_declare(spyi_unit *unit) {
     spyi_declarations *to = (spyi_declarations *)spyi_calloc(1, sizeof *to);
     if (!to) return NULL;
-    if (spyi_sl_ask(unit, 1, "list declarations", spyi_sl_ask_declare, to, NULL) == SPY_OK && !to->failed)
-        return to;
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'd', NULL);
+    bool good = spyi_memo_recall(&m, spyi_sl_declarations_fields, to);
+    if (good) {
+        spyi_sl_link(&to->root);
+    } else {
+        spyi_declarations_free(to);
+        to = (spyi_declarations *)spyi_calloc(1, sizeof *to);
+        good = to && spyi_sl_ask(unit, 1, "list declarations", spyi_sl_ask_declare, to, NULL) == SPY_OK &&
+               !to->failed;
+        if (good) spyi_memo_keep(&m, spyi_sl_declarations_fields, to);
+    }
+    spyi_memo_end(&m);
+    if (good) return to;
     spyi_declarations_free(to);
     return NULL;
 }
@@ -346,6 +359,7 @@ void spyi_declarations_free(spyi_declarations *declarations) {
         free(block);
     }
     free((void *)declarations->by_id);
+    free((void *)declarations->types);
     free(declarations);
 }
 

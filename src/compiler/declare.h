@@ -4,6 +4,7 @@
 #define SPYI_COMPILER_DECLARE_H
 
 #include "compiler/internal.h"
+#include "data/stream.h"
 
 typedef struct spyi_sl_block {
     struct spyi_sl_block *next;
@@ -14,7 +15,8 @@ struct spyi_declarations {
     spyi_sl_block *blocks; // a list, the newest block first
     bool failed;           // memory ran out: the tree is incomplete
     spy_decl root;
-    spy_type_info **by_id; // descriptions of types by spyi_type.id; NULL: none yet
+    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL: none yet
+    const spyi_type **types; // these types
     uint32_t by_id_count;
 };
 
@@ -66,6 +68,9 @@ SPYI_FN const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_ty
 SPYI_FN const spy_type_info *spyi_sl_type_info_of(spyi_sl_builder *b, spyi_sl_type *slang);
 // Lists the fields of those structs that the module does not declare itself.
 SPYI_FN void spyi_sl_list_fields(spyi_sl_builder *b);
+
+// Makes room for the type in by_id. Returns false when out of memory.
+SPYI_FN bool spyi_sl_know_type(spyi_declarations *to, const spyi_type *type);
 
 typedef enum spyi_sl_attributed {
     SPYI_SL_OF_FUNCTION,
@@ -130,5 +135,8 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
 // declare_extension.c
 SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                                     spyi_sl_nodes *out);
+
+// declare_fields.c: the fields of spyi_declarations, without links between declarations and types
+SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer);
 
 #endif // SPYI_COMPILER_DECLARE_H

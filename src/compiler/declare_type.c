@@ -315,14 +315,22 @@ static void spyi_sl_info_sizes(const spyi_type *type, spy_type_info *info) {
     info->device_stride_bytes = type->device_size ? spyi_type_device_stride(type) : 0;
 }
 
-static bool spyi_sl_room_for(spyi_declarations *to, uint32_t id) {
-    if (id < to->by_id_count) return true;
-    uint32_t count = (id + 64) * 2;
-    spy_type_info **grown = (spy_type_info **)spyi_realloc((void *)to->by_id, count * sizeof *grown);
-    if (!grown) return false;
-    memset((void *)(grown + to->by_id_count), 0, (count - to->by_id_count) * sizeof *grown);
-    to->by_id = grown;
-    to->by_id_count = count;
+SPYI_FN bool spyi_sl_know_type(spyi_declarations *to, const spyi_type *type) {
+    if (type->id >= to->by_id_count) {
+        uint32_t count = (type->id + 64) * 2, more = count - to->by_id_count;
+        spy_type_info **grown = (spy_type_info **)spyi_realloc((void *)to->by_id, count * sizeof *grown);
+        if (grown) to->by_id = grown;
+        const spyi_type **types = (const spyi_type **)spyi_realloc((void *)to->types, count * sizeof *types);
+        if (types) to->types = types;
+        if (!grown || !types) {
+            to->failed = true;
+            return false;
+        }
+        memset((void *)(grown + to->by_id_count), 0, more * sizeof *grown);
+        memset((void *)(types + to->by_id_count), 0, more * sizeof *types);
+        to->by_id_count = count;
+    }
+    to->types[type->id] = type;
     return true;
 }
 
@@ -331,8 +339,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
         SPY_TYPE_KIND_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
     };
     spyi_declarations *to = b->to;
-    if (!spyi_sl_room_for(to, type->id)) to->failed = true;
-    else if (to->by_id[type->id]) return to->by_id[type->id];
+    if (spyi_sl_know_type(to, type) && to->by_id[type->id]) return to->by_id[type->id];
     spy_type_info *info = to->failed ? NULL : (spy_type_info *)spyi_sl_take(to, sizeof *info);
     if (!info) return &none;
     // Set before its element is described, whose pointers may lead back to this type.

@@ -1,5 +1,6 @@
 // Describes functions as entry points of a compute shader: their [numthreads], which parameters the system
 // fills, and where the others lie.
+#include "compiler/memo.h"
 #include "compiler/target.h"
 
 static spyi_system spyi_sl_system(const char *semantic) {
@@ -51,19 +52,33 @@ static void spyi_sl_ask_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, void *c
     q->yes = spyi_sl_is_cuda_kernel(unit, live, q->name);
 }
 
-static bool spyi_sl_ask_entry(spyi_unit *unit, const char *name,
+static void spyi_sl_question_fields(spyi_stream *r, void *answer) {
+    spyi_sl_entry_question *q = (spyi_sl_entry_question *)answer;
+    spyi_stream_bool(r, &q->yes);
+    if (q->out) spyi_entry_fields(r, q->out);
+}
+
+static bool spyi_sl_ask_entry(spyi_unit *unit, char sort, const char *name,
                               void (*func)(spyi_unit *unit, spyi_sl_live *live, void *context),
                               spyi_entry *out) {
     spyi_sl_entry_question q;
     q.name = name;
     q.out = out;
     q.yes = false;
-    spyi_sl_ask(unit, out ? 4 : 1, "look at an entry point", func, &q, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, sort, name);
+    if (!spyi_memo_recall(&m, spyi_sl_question_fields, &q)) {
+        if (out) memset(out, 0, sizeof *out);
+        q.yes = false;
+        if (spyi_sl_ask(unit, out ? 4 : 1, "look at an entry point", func, &q, NULL) == SPY_OK)
+            spyi_memo_keep(&m, spyi_sl_question_fields, &q);
+    }
+    spyi_memo_end(&m);
     return q.yes;
 }
 
 bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
-    return spyi_sl_ask_entry(unit, name, spyi_sl_ask_shader, NULL);
+    return spyi_sl_ask_entry(unit, 'h', name, spyi_sl_ask_shader, NULL);
 }
 
 // >>[CudaKernel]
@@ -119,7 +134,7 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
 }
 
 bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
-    return spyi_sl_ask_entry(unit, name, spyi_sl_ask_cuda_kernel, NULL);
+    return spyi_sl_ask_entry(unit, 'k', name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
 // Links an entry point of the unit's module with the modules that the unit links. NULL: it links none, or they do
@@ -193,7 +208,7 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
 
 void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out) {
     memset(out, 0, sizeof *out);
-    if (spyi_sl_name_is_safe(name)) spyi_sl_ask_entry(unit, name, spyi_sl_look_at_entry, out);
+    if (spyi_sl_name_is_safe(name)) spyi_sl_ask_entry(unit, 'e', name, spyi_sl_look_at_entry, out);
 }
 
 void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out) {

@@ -1,6 +1,7 @@
 // Lists the shader parameters of a linked program, with their bindings as Slang numbers them, or of a unit
 // before there is a kernel. input_walk.c finds them.
 #include "compiler/inputs.h"
+#include "compiler/memo.h"
 
 SPYI_FN spyi_sl_binding *spyi_sl_add_input(spyi_sl_walk *w, spyi_input_kind kind, const char *path,
                                            const spyi_type *type, const spyi_sl_at *at) {
@@ -129,19 +130,61 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     return good;
 }
 
+// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL: out of memory.
+static void spyi_sl_take_inputs(spyi_unit *unit, spyi_inputs *inputs, bool known) {
+    spyi_global_lock();
+    if (!spyi_atomic_load(&unit->inputs_asked)) {
+        if (known) {
+            unit->inputs = *inputs;
+            memset(inputs, 0, sizeof *inputs);
+        }
+        unit->inputs_known = known;
+        spyi_atomic_store(&unit->inputs_asked, 1);
+    }
+    spyi_global_unlock();
+    if (inputs) spyi_inputs_free(inputs);
+    free(inputs);
+}
+
 // Estimate of the memory in KiB that this leaves in the session; a kernel leaves 700.
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
 static void spyi_sl_ask_inputs(spyi_unit *unit, spyi_sl_live *live, void *context) {
     (void)context;
     if (spyi_atomic_load(&unit->inputs_asked)) return; // another thread was first
-    unit->inputs_known = spyi_sl_unit_inputs(unit, live, &unit->inputs);
-    spyi_atomic_store(&unit->inputs_asked, 1);
+    spyi_inputs *inputs = (spyi_inputs *)spyi_calloc(1, sizeof *inputs);
+    bool known = inputs && spyi_sl_unit_inputs(unit, live, inputs);
+    spyi_sl_take_inputs(unit, inputs, known);
+}
+
+static void spyi_sl_unit_inputs_fields(spyi_stream *r, void *answer) {
+    spyi_inputs_fields(r, (spyi_inputs *)answer);
+}
+
+// Takes the answer from disk, unless another thread has one already.
+static bool spyi_sl_recall_inputs(spyi_unit *unit) {
+    spyi_inputs *inputs = (spyi_inputs *)spyi_calloc(1, sizeof *inputs);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'p', NULL);
+    bool good = inputs && spyi_memo_recall(&m, spyi_sl_unit_inputs_fields, inputs);
+    spyi_memo_end(&m);
+    if (good) {
+        spyi_sl_take_inputs(unit, inputs, true);
+        return true;
+    }
+    if (inputs) spyi_inputs_free(inputs);
+    free(inputs);
+    return false;
 }
 
 const spyi_inputs *spyi_unit_inputs(spyi_unit *unit) {
-    if (!spyi_atomic_load(&unit->inputs_asked))
+    if (!spyi_atomic_load(&unit->inputs_asked) && !spyi_sl_recall_inputs(unit)) {
+        spyi_memo m;
         spyi_sl_ask(unit, SPYI_SL_INPUTS_KIB, "list shader parameters", spyi_sl_ask_inputs, NULL, NULL);
+        spyi_memo_ask(&m, unit, 'p', NULL);
+        if (unit->inputs_known) spyi_memo_keep(&m, spyi_sl_unit_inputs_fields, &unit->inputs);
+        spyi_memo_end(&m);
+    }
     return unit->inputs_known ? &unit->inputs : NULL;
 }
 

@@ -68,6 +68,10 @@ typedef struct spyi_sl_binding {
 SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *layout,
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
+// >>stage.c
+// Returns Slang's number of a stage, SPYI_STAGE_*; of 0 that of compute.
+SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage);
+
 // >>entry.c
 // Returns the layout of an entry point of the unit's module, linked with the modules that the unit links, because
 // constants of its [numthreads] may be declared extern. The caller releases *linked, unless it is NULL, when it is

@@ -95,6 +95,37 @@ static bool spyi_sl_search(const char *path, const char *const *places, size_t p
     return found;
 }
 
+// Looks for a library's file in `folder`.
+static uint64_t spyi_sl_find_in(const char *folder, spyi_text *found) {
+    uint64_t stamp = 0;
+    for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !stamp; ++i) {
+        spyi_text_clear(found);
+        spyi_text_add(found, "%s/%s", folder, spyi_sl_file_names[i]);
+        stamp = spyi_file_stamp(spyi_text_str(found));
+    }
+    return stamp;
+}
+
+SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_t place_count,
+                              spyi_text *found) {
+    const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
+    if (named && *named) {
+        spyi_text_add(found, "%s", named);
+        return spyi_file_stamp(named);
+    }
+    spyi_text folder = { NULL, 0, 0 };
+    spyi_own_folder(&folder);
+    uint64_t stamp = folder.size ? spyi_sl_find_in(spyi_text_str(&folder), found) : 0;
+    for (size_t i = 0; i < place_count && !stamp; ++i) {
+        spyi_text_clear(found);
+        spyi_text_add(found, "%s", places[i]);
+        stamp = spyi_file_stamp(places[i]);
+        if (!stamp) stamp = spyi_sl_find_in(places[i], found);
+    }
+    spyi_text_free(&folder);
+    return stamp;
+}
+
 spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
                            const spyi_sl_library **result, spyi_text *error) {
     spyi_sl_library *library = &spyi_sl_the_library;

@@ -23,6 +23,9 @@ typedef struct spyi_sl_library {
 // `path` and `places` are desc.slang_library and desc.slang_paths.
 SPYI_FN spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t place_count,
                                    const spyi_sl_library **library, spyi_text *error);
+// Finds the file that spyi_sl_acquire() would open first, without opening it, and returns its stamp. 0: none is known
+// by its path, since only the system's own search may find one.
+SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_t place_count, spyi_text *found);
 SPYI_FN void spyi_sl_release(void); // the last user's release ends the worker and its global session
 
 // >>worker.c: the thread that calls libslang

@@ -8,17 +8,20 @@
 #include "compiler/internal.h"
 
 enum {
-    SPYI_NAMES_MODULES = 5,
+    SPYI_NAMES_MODULES = 7,
     SPYI_NAMES_ATOMIC = 1,
     SPYI_NAMES_DIFF = 2,
     SPYI_NAMES_ELEMENT = 4,
     SPYI_NAMES_CONTEXT = 8,
-    SPYI_NAMES_SIZES = 16
+    SPYI_NAMES_SIZES = 16,
+    SPYI_NAMES_TEXTURE = 32,
+    SPYI_NAMES_PLAIN = 64 // only of texts that name [Differentiable], too
 };
 
-static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_atomic", "slangpy_diff",
-                                                                    "slangpy_element", "slangpy_context",
-                                                                    "slangpy_sizes" };
+static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_atomic",       "slangpy_diff",
+                                                                    "slangpy_element",      "slangpy_context",
+                                                                    "slangpy_sizes",        "slangpy_texture",
+                                                                    "slangpy_texture_plain" };
 
 // A common word may be a name of the text's own: it counts only where the text, or what it includes, imports slangpy.
 static const struct spyi_library_name {
@@ -60,6 +63,19 @@ static const struct spyi_library_name {
     { "RangeType", SPYI_NAMES_CONTEXT, true },
     { "WangHashArg", SPYI_NAMES_CONTEXT, true },
     { "RandFloatArg", SPYI_NAMES_CONTEXT, true },
+    { "DiffTexture1D", SPYI_NAMES_TEXTURE, false },
+    { "DiffTexture2D", SPYI_NAMES_TEXTURE, false },
+    { "DiffTexture3D", SPYI_NAMES_TEXTURE, false },
+    { "DiffTextureCube", SPYI_NAMES_TEXTURE, false },
+    { "DiffTexture1DArray", SPYI_NAMES_TEXTURE, false },
+    { "DiffTexture2DArray", SPYI_NAMES_TEXTURE, false },
+    { "DiffTextureCubeArray", SPYI_NAMES_TEXTURE, false },
+    { "DiffSamplerState", SPYI_NAMES_TEXTURE, false },
+    { "Texture1D", SPYI_NAMES_PLAIN, true },
+    { "Texture2D", SPYI_NAMES_PLAIN, true },
+    { "Texture3D", SPYI_NAMES_PLAIN, true },
+    { "TextureCube", SPYI_NAMES_PLAIN, true },
+    { "Texture2DArray", SPYI_NAMES_PLAIN, true },
     { "call_data_len", SPYI_NAMES_SIZES, false },
     { "call_group_size", SPYI_NAMES_SIZES, false },
     { "call_group_strides", SPYI_NAMES_SIZES, false },
@@ -267,6 +283,7 @@ bool spyi_source_add_imports(spyi_compiler *compiler, spyi_sl_loading *loading, 
         if ((named.seen & ~named.declared) >> i & 1 &&
             (named.imports_slangpy || !spyi_library_names[i].common))
             modules |= spyi_library_names[i].module;
+    if (!strstr(text, "Differentiable")) modules &= ~(uint32_t)SPYI_NAMES_PLAIN;
     named.rewrites = named.rewrites && (modules & SPYI_NAMES_ATOMIC) && strstr(text, "IAtomicAddable");
     modules &= ~named.imported;
     if (!named.behind) modules = 0;

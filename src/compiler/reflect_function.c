@@ -1,5 +1,7 @@
 // Converts Slang's functions to signatures: finds the overloads of a name, their parameters and results.
-#include "compiler/internal.h"
+#include "compiler/memo.h"
+
+enum { SPYI_SL_MOST_OVERLOADS = 4096 };
 
 uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
     if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return 1;
@@ -175,15 +177,33 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
     if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, found, out);
     for (uint32_t i = 0; i < out->count; ++i)
         for (uint32_t p = 0; p < out->items[i].param_count; ++p)
-            out->takes_pairs = out->takes_pairs || spyi_type_holds_pair(out->items[i].params[p].type);
+            out->takes_pairs = out->takes_pairs || spyi_type_holds_pair(out->items[i].params[p].type) ||
+                               strncmp(out->items[i].params[p].type->name, "DiffTensorView<", 15) == 0;
+}
+
+static void spyi_sl_overloads_fields(spyi_stream *r, void *answer) {
+    spyi_overloads *o = (spyi_overloads *)answer;
+    void *items = o->items;
+    spyi_stream_list(r, &o->count, SPYI_SL_MOST_OVERLOADS, &items, sizeof *o->items);
+    o->items = (spyi_signature *)items;
+    for (uint32_t i = 0; i < o->count; ++i) spyi_signature_fields(r, &o->items[i]);
+    spyi_stream_bool(r, &o->takes_pairs);
 }
 
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
     spyi_sl_finding_function f;
+    spyi_memo m;
     memset(out, 0, sizeof *out);
     f.name = name;
     f.out = out;
-    spy_status status = spyi_sl_ask(unit, 1, "find a function", spyi_sl_ask_function, &f, error);
+    spy_status status = SPY_OK;
+    spyi_memo_ask(&m, unit, 'f', name);
+    if (!spyi_memo_recall(&m, spyi_sl_overloads_fields, out)) {
+        spyi_overloads_free(out);
+        status = spyi_sl_ask(unit, 1, "find a function", spyi_sl_ask_function, &f, error);
+        if (status == SPY_OK && out->items) spyi_memo_keep(&m, spyi_sl_overloads_fields, out);
+    }
+    spyi_memo_end(&m);
     if (status != SPY_OK || out->items) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;

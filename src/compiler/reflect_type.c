@@ -1,5 +1,5 @@
 // Converts Slang's types to spyi_type and back.
-#include "compiler/internal.h"
+#include "compiler/memo.h"
 
 spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     if (!spyi_sl_name_is_safe(name)) return NULL;
@@ -121,22 +121,46 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// Makes the type of a struct whose layout libslang must not be asked for: it has fields, but no offsets.
+// Returns whether the struct is a Tensor, RWTensor ... of the library's own modules, or one of Slang's views of
+// tensors. Such a struct holds a pointer, but a tensor is given for it.
+static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
+    bool pointer = false, site = false;
+    if (strncmp(name, "TensorView<", 11) == 0 || strncmp(name, "DiffTensorView<", 15) == 0) return true;
+    for (unsigned i = 0; i < count; ++i) {
+        pointer = pointer || spyi_type_is_pointer(fields[i].type);
+        site = site || strcmp(fields[i].name, "_site") == 0;
+    }
+    return pointer && site;
+}
+
+// Makes the type of a struct whose layout libslang must not be asked for. With plain fields and pointers, such as
+// those to structs, its layout is the target's scalar layout; else the type has fields, but no offsets.
 static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
     const spyi_sl_library *lib = unit->compiler->library;
     unsigned count = lib->spReflectionType_GetFieldCount(slang);
     spyi_field *fields = (spyi_field *)spyi_calloc(count + 1, sizeof *fields);
-    bool named = fields != NULL;
+    bool named = fields != NULL, plain = count > 0;
+    size_t end = 0, align = 1;
     for (unsigned i = 0; i < count && named; ++i) {
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         fields[i].name = v ? lib->spReflectionVariable_GetName(v) : NULL;
         named = fields[i].name != NULL;
-        if (named) fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false);
+        if (!named) break;
+        const spyi_type *field = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(v), false);
+        fields[i].type = field;
+        plain = plain && spyi_type_lies_in_structs(field);
+        if (!plain) continue;
+        fields[i].device_offset = spyi_align(end, field->device_align);
+        end = fields[i].device_offset + field->device_size;
+        if (field->device_align > align) align = field->device_align;
     }
-    const spyi_type *type =
-        named ? spyi_type_opaque(types, name, fields, count) : spyi_type_other(types, name);
+    if (spyi_types_rules(types)->pads_structs) end = spyi_align(end, align);
+    plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
+    const spyi_type *type = !named  ? spyi_type_other(types, name)
+                            : plain ? spyi_type_struct(types, name, fields, count, end, align)
+                                    : spyi_type_opaque(types, name, fields, count);
     free(fields);
     return type;
 }
@@ -174,10 +198,11 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
         if (!named) break;
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
-        plain = plain && fields[i].type->kind != SPYI_TYPE_OTHER && fields[i].type->kind != SPYI_TYPE_VOID &&
+        plain = plain && spyi_type_lies_in_structs(fields[i].type) &&
                 fields[i].device_offset >= end; // else members share memory or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
+    plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
     if (named && plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
@@ -272,6 +297,8 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
                   (spyi_texture_form_read(element->name, NULL, &texture))) &&
                  count >= 1 && count <= SPYI_MOST_PARAMETERS)
             type = spyi_type_bound_array(types, name, element, (uint32_t)count);
+        else if (element->field_count && !spyi_type_is_bound_array(element) && count >= 1)
+            type = spyi_type_struct_array(types, element, count);
         else if (spyi_sl_is_unsized(unit, slang) &&
                  (spyi_sl_is_buffer(lib, inner) ||
                   lib->spReflectionType_GetKind(inner) == SPYI_SL_KIND_CONSTANT_BUFFER))
@@ -328,7 +355,12 @@ const spyi_type *spyi_unit_find_constant(spyi_unit *unit, const char *name) {
     spyi_sl_finding f;
     f.name = name;
     f.type = NULL;
-    spyi_sl_ask(unit, 1, "find a constant", spyi_sl_ask_constant, &f, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'c', name);
+    if (!spyi_memo_recall(&m, spyi_memo_type, (void *)&f.type) &&
+        spyi_sl_ask(unit, 1, "find a constant", spyi_sl_ask_constant, &f, NULL) == SPY_OK)
+        spyi_memo_keep(&m, spyi_memo_type, (void *)&f.type);
+    spyi_memo_end(&m);
     return f.type;
 }
 
@@ -362,11 +394,18 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
         spyi_sl_finding f;
         f.name = base.data;
         f.type = NULL;
-        spyi_sl_ask(unit, 1, "find a type", spyi_sl_ask_type, &f, NULL);
+        spyi_memo m;
+        spyi_memo_ask(&m, unit, 't', f.name);
+        if (!spyi_memo_recall(&m, spyi_memo_type, (void *)&f.type) &&
+            spyi_sl_ask(unit, 1, "find a type", spyi_sl_ask_type, &f, NULL) == SPY_OK)
+            spyi_memo_keep(&m, spyi_memo_type, (void *)&f.type);
+        spyi_memo_end(&m);
         type = f.type;
     }
-    for (int i = 0; i < count && type; ++i)
-        type = spyi_type_array(unit->compiler->types, type, sizes[i]); // innermost first
+    for (int i = 0; i < count && type; ++i) // innermost first
+        type = type->kind == SPYI_TYPE_OTHER && type->field_count
+                   ? spyi_type_struct_array(unit->compiler->types, type, sizes[i])
+                   : spyi_type_array(unit->compiler->types, type, sizes[i]);
     spyi_text_free(&base);
     return type;
 }

@@ -1,6 +1,6 @@
 // Finds the overload that takes arguments of given types, and its generic arguments. It asks Slang's own
 // overload checker by reflection, which answers only yes or no.
-#include "compiler/internal.h"
+#include "compiler/memo.h"
 
 // Finds Slang's types of all arguments. Returns false when Slang does not know one, because libslang would
 // accept a NULL type.
@@ -89,6 +89,15 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
     free(slang_types);
 }
 
+static void spyi_sl_resolving_fields(spyi_stream *r, void *answer) {
+    spyi_sl_resolving *q = (spyi_sl_resolving *)answer;
+    uint32_t chosen = (uint32_t)(q->chosen + 1);
+    spyi_stream_bool(r, &q->good);
+    spyi_stream_u32(r, &chosen);
+    if (q->good) spyi_signature_fields(r, q->out);
+    q->chosen = (int)chosen - 1;
+}
+
 bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const spyi_type *const *types,
                        uint32_t count, spyi_signature *out, int *chosen) {
     spyi_sl_resolving r;
@@ -100,7 +109,19 @@ bool spyi_unit_resolve(spyi_unit *unit, const char *name, int overload, const sp
     r.out = out;
     r.chosen = -1;
     r.good = false;
-    spyi_sl_ask(unit, 2, "resolve a call", spyi_sl_resolve, &r, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'r', name);
+    spyi_memo_add_number(&m, (uint64_t)(int64_t)overload);
+    spyi_memo_add_number(&m, count);
+    for (uint32_t i = 0; i < count; ++i) spyi_memo_add_type(&m, types[i]);
+    if (!spyi_memo_recall(&m, spyi_sl_resolving_fields, &r)) {
+        spyi_signature_free(out);
+        r.chosen = -1;
+        r.good = false;
+        if (spyi_sl_ask(unit, 2, "resolve a call", spyi_sl_resolve, &r, NULL) == SPY_OK)
+            spyi_memo_keep(&m, spyi_sl_resolving_fields, &r);
+    }
+    spyi_memo_end(&m);
     if (chosen) *chosen = r.chosen;
     return r.good;
 }
@@ -125,7 +146,13 @@ bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *inte
     c.type = type;
     c.interface_name = interface_name;
     c.conforms = false;
-    spyi_sl_ask(unit, 1, "ask for an interface", spyi_sl_ask_conforms, &c, NULL);
+    spyi_memo m;
+    spyi_memo_ask(&m, unit, 'i', interface_name);
+    spyi_memo_add_type(&m, type);
+    if (!spyi_memo_recall(&m, spyi_memo_bool, &c.conforms) &&
+        spyi_sl_ask(unit, 1, "ask for an interface", spyi_sl_ask_conforms, &c, NULL) == SPY_OK)
+        spyi_memo_keep(&m, spyi_memo_bool, &c.conforms);
+    spyi_memo_end(&m);
     return c.conforms;
 }
 
@@ -150,6 +177,12 @@ static void spyi_sl_load_query(spyi_unit *unit, spyi_sl_live *live, void *contex
     else spyi_sl_diagnostics(&diagnostics, q->path, NULL, q->out);
 }
 
+static void spyi_sl_query_fields(spyi_stream *r, void *answer) {
+    spyi_sl_query *q = (spyi_sl_query *)answer;
+    spyi_stream_bool(r, &q->compiles);
+    spyi_stream_bytes(r, q->out);
+}
+
 bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     uint64_t id = spyi_hash(source->data, source->size, 0);
@@ -160,9 +193,21 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     q.name = spyi_text_str(&name);
     q.path = spyi_text_str(&path);
     q.source = spyi_text_str(source);
-    q.out = out;
+    spyi_text messages = { NULL, 0, 0 };
+    spyi_memo m;
+    q.out = &messages;
     q.compiles = false;
-    spyi_sl_ask(unit, SPYI_SL_QUERY_KIB, what, spyi_sl_load_query, &q, NULL);
+    spyi_memo_ask(&m, unit, 'q', what);
+    spyi_memo_add_text(&m, spyi_text_str(source));
+    if (!spyi_memo_recall(&m, spyi_sl_query_fields, &q)) {
+        spyi_text_clear(&messages);
+        q.compiles = false;
+        if (spyi_sl_ask(unit, SPYI_SL_QUERY_KIB, what, spyi_sl_load_query, &q, NULL) == SPY_OK)
+            spyi_memo_keep(&m, spyi_sl_query_fields, &q);
+    }
+    spyi_memo_end(&m);
+    if (messages.size) spyi_text_add_n(out, messages.data, messages.size);
+    spyi_text_free(&messages);
     spyi_text_free(&name);
     spyi_text_free(&path);
     return q.compiles;

@@ -1,9 +1,9 @@
 // Opens Slang sessions with a unit's modules, keeps these modules in serialized form, and replaces a session
 // by a fresh one before it grows too large (libslang never frees a module).
+#include "compiler/memo.h"
 #include "compiler/target.h"
 
-// Appends the folder of a path, without its last slash; "." when the path has none.
-static void spyi_sl_folder(const char *path, spyi_text *out) {
+SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out) {
     const char *end = NULL;
     for (const char *p = path; *p; ++p)
         if (*p == '/' || *p == '\\') end = p;
@@ -172,13 +172,34 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
-        if (compiler->embedded_stored[i].data ||
+        // AtomicTensor of a serialized module: libslang throws an exception at `t[i]` and at most forms of t.load().
+        if (strcmp(compiler->embedded[i].name, "slangpy_atomic") == 0 || compiler->embedded_stored[i].data ||
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
             continue;
         const char *path = module->v->getFilePath(module);
         if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // else it is a user's file of the same name
             spyi_sl_serialize(module, &compiler->embedded_stored[i]);
     }
+}
+
+// Fills `stored` with the module as the compiler keeps it, if it is an embedded one: serializing slangpy_diff takes
+// 150 ms each time. Returns false if the compiler does not keep it.
+static bool spyi_sl_copy_embedded(const spyi_compiler *compiler, spyi_sl_module *module,
+                                  spyi_sl_stored *stored) {
+    const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
+    for (size_t i = 0; name && path && i < compiler->embedded_count; ++i) {
+        const spyi_sl_stored *kept = &compiler->embedded_stored[i];
+        if (!kept->data || strcmp(kept->name, name) != 0 || strcmp(kept->path, path) != 0) continue;
+        stored->name = spyi_strdup(kept->name);
+        stored->path = spyi_strdup(kept->path);
+        stored->data = spyi_malloc(kept->size);
+        stored->size = kept->size;
+        if (stored->data) memcpy(stored->data, kept->data, kept->size);
+        bool whole = stored->name && stored->path && stored->data;
+        if (!whole) spyi_sl_stored_clear(stored);
+        return whole;
+    }
+    return false;
 }
 
 // Serializes the modules that the unit was loaded with, but no kernels. This is done right after loading,
@@ -191,7 +212,9 @@ SPYI_FN bool spyi_sl_store(spyi_unit *unit) {
     bool good = stored != NULL;
     for (size_t i = 0; i < unit->module_count && good; ++i) {
         spyi_sl_module *m = session->v->getLoadedModule(session, (spyi_sl_int)i);
-        good = m && spyi_sl_serialize(m, &stored[kept++]);
+        good = m && (spyi_sl_copy_embedded(unit->compiler, m, &stored[kept]) ||
+                     spyi_sl_serialize(m, &stored[kept]));
+        kept += good;
     }
     if (!good) {
         spyi_sl_stored_free(stored, kept);
@@ -277,6 +300,9 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
         spyi_sl_live_close(live);
         return NULL;
     }
+    for (size_t i = 0; i < unit->link_count; ++i)
+        if (!unit->links[i]->stored && !spyi_memo_recall_stored(unit->links[i]))
+            spyi_memo_wake(unit->links[i]);
     // Linked modules are loaded first, except for those that import this very module.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
@@ -320,6 +346,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
 enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
 
 spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
+    if (!unit->live && !spyi_memo_wake(unit)) return NULL;
     bool lost = spyi_sl_live_is_lost(unit->live);
     if (lost || unit->live->failed || unit->live->kept_kib > SPYI_SL_MOST_KEPT_KIB) {
         spyi_text ignored = { NULL, 0, 0 };

@@ -76,10 +76,13 @@ struct spyi_compiler {
     // Serialized form of each embedded module, filled when a unit first imports it: compiling it again takes
     // 100 ms.
     spyi_sl_stored *embedded_stored;
+    uint64_t embedded_hash;         // of the embedded modules' text
+    struct spyi_store *store;       // the device's answers on disk; NULL: there is none
     const spyi_sl_library *library; // NULL until the first unit
     spyi_atomic unit_count;         // units ever made; gives each its serial
     spy_file_hook hook;
     spyi_atomic loads;
+    spyi_atomic code_hits, code_misses; // kernels whose code the store had, and had not
 };
 
 // A file that a unit read or looked for. A changed stamp means that the unit has changed.
@@ -122,7 +125,10 @@ struct spyi_unit {
     size_t module_count;           // number of modules in the session just after loading the unit
     spyi_sl_stored *stored;        // these modules in serialized form, from which a fresh session is made
     size_t stored_count;
-    spyi_sl_live *live; // never NULL after a successful load
+    // Names the unit in questions of memo.h: equal for units of equal text, imports and options. Empty: its answers
+    // are not kept on disk.
+    spyi_text identity;
+    spyi_sl_live *live; // NULL: its answers have come from disk so far
 };
 
 #define SPYI_SL_FUNCTION(unit, name) ((unit)->compiler->library->name)
@@ -135,6 +141,9 @@ SPYI_FN char **spyi_sl_copy_strings(const char *const *strings, size_t count);
 SPYI_FN void spyi_sl_free_strings(char **strings, size_t count);
 
 // >>session.c
+
+// Appends the folder of a path, without its last slash; "." when the path has none.
+SPYI_FN void spyi_sl_folder(const char *path, spyi_text *out);
 
 // Returns the unit's session, replaced by a fresh one when it has grown too large, has failed, or belongs to
 // a lost worker. `kib`: KiB that the coming query will leave in it. NULL: lost, and no fresh one can be made.

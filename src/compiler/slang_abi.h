@@ -60,8 +60,15 @@ enum {
     SPYI_SL_DEBUG_MINIMAL = 1,
     SPYI_SL_DEBUG_STANDARD = 2
 };
-enum { SPYI_SL_STAGE_VERTEX = 1, SPYI_SL_STAGE_COMPUTE = 6, SPYI_SL_STAGE_DISPATCH = 15 };
 enum {
+    SPYI_SL_STAGE_VERTEX = 1,
+    SPYI_SL_STAGE_FRAGMENT = 5,
+    SPYI_SL_STAGE_COMPUTE = 6,
+    SPYI_SL_STAGE_DISPATCH = 15
+};
+enum {
+    SPYI_SL_CATEGORY_INPUT = 5,   // locations of a stage's inputs
+    SPYI_SL_CATEGORY_OUTPUT = 6,  // ... and outputs
     SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
@@ -423,6 +430,8 @@ struct spyi_sl_module_table {
       (spyi_sl_entry_layout *, unsigned))                                                                    \
     X(spyi_sl_type_layout *, spReflectionVariableLayout_GetTypeLayout, (spyi_sl_variable_layout *))          \
     X(const char *, spReflectionVariableLayout_GetSemanticName, (spyi_sl_variable_layout *))                 \
+    X(size_t, spReflectionVariableLayout_GetSemanticIndex, (spyi_sl_variable_layout *))                      \
+    X(spyi_sl_variable_layout *, spReflectionEntryPoint_getResultVarLayout, (spyi_sl_entry_layout *))        \
     X(uint32_t, spReflectionEntryPoint_getStage, (spyi_sl_entry_layout *))                                   \
     X(void, spReflectionEntryPoint_getComputeThreadGroupSize, (spyi_sl_entry_layout *, uint64_t, uint64_t *))
 

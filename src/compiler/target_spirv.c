@@ -89,8 +89,48 @@ static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
     code->size = count * sizeof *words;
 }
 
+// Names of GLSL.std.450's functions 11 to 30, which take half and float only. Source: the specification of the extended
+// instruction set GLSL.std.450. Slang writes them for doubles, too; lavapipe then gives 0 without a word.
+static const char *const spyi_spirv_no_double[] = { "radians", "degrees", "sin",   "cos",   "tan",
+                                                    "asin",    "acos",    "atan",  "sinh",  "cosh",
+                                                    "tanh",    "asinh",   "acosh", "atanh", "atan2",
+                                                    "pow",     "exp",     "log",   "exp2",  "log2" };
+enum { SPYI_SPIRV_FIRST_NO_DOUBLE = 11, SPYI_SPIRV_DOUBLE_TYPES = 8 };
+
+// Returns false, and says why, when the code calls one of these functions for doubles.
+static bool spyi_spirv_check_doubles(const uint32_t *words, size_t count, spyi_text *messages) {
+    enum { EXT_INST = 12, TYPE_FLOAT = 22, TYPE_VECTOR = 23 };
+    const size_t most = sizeof spyi_spirv_no_double / sizeof spyi_spirv_no_double[0];
+    uint32_t types[SPYI_SPIRV_DOUBLE_TYPES], type_count = 0; // double and its vectors
+    for (size_t at = 5; at < count;) {
+        const uint32_t *op = words + at;
+        uint32_t length = op[0] >> 16, number = op[0] & 0xffff, wanted = 0;
+        if (!length || length > count - at) break;
+        if (number == TYPE_FLOAT && length >= 3 && op[2] == 64 && type_count < SPYI_SPIRV_DOUBLE_TYPES)
+            types[type_count++] = op[1];
+        if (number == TYPE_VECTOR && length == 4) wanted = op[2];
+        if (number == EXT_INST && length > 4) wanted = op[1];
+        bool is_double = false;
+        for (uint32_t i = 0; wanted && i < type_count; i++) is_double = is_double || types[i] == wanted;
+        if (is_double && number == TYPE_VECTOR && type_count < SPYI_SPIRV_DOUBLE_TYPES)
+            types[type_count++] = op[1];
+        if (is_double && number == EXT_INST && op[4] - SPYI_SPIRV_FIRST_NO_DOUBLE < most) {
+            spyi_text_add(
+                messages,
+                "it calls %s() of doubles, which Vulkan has for half and float only: write %s(float(x)), or "
+                "a function of your own",
+                spyi_spirv_no_double[op[4] - SPYI_SPIRV_FIRST_NO_DOUBLE],
+                spyi_spirv_no_double[op[4] - SPYI_SPIRV_FIRST_NO_DOUBLE]);
+            return false;
+        }
+        at += length;
+    }
+    return true;
+}
+
 static bool spyi_spirv_place(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages) {
     size_t count = code->size / sizeof(uint32_t);
+    if (!spyi_spirv_check_doubles((const uint32_t *)code->data, count, messages)) return false;
     bool good = spyi_code_remap((uint32_t *)code->data, &count, &code->inputs, bindings, messages);
     code->size = count * sizeof(uint32_t);
     return good;

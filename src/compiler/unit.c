@@ -1,5 +1,5 @@
 // Units: creates them from a module's text or file, and loads, reloads and releases them.
-#include "compiler/internal.h"
+#include "compiler/memo.h"
 
 // Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL: out of
 // memory.
@@ -59,6 +59,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     spyi_sl_stored_free(unit->stored, unit->stored_count);
     spyi_unit_unwatch(unit);
     spyi_text_free(&unit->given);
+    spyi_text_free(&unit->identity);
     free(unit->given_name);
     free(unit->given_path);
     free(unit->name);
@@ -178,11 +179,19 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     o.loading.unit = unit;
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
-    if (status == SPY_OK) status = spyi_compiler_ready(compiler, error);
     // After a failed allocation the text may be cut off.
     status = spyi_check_allocations(failed, status, error);
-    if (status == SPY_OK) {
-        spyi_text_add(&step, "load module %s", unit->name);
+    bool recalled = status == SPY_OK && spyi_memo_recall_unit(unit, &o.content, &o.messages);
+    if (status == SPY_OK && !recalled) status = spyi_compiler_ready(compiler, error);
+    spyi_text_add(&step, "load module %s", unit->name);
+    if (recalled) {
+        spyi_step(compiler->ctx, spyi_text_str(&step), false);
+        spyi_step(compiler->ctx, spyi_text_str(&step), true);
+    }
+    if (recalled && o.messages.size)
+        spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s':\n%s", unit->name, o.messages.data);
+    if (status == SPY_OK && !recalled) {
+        spyi_memo_recall_embedded(compiler);
         spyi_step(compiler->ctx, spyi_text_str(&step), false);
         status = spyi_sl_run(compiler, spyi_text_str(&step), spyi_unit_open_task, &o, error);
         spyi_step(compiler->ctx, spyi_text_str(&step), true);
@@ -201,6 +210,10 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
             spyi_logf(compiler->ctx, SPY_LOG_LEVEL_WARNING, "module '%s':\n%s", unit->name,
                       spyi_text_str(&o.messages));
         }
+    }
+    if (status == SPY_OK && !recalled && !o.loading.notes.size) {
+        spyi_memo_keep_unit(unit, &o.content, &o.messages);
+        spyi_memo_keep_embedded(compiler);
     }
     if (o.loading.notes.size && status != SPY_OK) spyi_text_add(error, "\n%s", o.loading.notes.data);
     else if (o.loading.notes.size)

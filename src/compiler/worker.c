@@ -447,11 +447,17 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     q.func = func;
     q.context = context;
     q.asked = false;
-    spy_status status = spyi_sl_run(unit->compiler, what, spyi_sl_ask_task, &q, error);
+    spyi_text ignored = { NULL, 0, 0 };
+    spy_status status = spyi_compiler_ready(unit->compiler, error ? error : &ignored);
+    if (ignored.size) spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: %s", what, ignored.data);
+    spyi_text_free(&ignored);
+    if (status != SPY_OK) return status;
+    status = spyi_sl_run(unit->compiler, what, spyi_sl_ask_task, &q, error);
     if (status != SPY_OK || q.asked) return status;
-    if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again", what, unit->name);
+    const char *why = unit->identity.size ? "; if its files have changed since it was loaded, reload it" : "";
+    if (error) spyi_text_add(error, "%s: module '%s' cannot be opened again%s", what, unit->name, why);
     else
-        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: module '%s' cannot be opened again", what,
-                  unit->name);
+        spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: module '%s' cannot be opened again%s",
+                  what, unit->name, why);
     return SPY_ERROR_COMPILE;
 }

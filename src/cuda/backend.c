@@ -1,6 +1,11 @@
 // The CUDA backend's table of functions.
 #include "cuda/internal.h"
 
+static const spyi_image_functions spyi_cuda_images = {
+    spyi_cuda_image_support, spyi_cuda_create_image,   spyi_cuda_destroy_image,   spyi_cuda_create_view,
+    spyi_cuda_destroy_view,  spyi_cuda_create_sampler, spyi_cuda_destroy_sampler,
+};
+
 // The members are in the order of struct spyi_backend, the work functions in the order of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_cuda_table = {
@@ -23,7 +28,7 @@ static const struct spyi_backend spyi_cuda_table = {
         spyi_cuda_time_store,
         spyi_cuda_image_bytes,
         spyi_cuda_image_copy,
-        NULL, // blits
+        spyi_cuda_image_blit,
         spyi_cuda_image_clear,
     },
     spyi_cuda_download,
@@ -39,7 +44,8 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_launch,
     spyi_cuda_graph_destroy,
     spyi_cuda_graph_pays,
-    NULL, // no textures yet
+    &spyi_cuda_images,
+    NULL, // no raster
 };
 // clang-format on
 

@@ -281,6 +281,7 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         if (gpu->stream != NULL && !gpu->lost) (void)gpu->cu.StreamSynchronize(gpu->stream);
         spyi_cuda_destroy_staging(gpu);
         spyi_cuda_destroy_time(gpu);
+        spyi_cuda_destroy_blit(gpu);
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave(gpu, pushed);
         // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may

@@ -1,6 +1,7 @@
 // Images: CUDA arrays, and the texture and surface objects by which kernels read and write them.
 // Source: the CUDA Driver API's reference manual, "Memory Management", "Texture Object Management".
 #include "cuda/internal.h"
+#include "cuda/embed.h"
 #include <math.h>
 
 // >>formats
@@ -85,9 +86,9 @@ static bool spyi_cuda_is_integer(const spyi_cuda_format *format) {
 }
 
 // Surfaces have no conversions: a store writes the bytes of the shader's own type, which has 32 bits a channel.
-static uint32_t spyi_cuda_image_support(spyi_gpu *gpu, uint32_t number) {
+SPYI_FN uint32_t spyi_cuda_image_support(spyi_gpu *gpu, uint32_t number) {
     const spyi_cuda_format *format = spyi_cuda_find_format(number);
-    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED;
+    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
     (void)gpu;
     if (format == NULL) return 0;
     if (spyi_cuda_channel_bytes(format) == 4) usage |= SPY_TEXTURE_USAGE_STORED;
@@ -97,8 +98,8 @@ static uint32_t spyi_cuda_image_support(spyi_gpu *gpu, uint32_t number) {
 
 // >>arrays
 
-static spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc *desc, const char *label,
-                                         spyi_image *image, spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc *desc, const char *label,
+                                          spyi_image *image, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     const spyi_cuda_format *format = spyi_cuda_find_format(desc->format);
     spy_status status = spyi_cuda_check_lost(gpu, error);
@@ -146,7 +147,7 @@ static spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc *
     return status;
 }
 
-static void spyi_cuda_destroy_image(spyi_gpu *base, spyi_image *image) {
+SPYI_FN void spyi_cuda_destroy_image(spyi_gpu *base, spyi_image *image) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     void *array = (void *)(uintptr_t)image->handle;
     bool pushed = spyi_cuda_enter(gpu);
@@ -171,8 +172,8 @@ typedef struct spyi_cuda_sampler {
     spyi_cu_texture_desc desc;
 } spyi_cuda_sampler;
 
-static spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_desc *desc, uint64_t *sampler,
-                                           spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_desc *desc, uint64_t *sampler,
+                                            spyi_text *error) {
     static const uint8_t modes[] = { 0, 0, 2, 1, 3, 2 }; // CUaddress_mode by spy_address_mode
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_sampler *made;
@@ -207,7 +208,7 @@ static spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_des
     return SPY_OK;
 }
 
-static void spyi_cuda_destroy_sampler(spyi_gpu *base, uint64_t sampler) {
+SPYI_FN void spyi_cuda_destroy_sampler(spyi_gpu *base, uint64_t sampler) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_free(gpu->base.ctx, (void *)(uintptr_t)sampler, sizeof(spyi_cuda_sampler));
 }
@@ -263,9 +264,9 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
     return gpu->cu.TexObjectCreate(view, &resource, &texture, whole ? NULL : &part);
 }
 
-static spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image, const spyi_image_desc *of,
-                                        const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
-                                        spyi_text *error) {
+SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image, const spyi_image_desc *of,
+                                         const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
+                                         spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     const spyi_cuda_format *format = spyi_cuda_find_format(desc->format);
     spy_status status = spyi_cuda_check_lost(gpu, error);
@@ -291,20 +292,12 @@ static spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image,
     return status;
 }
 
-static void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) {
+SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     bool pushed = spyi_cuda_enter(gpu);
     if (stored) (void)gpu->cu.SurfObjectDestroy(view);
     else (void)gpu->cu.TexObjectDestroy(view);
     spyi_cuda_leave(gpu, pushed);
-}
-
-SPYI_FN const spyi_image_functions *spyi_cuda_images(void) {
-    static const spyi_image_functions functions = { spyi_cuda_image_support,  spyi_cuda_create_image,
-                                                    spyi_cuda_destroy_image,  spyi_cuda_create_view,
-                                                    spyi_cuda_destroy_view,   spyi_cuda_create_sampler,
-                                                    spyi_cuda_destroy_sampler };
-    return &functions;
 }
 
 // >>work
@@ -483,6 +476,131 @@ SPYI_FN spy_status spyi_cuda_image_clear(spyi_gpu *base, const spyi_work *work, 
     for (uint32_t i = 0; i < w->level_count && status == SPY_OK; i++)
         status =
             spyi_cuda_clear_level(gpu, w, w->first_level + i, texel, spyi_cuda_texel_bytes(format), error);
+    spyi_cuda_leave(gpu, pushed);
+    return status;
+}
+
+// >>blits
+
+// The arguments of the kernel in blit.cuh, which has the same structs.
+typedef struct spyi_cuda_side {
+    spyi_cu_pointer texels;
+    uint32_t width, height, depth, layers, kind, channels, bytes, unused;
+} spyi_cuda_side;
+typedef struct spyi_cuda_blit_args {
+    spyi_cuda_side to, from;
+    uint32_t linear, unused;
+} spyi_cuda_blit_args;
+
+static uint32_t spyi_cuda_blit_kind(const spyi_cuda_format *format) {
+    const spy_format_info *f = spyi_format(format->format);
+    if (f->is_integer) return f->is_signed ? 1 : 0;
+    if (f->is_srgb) return 4;
+    if (f->is_unorm) return 2;
+    if (f->is_snorm) return 3;
+    return format->array == SPYI_CU_HALF ? 5 : 6;
+}
+
+// Compiles the kernel at the first blit.
+static spy_status spyi_cuda_make_blit(spyi_cuda_gpu *gpu, spyi_text *error) {
+    static const char *const options[] = { "-default-device", "-w", "-modify-stack-limit=false" };
+    spyi_nvrtc nvrtc;
+    spyi_text source = { NULL, 0, 0 }, code = { NULL, 0, 0 }, log = { NULL, 0, 0 };
+    const char *const *line;
+    spyi_cu_result result;
+    spy_status status;
+    bool good;
+    if (gpu->blit != NULL) return SPY_OK;
+    status = spyi_nvrtc_find(gpu->nvrtc_path, &nvrtc, error);
+    if (status != SPY_OK) return status;
+    for (line = spyi_text_blit; *line != NULL; line++) spyi_text_add(&source, "%s\n", *line);
+    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, source.data,
+                                                 "spy_blit", options, 3, &code, &log);
+    if (!good) {
+        spyi_text_add(error, "NVRTC cannot compile the kernel of blits: %s", spyi_text_str(&log));
+        status = SPY_ERROR_COMPILE;
+    }
+    if (good && gpu->blit_module == NULL) {
+        result = gpu->cu.ModuleLoadData(&gpu->blit_module, code.data);
+        if (result != SPYI_CU_OK)
+            status = spyi_cuda_fail(gpu, result, "cuModuleLoadData of the kernel of blits", error);
+    }
+    if (status == SPY_OK) {
+        result = gpu->cu.ModuleGetFunction(&gpu->blit, gpu->blit_module, "spy_blit");
+        if (result != SPYI_CU_OK)
+            status = spyi_cuda_fail(gpu, result, "cuModuleGetFunction of the kernel of blits", error);
+    }
+    spyi_text_free(&source);
+    spyi_text_free(&code);
+    spyi_text_free(&log);
+    return status;
+}
+
+SPYI_FN void spyi_cuda_destroy_blit(spyi_cuda_gpu *gpu) {
+    if (gpu->blit_module != NULL) (void)gpu->cu.ModuleUnload(gpu->blit_module);
+}
+
+// Takes memory for the texels of a box, and describes it to the kernel and to a copy without gaps.
+static spy_status spyi_cuda_blit_side(spyi_cuda_gpu *gpu, const spyi_image_desc *desc,
+                                      const spyi_image_box *box, spyi_cuda_side *side, spyi_cu_copy_end *end,
+                                      spyi_text *error) {
+    const spyi_cuda_format *format = spyi_cuda_find_format(desc->format);
+    char *unused;
+    memset(side, 0, sizeof *side);
+    memset(end, 0, sizeof *end);
+    side->width = box->width;
+    side->height = box->height;
+    side->depth = box->depth;
+    side->layers = box->layer_count;
+    side->kind = spyi_cuda_blit_kind(format);
+    side->channels = format->channels;
+    side->bytes = spyi_cuda_channel_bytes(format);
+    end->memory_type = SPYI_CU_MEMORY_TYPE_DEVICE;
+    end->pitch = (size_t)box->width * spyi_cuda_texel_bytes(format);
+    end->height = box->height;
+    spy_status status = spyi_cuda_take_bytes(gpu, end->pitch * box->height * box->depth * box->layer_count,
+                                             &unused, &side->texels, error);
+    end->device = side->texels;
+    return status;
+}
+
+// Copies the texels to memory without gaps, and the result of the kernel back.
+static spy_status spyi_cuda_blit_now(spyi_cuda_gpu *gpu, const spyi_image_blit_work *w, spyi_text *error) {
+    spyi_cuda_blit_args args;
+    spyi_cu_copy_params in, out;
+    void *params[1];
+    memset(&args, 0, sizeof args);
+    memset(&in, 0, sizeof in);
+    memset(&out, 0, sizeof out);
+    spy_status status = spyi_cuda_make_blit(gpu, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_blit_side(gpu, &w->from_desc, &w->from_box, &args.from, &in.to, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_blit_side(gpu, &w->to_desc, &w->to_box, &args.to, &out.from, error);
+    if (status != SPY_OK) return status;
+    args.linear = w->linear;
+    params[0] = &args;
+    uint64_t count = (uint64_t)args.to.width * args.to.height * args.to.depth * args.to.layers;
+    spyi_cu_result result = spyi_cuda_image_end(gpu, w->from, &w->from_desc, &w->from_box, &in.from);
+    spyi_cuda_image_size(&w->from_desc, &w->from_box, &in);
+    if (result == SPYI_CU_OK) result = spyi_cuda_image_end(gpu, w->to, &w->to_desc, &w->to_box, &out.to);
+    spyi_cuda_image_size(&w->to_desc, &w->to_box, &out);
+    if (result == SPYI_CU_OK) result = gpu->cu.Memcpy3DAsync(&in, gpu->stream);
+    if (result != SPYI_CU_OK) return spyi_cuda_copied(gpu, result, error);
+    result = gpu->cu.LaunchKernel(gpu->blit, (unsigned)((count + 255) / 256), 1, 1, 256, 1, 1, 0, gpu->stream,
+                                  params, NULL);
+    if (result != SPYI_CU_OK)
+        return spyi_cuda_fail(gpu, result, "cuLaunchKernel of the kernel of blits", error);
+    return spyi_cuda_copied(gpu, gpu->cu.Memcpy3DAsync(&out, gpu->stream), error);
+}
+
+SPYI_FN spy_status spyi_cuda_image_blit(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
+    spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
+    bool pushed = spyi_cuda_enter(gpu);
+    spy_status status = spyi_cuda_check_lost(gpu, error);
+    if (status == SPY_OK) status = spyi_cuda_no_graph(gpu, error);
+    if (status == SPY_OK)
+        status = spyi_cuda_blit_now(gpu, (const spyi_image_blit_work *)(const void *)work, error);
     spyi_cuda_leave(gpu, pushed);
     return status;
 }

@@ -178,6 +178,8 @@ typedef struct spyi_cuda_gpu {
     uint64_t timing_batch;        // batch in which the time ended
     spyi_cu_module mark_module;   // module of the kernel that stores the GPU's time
     spyi_cu_function mark;
+    spyi_cu_module blit_module; // module of the kernel that scales texels; NULL: no blit yet
+    spyi_cu_function blit;
     spyi_cu_pointer marks;
 
     spyi_cuda_graph *graph; // graph that is being recorded; NULL: work runs at once
@@ -320,9 +322,21 @@ SPYI_FN spy_status spyi_cuda_graph_mark(spyi_cuda_gpu *gpu, spyi_cu_function fun
 static inline uint32_t spyi_cuda_level_size(uint32_t size, uint32_t level) {
     return level < 32 && size >> level ? size >> level : 1;
 }
-SPYI_FN const spyi_image_functions *spyi_cuda_images(void);
+SPYI_FN uint32_t spyi_cuda_image_support(spyi_gpu *gpu, uint32_t number);
+SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc *desc, const char *label,
+                                          spyi_image *image, spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_image(spyi_gpu *base, spyi_image *image);
+SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_desc *desc, uint64_t *sampler,
+                                            spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_sampler(spyi_gpu *base, uint64_t sampler);
+SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image, const spyi_image_desc *of,
+                                         const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
+                                         spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored);
 SPYI_FN spy_status spyi_cuda_image_bytes(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_image_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN spy_status spyi_cuda_image_blit(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_cuda_destroy_blit(spyi_cuda_gpu *gpu);
 SPYI_FN spy_status spyi_cuda_image_clear(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
 // >>transfer.c

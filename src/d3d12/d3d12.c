@@ -44,6 +44,7 @@ static const struct spyi_backend spyi_d3d12_table = {
     NULL,
     NULL,
     NULL,
+    NULL,
 };
 
 const spy_backend *spy_d3d12_backend(void) {

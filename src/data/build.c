@@ -7,6 +7,7 @@
 // needs (the backend's device, the context) and frees it at its end, so that a program can leave at once. The
 // thread must not outlive an engine's device or the program's allocator; with either of these the release
 // waits.
+#include "base/store.h"
 #include "data/device.h"
 
 // Drivers' compilers recurse deeply. Only the part of the stack that is used takes memory.
@@ -94,6 +95,31 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
 
 // >>the work
 
+// Compiles, unless the device's store has the blob: it depends on the desc, the profile and the driver. Which version
+// of the compiler made it does not matter to the driver; another file of desc's compiler is another question.
+static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
+    spy_device *device = b->device;
+    const char *compiler = device->base->compiler;
+    spyi_store *store = device->backend->compile == spyi_compile_as_is ? NULL : device->ctx.store;
+    uint64_t stamp = compiler ? spyi_file_stamp(compiler) : 0;
+    spyi_text question = { NULL, 0, 0 };
+    if (store) {
+        spyi_text_add(&question, "%s\n%s\n%s\n", device->backend->name, device->base->limits.info.driver,
+                      compiler ? compiler : "");
+        spyi_text_add_n(&question, (const char *)&stamp, sizeof stamp);
+        spyi_text_add_n(&question, b->bytes, b->size);
+        if (spyi_store_get(store, &question, blob)) {
+            spyi_text_free(&question);
+            return SPY_OK;
+        }
+    }
+    spy_status status =
+        device->backend->compile(&device->ctx, compiler, &b->profile, &b->desc, blob, &b->error);
+    if (status == SPY_OK && store) spyi_store_put(store, &question, blob);
+    spyi_text_free(&question);
+    return status;
+}
+
 static void spyi_build_make(spyi_build *b) {
     spy_device *device = b->device;
     spyi_text blob = { NULL, 0, 0 };
@@ -101,8 +127,7 @@ static void spyi_build_make(spyi_build *b) {
     uint32_t failed = spyi_failed_allocations();
     b->status = SPY_OK;
     if (b->compiles) {
-        b->status = device->backend->compile(&device->ctx, device->base->compiler, &b->profile, &b->desc,
-                                             &blob, &b->error);
+        b->status = spyi_build_compile(b, &blob);
         desc.code = blob.data;
         desc.code_size = blob.size;
     }

@@ -1,5 +1,6 @@
 // Information about devices, the directory for dumps of a device's kernels, and the last step of a device's
 // release.
+#include "base/store.h"
 #include "data/device.h"
 
 // >>information
@@ -54,6 +55,7 @@ SPYI_FN void spyi_device_free(spy_device *device) {
     spyi_builds_free(device);
     if (device->gpu) device->backend->destroy(device->gpu);
     spyi_mutex_destroy(&device->dump_lock);
+    spyi_store_close(ctx->store);
     spy_allocator allocator = ctx->allocator;
     spyi_context_destroy(ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;

@@ -55,6 +55,10 @@ struct spy_device {
     struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
     uint64_t image_bytes;                      // device memory of all images
     uint64_t last_texture_serial;
+#define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
+    spy_texture *summed[SPYI_MOST_SUMMED]; // to whose exact sums the call in progress adds (call/sums.c)
+    uint32_t summed_count;
+    spy_function *finish_sums;          // adds them to gradients; NULL: not yet loaded
     spy_tensor *dead_first, *dead_last; // released headers, reused oldest first
     uint32_t dead_count;
     struct spyi_cursor_range *cursor_ranges;
@@ -73,12 +77,15 @@ struct spy_device {
     // Compiled code that is not needed any more. The next thread that waits for the compiler anyway frees it.
     struct spyi_dropped_unit *dropped_units;
     spy_reload_hook reload;
-    uint64_t reload_looked_ns;                   // time of the last look at the modules' files
-    bool reload_looking;                         // some modules are still to be reloaded
-    struct spyi_reload_job *reload_job;          // the reload in progress; NULL: none
-    const struct spyi_code_listener *listener;   // functions to call when code changes
-    struct spyi_cache *cache;                    // plan/
-    struct spy_prepared *prepared;               // call/
+    uint64_t reload_looked_ns;                 // time of the last look at the modules' files
+    bool reload_looking;                       // some modules are still to be reloaded
+    struct spyi_reload_job *reload_job;        // the reload in progress; NULL: none
+    const struct spyi_code_listener *listener; // functions to call when code changes
+    struct spyi_cache *cache;                  // plan/
+    struct spy_prepared *prepared;             // call/
+    struct spy_raster *rasters;
+    struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
+    void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };

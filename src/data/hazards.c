@@ -84,6 +84,7 @@ static bool spyi_texture_conflicts(const spy_device *device, const spyi_use *use
     const spyi_texture *texture = spyi_use_texture(use);
     for (uint64_t i = use->begin; i < use->end; i++) {
         const spyi_texture_part *part = &texture->parts[i];
+        if (part->how & use->how & SPYI_USE_ATTACHMENT) continue; // passes order themselves (raster.h)
         if (spyi_use_layout(part->how) == spyi_use_layout(use->how) &&
             (part->write_epoch == device->epoch ||
              ((use->how & SPYI_USE_WRITES) && part->read_epoch == device->epoch)))

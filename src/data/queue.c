@@ -27,6 +27,7 @@ static spy_status spyi_wait(spy_device *device, const char *function, spy_submit
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_images_free_finished(device);
+    if (device->waiting_pipelines) device->free_pipelines(device);
     spyi_print_deliver(device);
     status = spyi_bounds_report(device, function);
     if (status != SPY_OK) return status;
@@ -81,6 +82,7 @@ spy_status spy_trim(spy_device *device) {
 SPYI_FN spy_status spyi_take_reported(spy_device *device, const char *function) {
     spyi_pool_release_held(device);
     spyi_images_free_finished(device);
+    if (device->waiting_pipelines) device->free_pipelines(device);
     spyi_print_deliver(device);
     return spyi_bounds_report(device, function);
 }

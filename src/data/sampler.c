@@ -113,6 +113,14 @@ spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc
     return sampler;
 }
 
+uint64_t spy_sampler_native(spy_sampler *sampler) {
+    if (spyi_enter(sampler, SPYI_KIND_SAMPLER, "spy_sampler_native") != SPY_OK) return 0;
+    bool vulkan = strcmp(sampler->object.device->backend->name, "vulkan") == 0;
+    uint64_t handle = vulkan ? sampler->handle : 0; // others keep what they like there
+    spyi_leave(sampler);
+    return handle;
+}
+
 void spy_retain_sampler(spy_sampler *sampler) {
     spyi_object_retain(sampler, SPYI_KIND_SAMPLER, "spy_retain_sampler");
 }

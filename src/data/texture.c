@@ -166,6 +166,7 @@ static void spyi_texture_unlink(spy_texture *t) {
 static void spyi_texture_drop(spy_texture *t) {
     spy_device *device = t->object.device;
     spyi_texture_unlink(t);
+    spyi_texture_grads_drop(t);
     spyi_resource_release(device, &t->image->texture.resource);
     free((void *)(uintptr_t)t->label);
     spyi_retire_object(device, &t->object, sizeof *t);
@@ -224,8 +225,7 @@ static uint32_t spyi_format_distance(const spy_format_info *a, const spy_format_
            (a->is_float != b->is_float ? 8u : 0u) + (a->is_snorm != b->is_snorm ? 8u : 0u);
 }
 
-// Returns the name of the nearest format with that usage; NULL: there is none.
-static const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t usage) {
+SPYI_FN const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t usage) {
     const spyi_image_functions *images = device->backend->images;
     const spy_format_info *wanted = spyi_format(format);
     const char *name = NULL;
@@ -384,9 +384,11 @@ static spy_texture *spyi_texture_create(spy_device *device, const spy_texture_de
         *status = SPY_ERROR_OUT_OF_MEMORY;
         return NULL;
     }
-    if (!desc->data) return texture;
-    *status = spyi_texture_fill(
-        texture, desc->data, (size_t)spyi_texels_size(d.format, d.width, d.height, d.depth, d.layers), error);
+    if (desc->with_grad) *status = spyi_texture_grads_make(texture, error);
+    if (*status == SPY_OK && desc->data)
+        *status = spyi_texture_fill(texture, desc->data,
+                                    (size_t)spyi_texels_size(d.format, d.width, d.height, d.depth, d.layers),
+                                    error);
     if (*status == SPY_OK) return texture;
     spyi_texture_drop(texture);
     return NULL;
@@ -481,9 +483,14 @@ static spy_texture *spyi_texture_view_of(spy_texture *t, const spy_texture_view_
     if (*status != SPY_OK) return NULL;
     spyi_resource_retain(&t->image->texture.resource);
     spy_texture *view = spyi_texture_over(t->object.device, t->image, &part, t->label, error);
-    if (view) return view;
-    spyi_resource_release(t->object.device, &t->image->texture.resource);
-    *status = SPY_ERROR_OUT_OF_MEMORY;
+    if (!view) {
+        spyi_resource_release(t->object.device, &t->image->texture.resource);
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    if (d->with_grad) *status = spyi_texture_grads_make(view, error);
+    if (*status == SPY_OK) return view;
+    spyi_texture_drop(view);
     return NULL;
 }
 
@@ -541,13 +548,31 @@ spy_texture_info spy_get_texture_info(spy_texture *texture) {
     return info;
 }
 
+uint64_t spy_texture_native_image(spy_texture *texture) {
+    if (spyi_enter(texture, SPYI_KIND_TEXTURE, "spy_texture_native_image") != SPY_OK) return 0;
+    uint64_t handle = texture->image->image.handle;
+    spyi_leave(texture);
+    return handle;
+}
+
+uint64_t spy_texture_native_view(spy_texture *texture) {
+    static const char function[] = "spy_texture_native_view";
+    spyi_text error = { NULL, 0, 0 };
+    if (spyi_enter(texture, SPYI_KIND_TEXTURE, function) != SPY_OK) return 0;
+    uint64_t handle = spyi_texture_shader_view(texture, false, NULL, &error);
+    if (!handle) spyi_fail_text(texture->object.device, SPY_ERROR_UNSUPPORTED, function, &error);
+    spyi_text_free(&error);
+    spyi_leave(texture);
+    return handle;
+}
+
 uint32_t spy_format_support(spy_device *device, spy_format format) {
     if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_format_support") != SPY_OK) return 0;
     const spyi_image_functions *images = device->backend->images;
     uint32_t support =
         images && spyi_format((uint32_t)format) ? images->support(device->gpu, (uint32_t)format) : 0;
     spyi_leave(device);
-    return support;
+    return support & ~(uint32_t)SPYI_BLITS;
 }
 
 // >>uses
@@ -597,6 +622,30 @@ static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) 
     return desc;
 }
 
+// Returns the image's view of that part, which is made if there is none; 0: `error` says why.
+static uint64_t spyi_image_view(spy_device *device, spyi_texture_image *image,
+                                const spyi_image_view_desc *desc, uint64_t sampler, spyi_text *error) {
+    spyi_shader_view *view = image->views;
+    while (view && (memcmp(&view->desc, desc, sizeof *desc) != 0 || view->sampler != sampler))
+        view = view->next;
+    if (view) return view->handle;
+    view = (spyi_shader_view *)spyi_allocate(&device->ctx, sizeof *view);
+    if (!view) {
+        spyi_text_add(error, "out of host memory");
+        return 0;
+    }
+    memcpy(&view->desc, desc, sizeof *desc);
+    view->sampler = sampler;
+    if (device->backend->images->create_view(device->gpu, &image->image, &image->desc, desc, sampler,
+                                             &view->handle, error) != SPY_OK) {
+        spyi_free(&device->ctx, view, sizeof *view);
+        return 0;
+    }
+    view->next = image->views;
+    image->views = view;
+    return view->handle;
+}
+
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *t, bool stored, spy_sampler *sampler,
                                           spyi_text *error) {
     uint64_t *kept = sampler ? NULL : stored ? &t->stored_view : &t->sampled_view;
@@ -613,26 +662,18 @@ SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *t, bool stored, spy_sampl
         return 0;
     }
     spyi_image_view_desc desc = spyi_shader_part(t, stored);
-    uint64_t handle = sampler ? sampler->handle : 0;
-    spyi_shader_view *view = image->views;
-    while (view && (memcmp(&view->desc, &desc, sizeof desc) != 0 || view->sampler != handle))
-        view = view->next;
-    if (!view) {
-        view = (spyi_shader_view *)spyi_allocate(&device->ctx, sizeof *view);
-        if (!view) {
-            spyi_text_add(error, "out of host memory");
-            return 0;
-        }
-        memcpy(&view->desc, &desc, sizeof desc);
-        view->sampler = handle;
-        if (device->backend->images->create_view(device->gpu, &image->image, &image->desc, &desc, handle,
-                                                 &view->handle, error) != SPY_OK) {
-            spyi_free(&device->ctx, view, sizeof *view);
-            return 0;
-        }
-        view->next = image->views;
-        image->views = view;
-    }
-    if (kept) *kept = view->handle;
-    return view->handle;
+    uint64_t handle = spyi_image_view(device, image, &desc, sampler ? sampler->handle : 0, error);
+    if (kept) *kept = handle;
+    return handle;
+}
+
+SPYI_FN uint64_t spyi_texture_target_view(spy_texture *t, spyi_text *error) {
+    if (SPYI_LIKELY(t->target_view)) return t->target_view;
+    spyi_image_view_desc desc = t->part; // copied with its padding, which is zero
+    desc.type = SPY_TEXTURE_TYPE_2D;
+    desc.array = desc.layer_count > 1;
+    desc.target = true;
+    desc.level_count = 1;
+    t->target_view = spyi_image_view(t->object.device, t->image, &desc, 0, error);
+    return t->target_view;
 }

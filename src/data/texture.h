@@ -24,6 +24,8 @@ typedef struct spyi_texture_image {
     struct spyi_texture_image *next; // in device.waiting_images
 } spyi_texture_image;
 
+#define SPYI_MOST_LEVELS 32
+
 // A texture, or a view of one: both are parts of an image.
 struct spy_texture {
     spyi_object object;
@@ -39,9 +41,15 @@ struct spy_texture {
     spy_shape shape;        // sizes when it is run over
     // The views that shaders get, made when first needed; 0: not yet.
     // They belong to the image.
-    uint64_t sampled_view, stored_view;
-    const char *label;            // a copy; NULL: none
-    spy_texture *previous, *next; // in device.textures
+    uint64_t sampled_view, stored_view, target_view;
+    spy_tensor *grad; // all levels, one after another; one reference; NULL: none
+    // Exact sums for deterministic calls, 16 bytes for each number of `grad`, zero between calls, and `grad` as
+    // numbers; made when first needed.
+    spy_tensor *sums, *grad_scalars;
+    bool has_sums;                             // it is in device.summed
+    spy_tensor *grad_levels[SPYI_MOST_LEVELS]; // views of it, in the levels' shapes; one reference each
+    const char *label;                         // a copy; NULL: none
+    spy_texture *previous, *next;              // in device.textures
 };
 
 // A sampler of the backend, which all equal samplers share. It lives as long as the device: a program has few, and
@@ -75,6 +83,8 @@ SPYI_FN uint32_t spyi_texture_level_uses(const spy_texture *texture, uint32_t le
 // Returns the view for a shader parameter; 0: `error` says why. `sampler`: of CUDA's texture objects; else NULL.
 SPYI_FN uint64_t spyi_texture_shader_view(spy_texture *texture, bool stored, spy_sampler *sampler,
                                           spyi_text *error);
+// Returns the view for a target of draws: the first level, with all layers. 0: `error` says why.
+SPYI_FN uint64_t spyi_texture_target_view(spy_texture *texture, spyi_text *error);
 // As spyi_texture_uses(), of the texture's layers `layer` to layer + count - 1 of a level.
 SPYI_FN spyi_use spyi_texture_layer_use(const spy_texture *texture, uint32_t level, uint32_t layer,
                                         uint32_t count, uint32_t how);
@@ -85,8 +95,17 @@ SPYI_FN void spyi_images_free_finished(spy_device *device);
 // Returns a texture over `image`, which has one reference that the texture takes; NULL: the error has been added.
 SPYI_FN spy_texture *spyi_texture_over(spy_device *device, spyi_texture_image *image,
                                        const spyi_image_view_desc *part, const char *label, spyi_text *error);
+// Returns the name of the nearest other format with that support (spyi_image_functions); NULL: there is none.
+SPYI_FN const char *spyi_nearest_format(spy_device *device, uint32_t format, uint32_t support);
 // Appends "the texture 'label' (rgba8_unorm, 256 x 256)".
 SPYI_FN void spyi_texture_text(const spy_texture *texture, spyi_text *out);
+
+// texture_gradient.c
+// Gives a new texture a zeroed gradient.
+SPYI_FN spy_status spyi_texture_grads_make(spy_texture *texture, spyi_text *error);
+// Makes the exact sums of a texture with a gradient, unless it has them.
+SPYI_FN spy_status spyi_texture_sums_make(spy_texture *texture, spyi_text *error);
+SPYI_FN void spyi_texture_grads_drop(spy_texture *texture);
 
 // sampler.c
 SPYI_FN void spyi_samplers_attach(spy_device *device);

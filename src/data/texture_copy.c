@@ -632,6 +632,26 @@ static spy_status spyi_record_blit(const spyi_texture_sink *sink, spy_texture *t
     return sink->record(sink->object, &work.work, uses, 2, error);
 }
 
+// Refuses a texture whose format the device cannot read, or write, in blits. `support`: what the blit needs of it.
+// `name`: the parameter.
+static spy_status spyi_check_blit_support(const spy_texture *t, const char *name, uint32_t support,
+                                          spyi_text *error) {
+    spy_device *device = t->object.device;
+    uint32_t lacks = support & ~device->backend->images->support(device->gpu, t->part.format);
+    if (lacks == 0) return SPY_OK;
+    const char *nearest = spyi_nearest_format(device, t->part.format, support | SPY_TEXTURE_USAGE_SAMPLED);
+    spyi_text_add(error, "'%s' is ", name);
+    spyi_texture_text(t, error);
+    spyi_text_add(error, "; the device '%s' cannot %s this format", device->base->limits.info.name,
+                  lacks & SPYI_BLITS_TO     ? "scale or convert texels to"
+                  : lacks & SPYI_BLITS_FROM ? "scale or convert texels of"
+                                            : "average texels of");
+    if (nearest) spyi_text_add(error, "; the nearest format for this is %s", nearest);
+    if (lacks == SPY_TEXTURE_USAGE_FILTERED && !(support & SPYI_BLITS_TO))
+        spyi_text_add(error, "; SPY_FILTER_NEAREST works");
+    return SPY_ERROR_UNSUPPORTED;
+}
+
 static spy_status spyi_check_blit(const spy_texture *to, const spy_texture *from, spy_filter filter,
                                   bool *linear, spyi_text *error) {
     const spy_format_info *a = spyi_format(to->part.format), *b = spyi_format(from->part.format);
@@ -656,7 +676,12 @@ static spy_status spyi_check_blit(const spy_texture *to, const spy_texture *from
     else if (to->part.layer_count != from->part.layer_count)
         spyi_text_add(error, "'to' has %u layers, 'from' has %u", to->part.layer_count,
                       from->part.layer_count);
-    else return SPY_OK;
+    else {
+        uint32_t filtered = *linear ? (uint32_t)SPY_TEXTURE_USAGE_FILTERED : 0;
+        status = spyi_check_blit_support(to, "to", SPYI_BLITS_TO, error);
+        if (status != SPY_OK) return status;
+        return spyi_check_blit_support(from, "from", SPYI_BLITS_FROM | filtered, error);
+    }
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
@@ -681,7 +706,6 @@ SPYI_FN spy_status spyi_texture_blit(const spyi_texture_sink *sink, spy_texture 
 SPYI_FN spy_status spyi_texture_generate_mips(const spyi_texture_sink *sink, spy_texture *t,
                                               spyi_text *error) {
     const spy_format_info *f = spyi_format(t->part.format);
-    spy_device *device = t->object.device;
     spy_status status = spyi_check_own_format(t, "averaged", error);
     if (status != SPY_OK || t->part.level_count == 1) return status;
     if (f->is_integer || f->has_depth || f->is_compressed) {
@@ -689,11 +713,7 @@ SPYI_FN spy_status spyi_texture_generate_mips(const spyi_texture_sink *sink, spy
                       f->name);
         return SPY_ERROR_UNSUPPORTED;
     }
-    if (!(device->backend->images->support(device->gpu, t->part.format) & SPY_TEXTURE_USAGE_FILTERED)) {
-        spyi_text_add(error, "the device '%s' has no linear filter for %s", device->base->limits.info.name,
-                      f->name);
-        return SPY_ERROR_UNSUPPORTED;
-    }
+    status = spyi_check_blit_support(t, "texture", (uint32_t)SPYI_BLITS | SPY_TEXTURE_USAGE_FILTERED, error);
     for (uint32_t level = 1; level < t->part.level_count && status == SPY_OK; level++) {
         spyi_image_box to = spyi_level_box(t, level), from = spyi_level_box(t, level - 1);
         status = spyi_record_blit(sink, t, &to, t, &from, true, false, error);

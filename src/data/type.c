@@ -383,6 +383,11 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
+    if (t.name && spyi_type_is_pointer(&t)) { // in a struct it is an address of 8 bytes
+        t.scalar = SPY_DTYPE_UINT64;
+        t.host_size = t.host_align = t.device_size = t.device_align = 8;
+        t.same_layout = true;
+    }
     return spyi_type_intern(types, &t);
 }
 
@@ -418,8 +423,30 @@ const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, cons
     return spyi_type_opaque(types, name, fields, count);
 }
 
+const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count) {
+    spyi_text name = { NULL, 0, 0 };
+    spyi_text_add(&name, "%s[%lld]", element->name, (long long)count);
+    const spyi_type *type = count <= SPYI_MOST_PARAMETERS && !spyi_type_is_bound_array(element)
+                                ? spyi_type_bound_array(types, spyi_text_str(&name), element, (uint32_t)count)
+                                : spyi_type_other(types, spyi_text_str(&name));
+    spyi_text_free(&name);
+    return type;
+}
+
 SPYI_FN bool spyi_type_is_pointer(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "Ptr<", 4) == 0;
+}
+
+SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER ? spyi_type_is_pointer(type) : type->kind != SPYI_TYPE_VOID;
+}
+
+SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type) {
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    bool holds = spyi_type_is_pointer(type);
+    for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count && !holds; ++i)
+        holds = spyi_type_holds_pointer(type->fields[i].type);
+    return holds;
 }
 
 bool spyi_type_is_pair(const spyi_type *type) {
@@ -437,7 +464,7 @@ bool spyi_type_holds_pair(const spyi_type *type) {
 
 bool spyi_type_is_bound_array(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && type->field_count && type->fields[0].name[0] == '[' &&
-           !spyi_type_holds_pair(type->fields[0].type);
+           !type->fields[0].type->field_count && !spyi_type_holds_pair(type->fields[0].type);
 }
 
 const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element) {
@@ -644,7 +671,7 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
             }
             break;
         case SPYI_TYPE_VOID:
-        case SPYI_TYPE_OTHER: break;
+        case SPYI_TYPE_OTHER: break; // a pointer has the same layout on both sides
         }
     }
 }

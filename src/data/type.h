@@ -84,14 +84,21 @@ SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, c
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
-// Returns whether the type is a pointer T*.
+// Returns whether the type is a pointer T*. It is of kind OTHER, but has a size: in the memory of a struct it is
+// an address of 8 bytes, which the host sees as a uint64.
 SPYI_FN bool spyi_type_is_pointer(const spyi_type *type);
+// Returns whether a struct with a field of the type can lie in memory.
+SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type);
+// Returns whether the type is a pointer, or a struct or an array with one inside.
+SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
 // An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose
 // fields are named "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
+// T[count] of structs that hold buffers or textures, whose elements are given one by one like fields.
+SPYI_FN const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count);
 SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // of buffers only, with or without a size
 // An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
 // ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
@@ -123,13 +130,14 @@ SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from,
 SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
 
-// The system value (SV_...) that a parameter of a compute shader receives.
+// The system value (SV_...) that a parameter of a shader receives.
 typedef enum spyi_system {
     SPYI_SYSTEM_NONE,
     SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
     SPYI_SYSTEM_GROUP,  // SV_GroupID
     SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
-    SPYI_SYSTEM_INDEX   // SV_GroupIndex
+    SPYI_SYSTEM_INDEX,  // SV_GroupIndex
+    SPYI_SYSTEM_VARYING // an input or output of a vertex or fragment shader
 } spyi_system;
 
 // >>near.c

@@ -1,5 +1,7 @@
 // Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
+#include "base/store.h"
 #include "call/prepare.h"
+#include "call/raster.h"
 #include "data/bounds.h"
 #include "data/gpu_print.h"
 #include "data/texture.h"
@@ -45,9 +47,10 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
     while (device->lists) spyi_list_free(device->lists);
+    spyi_rasters_free_all(device);
     while (device->cursor_ranges) spyi_cursor_range_free(device->cursor_ranges);
+    spyi_textures_free_all(device); // before their gradients
     spyi_tensors_free_all(device);
-    spyi_textures_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
     spyi_modules_free_all(device);
@@ -107,8 +110,16 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
+// Opens the device's store, unless nothing is to be kept.
+static spyi_store *spyi_device_store(spyi_context *ctx, const spy_device_desc *desc) {
+    const char *folder = desc->cache_path ? desc->cache_path : getenv("SLANGPY_CACHE");
+    if (folder && (!*folder || strcmp(folder, "off") == 0)) return NULL;
+    return spyi_store_open(ctx, folder, desc->cache_size_bytes ? desc->cache_size_bytes : (uint64_t)1 << 30);
+}
+
 static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
     spyi_context_init(&device->ctx, desc);
+    device->ctx.store = spyi_device_store(&device->ctx, desc);
     device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
     device->ctx.object.device = device;
     spyi_atomic_store(&device->ctx.object.references, 1);
@@ -235,6 +246,8 @@ spy_device_stats spy_get_device_stats(spy_device *device) {
     stats.pool_bytes = device->pool.held_bytes;
     stats.used_bytes = device->pool.used_bytes;
     stats.texture_bytes = device->image_bytes;
+    spyi_compiler_counts(device->compiler, &stats.cache_hits, &stats.cache_misses);
+    stats.cache_writes = spyi_store_count(device->ctx.store).writes;
     stats.compiler_loads = spyi_compiler_loads(device->compiler);
     spyi_leave(device);
     return stats;

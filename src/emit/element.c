@@ -174,7 +174,9 @@ static void spyi_argument_fields(const spyi_emit_state *s, uint32_t node_index, 
             spyi_text_add(out, "v_%s;\n", s->names[node->leaf]);
         }
         if (!before && spyi_comes_back(s->bound, leaf))
-            spyi_text_add(out, "    v_%s = %s;\n", s->names[node->leaf], to);
+            spyi_text_add(
+                out, spyi_is_address(leaf, node->type) ? "    v_%s = uint64_t(%s);\n" : "    v_%s = %s;\n",
+                s->names[node->leaf], to);
         return;
     }
     if (before && spyi_type_is_pair(node->type)) {

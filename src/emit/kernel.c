@@ -2,6 +2,7 @@
 // block, element function, entry point with the prologue's statements. User code is imported, never pasted.
 // docs/measurements.md has the forms of kernels that were tried, and how fast they are.
 #include "emit/internal.h"
+#include "kinds/kinds.h"
 
 // Writes the shape of a call group, which get_call_group_id() and similar functions read.
 static void spyi_emit_group_shape(const spyi_emit_state *s, spyi_text *out) {
@@ -34,6 +35,27 @@ static void spyi_emit_sizes(const spyi_emit_state *s, const spyi_unit *unit, spy
     spyi_text_add(out, "\n");
 }
 
+// Returns whether the kernel makes textures or samplers of slangpy_texture: resources that have fields.
+static bool spyi_names_textures(const spyi_bound *b) {
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        if (spyi_leaf_is_resource(&b->leaves[i]) && strncmp(b->leaves[i].type->name, "Diff", 4) == 0)
+            return true;
+    return false;
+}
+
+// Writes what derivatives of Slang's own textures find their gradients by.
+static void spyi_note_textures(const spyi_emit_state *s, spyi_text *out) {
+    uint32_t slot = 0;
+    for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
+        spyi_text field = { NULL, 0, 0 };
+        spyi_text_add(&field, "spyi_block.%s", s->names[i]);
+        if (spyi_plain_note(&s->bound->leaves[i], slot, spyi_text_str(&field), out) &&
+            s->bound->leaves[i].element)
+            slot++;
+        spyi_text_free(&field);
+    }
+}
+
 // Writes the whole kernel in the order of its text.
 static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, const spyi_graph *graph) {
     const spyi_variant_key *key = s->key;
@@ -50,8 +72,10 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     if (out->block_size && (out->block_by_address || !s->rules->block_is_global))
         spyi_text_add(&kernel, ",\n                uniform SpyiBlock%s spyi_block",
                       out->block_by_address ? "*" : "");
-    spyi_text_add(&kernel, "%s)\n{\n%s%s}\n", spyi_text_str(&s->buffers),
-                  out->prints ? "    spyi_print_to(spyi_block._print);\n" : "", spyi_text_str(&s->body));
+    spyi_text_add(&kernel, "%s)\n{\n%s", spyi_text_str(&s->buffers),
+                  out->prints ? "    spyi_print_to(spyi_block._print);\n" : "");
+    if (s->bound->notes_textures) spyi_note_textures(s, &kernel);
+    spyi_text_add(&kernel, "%s}\n", spyi_text_str(&s->body));
     uint32_t elements = (uint32_t)key->width * key->unroll;
     spyi_text_add(
         &out->text,
@@ -64,8 +88,11 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     if (s->bound->uses_library) spyi_text_add(&out->text, "import slangpy_kernel;\n\n");
     if (s->bound->names_library) spyi_text_add(&out->text, "import slangpy;\n\n");
     if (s->bound->names_diff) spyi_text_add(&out->text, "import slangpy_diff;\n\n");
+    bool textures = spyi_names_textures(s->bound) || s->bound->notes_textures;
+    if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
+    if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
     // slangpy_atomic.slang reads this constant: the device has atomic additions of floats.
-    if (s->bound->names_library && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
+    if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (out->prints) spyi_text_add(&out->text, "import slangpy_print;\n\n");
     spyi_emit_group_shape(s, &out->text);

@@ -4,6 +4,7 @@
 
 #include "api/generator.h"
 #include "data/fit.h"
+#include "data/texture_form.h"
 #include "data/type_name.h"
 #include "kinds/kinds.h"
 
@@ -42,6 +43,10 @@ SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T
 SPYI_FN bool spyi_is_buffer_address(const char *base);     // whether such a buffer is one element's address
 SPYI_FN const spyi_value_kind *spyi_texture_kind_of(void); // texture.c: Texture2D<T>, RWTexture2D<T> ...
 SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void);  // texture.c: by texel
+SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.c: DiffTexture2D<T> ...
+// diff_texture.c: reads the name of DiffTexture2D<T>, DiffSamplerState and the like: the form of Texture2D<T>.
+// Returns false when it is none of them.
+SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
 SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.

@@ -20,6 +20,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 // Returns the kind of a parameter that is given by its parts: ConstantBuffer<T>, ParameterBlock<T>, an array
 // of buffers, or T[].
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
+// Returns the kind of the gradient that a function itself adds to, of a value of this kind: a whole tensor.
+SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
 // Returns the kind that a recipe means by this name, traits and field_op. NULL: there is none, or it is a
 // custom argument's own kind, which is in spyi_value.custom.
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
@@ -31,6 +33,18 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
 // system.c
 // Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID.
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system);
+// Returns whether the value stands for an input or output of a vertex or fragment shader: it has no leaf.
+SPYI_FN bool spyi_is_varying(const spyi_value *value);
+
+// diff_texture.c
+// Gives a leaf of Slang's own texture or sampler types, in a backward call, the field that derivatives of its calls
+// need (slang/slangpy_texture_plain.slang). Returns false when it has none, as RWTexture2D<T>.
+SPYI_FN bool spyi_plain_texture_adopt(spyi_leaf *leaf, const spyi_value *value);
+SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf);
+// Writes the statement by which a kernel notes such a field, called `field`. Returns false when the leaf has none.
+// `slot`: number among the textures.
+SPYI_FN bool spyi_plain_note(const spyi_leaf *leaf, uint32_t slot, const char *field, spyi_text *out);
+#define SPYI_MOST_NOTED 4 // textures of one kernel
 
 // number.c and array.c: these write the commonest kinds into the block without a look at their tables. They
 // return false when the value does not fit.

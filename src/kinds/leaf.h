@@ -46,6 +46,7 @@ typedef struct spyi_leaf {
     uint32_t value_leaf; // of a gradient: index of the leaf of its value
     uint32_t grads[2];   // leaves of its gradients: the one read, the one added to or written; 0: none
     uint8_t whole_grads; // a tensor passed whole: SPYI_WHOLE_LOADS, _STORES: loads, stores have gradients
+    bool exact;          // a texture with gradients: the kernel adds to its exact sums
     bool paired;         // a tensor passed whole: its gradient was given by spy_arg_diff_pair
     spy_call_mode mode;  // a tensor passed whole with gradients: the call's mode
     bool param_in, param_out;      // the parameter's direction in the function's declaration

@@ -3,8 +3,9 @@
 
 // Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
-    spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of, spyi_whole_kind_of,
-    spyi_view_kind_of,    spyi_buffer_kind_of, spyi_texture_kind_of, spyi_sampler_kind_of,
+    spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
+    spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
+    spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -36,6 +37,10 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, con
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type) {
     return spyi_type_is_unsized(type) ? spyi_unsized_kind_of() : spyi_holder_kind_of();
+}
+
+SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind) {
+    return kind->run->traits & SPYI_TRAIT_RESOURCE ? spyi_whole_kind_of() : kind;
 }
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_value(const spyi_value *value) {
@@ -70,11 +75,11 @@ SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_
 
 SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op) {
     static const spyi_value_kind *(*const known[])(void) = {
-        spyi_number_kind_of, spyi_filling_kind_of, spyi_bytes_kind_of,  spyi_array_kind_of,
-        spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,    spyi_readback_kind_of,
-        spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of, spyi_pointer_kind_of,
-        spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of, spyi_texture_kind_of,
-        spyi_texels_kind_of, spyi_sampler_kind_of,
+        spyi_number_kind_of, spyi_filling_kind_of, spyi_bytes_kind_of,        spyi_array_kind_of,
+        spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,          spyi_readback_kind_of,
+        spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of,       spyi_pointer_kind_of,
+        spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,       spyi_texture_kind_of,
+        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();

@@ -1,8 +1,11 @@
-// The argument sampler, for parameters of type SamplerState and SamplerComparisonState.
+// The argument sampler, for parameters of type SamplerState and SamplerComparisonState. On Vulkan it is a binding. On
+// CUDA its parameter is a field that no code reads: textures include it (spyi_pair_samplers()).
 #include "data/device.h"
 #include "data/texture.h"
 #include "data/texture_form.h"
 #include "kinds/internal.h"
+
+enum { SPYI_DIFF_SAMPLER_INTS = 12 }; // the fields of DiffSamplerState, and one of padding
 
 static const spy_sampler *spyi_sampler_of(const spyi_value *value) {
     return (const spy_sampler *)(const void *)value->held[0];
@@ -10,15 +13,47 @@ static const spy_sampler *spyi_sampler_of(const spyi_value *value) {
 
 static bool spyi_sampler_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     spyi_texture_form wanted;
+    bool diff = spyi_diff_form_read(leaf->type->name, &wanted);
     bool good = spyi_kind_same(leaf, value) && leaf->type->kind == SPYI_TYPE_OTHER &&
-                spyi_texture_form_read(leaf->type->name, NULL, &wanted) &&
+                (diff || spyi_texture_form_read(leaf->type->name, NULL, &wanted)) &&
                 wanted.kind == SPYI_PARAMETER_SAMPLER;
     if (good && !spyi_types_rules(fitting->types)->textures) {
-        spyi_text_add(&fitting->why, "samplers are passed on the Vulkan backend alone");
+        spyi_text_add(&fitting->why, "the target has no samplers");
         return false;
     }
-    leaf->binds = true;
+    if (good && diff && spyi_types_rules(fitting->types)->by_address) {
+        spyi_text_add(&fitting->why, "gradients through textures are on the Vulkan backend alone");
+        return false;
+    }
+    leaf->binds = !spyi_types_rules(fitting->types)->by_address;
+    leaf->field_size = leaf->binds ? 0 : 8;
+    leaf->field_align = 8;
+    if (good && diff) { // what the derivative of a sample needs to know lies beside it
+        leaf->field_size = 4 * SPYI_DIFF_SAMPLER_INTS;
+        leaf->field_align = 4;
+    }
     return good;
+}
+
+static void spyi_sampler_field(const spyi_leaf *leaf, spyi_text *out) {
+    spyi_texture_form form;
+    if (spyi_diff_form_read(leaf->type->name, &form)) spyi_text_add(out, "SamplerState");
+    else spyi_kind_own_field(leaf, out);
+}
+
+static void spyi_sampler_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_texture_form form;
+    bool diff = spyi_diff_form_read(leaf->type->name, &form);
+    if (diff) spyi_text_add(out, "%s(%s, %s)", spyi_spell(leaf->type), at->binding, at->field);
+    else if (leaf->binds) spyi_text_add(out, "%s", at->binding);
+    else spyi_kind_own_load(leaf, at, out);
+}
+
+SPYI_FN bool spyi_plain_sampler_adopt(spyi_leaf *leaf) {
+    if (leaf->kind != spyi_sampler_kind_of() || !leaf->binds || strcmp(leaf->type->name, "SamplerState") != 0) return false;
+    leaf->field_size = 4 * SPYI_DIFF_SAMPLER_INTS;
+    leaf->field_align = 4;
+    return true;
 }
 
 static const char *spyi_sampler_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
@@ -28,10 +63,33 @@ static const char *spyi_sampler_takes(const spyi_type *type, const char *base, c
     return read.comparison ? "; it takes a sampler that compares" : "; it takes a sampler";
 }
 
+// Writes the field of DiffSamplerState, in the order of its constructor.
+static void spyi_sampler_fill(const spy_sampler_desc *d, void *field) {
+    int32_t ints[SPYI_DIFF_SAMPLER_INTS] = { 0 };
+    float max_level = d->max_level > 0 ? d->max_level : 1000.0f;
+    ints[0] = (int32_t)d->address_u - SPY_ADDRESS_MODE_WRAP;
+    ints[1] = (int32_t)d->address_v - SPY_ADDRESS_MODE_WRAP;
+    ints[2] = (int32_t)d->address_w - SPY_ADDRESS_MODE_WRAP;
+    ints[3] = (d->min_filter == SPY_FILTER_LINEAR ? 1 : 0) | (d->mag_filter == SPY_FILTER_LINEAR ? 2 : 0) |
+              (d->mip_filter == SPY_FILTER_LINEAR ? 4 : 0);
+    memcpy(ints + 4, &d->mip_bias, 4);
+    memcpy(ints + 5, &d->min_level, 4);
+    memcpy(ints + 6, &max_level, 4);
+    memcpy(ints + 7, d->border, sizeof d->border);
+    memcpy(field, ints, sizeof ints);
+}
+
 static bool spyi_sampler_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_sampler *sampler = spyi_sampler_of(value);
     bool compares = strcmp(leaf->type->name, "SamplerComparisonState") == 0;
-    (void)field;
+    if (field) memset(field, 0, leaf->field_size);
+    if (sampler && leaf->binds && leaf->field_size && sampler->desc.reduction != SPY_REDUCTION_AVERAGE) {
+        spyi_text_add(error,
+                      "samples with a minimum or maximum have no derivative here: expected a sampler with "
+                      "desc.reduction AVERAGE");
+        return false;
+    }
+    if (sampler && field && leaf->binds) spyi_sampler_fill(&sampler->desc, field);
     if (!sampler || compares == (sampler->desc.compare != SPY_COMPARE_NONE)) return true;
     spyi_text_add(error, "expected a sampler %s desc.compare, got one %s", compares ? "with" : "without",
                   compares ? "without" : "with");
@@ -57,7 +115,7 @@ static const spyi_kind_resource spyi_sampler_resource = { { SPYI_KIND_SAMPLER, 0
                                                           spyi_sampler_binding,
                                                           spyi_sampler_uses };
 static const spyi_kind_build spyi_sampler_build = {
-    spyi_sampler_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_sampler_takes, NULL, NULL, NULL
+    spyi_sampler_bind, NULL, spyi_sampler_field, spyi_sampler_load, spyi_sampler_takes, NULL, NULL, NULL
 };
 static const spyi_kind_run spyi_sampler_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_RESOURCE,
                                                 SPYI_FIELD_KIND,

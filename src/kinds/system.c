@@ -1,5 +1,5 @@
 // Values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID,
-// SV_GroupIndex.
+// SV_GroupIndex; and the inputs and outputs of vertex and fragment shaders.
 #include "kinds/internal.h"
 
 static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
@@ -65,8 +65,13 @@ static const spyi_value_kind spyi_system_kinds[] = {
     { "SV_GroupID", &spyi_group_build, &spyi_system_run },
     { "SV_GroupThreadID", &spyi_local_build, &spyi_system_run },
     { "SV_GroupIndex", &spyi_index_build, &spyi_system_run },
+    { "varying", &spyi_index_build, &spyi_system_run }, // bind makes no leaf of it
 };
 
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {
     return spyi_custom_arg(name, &spyi_system_kinds[system - SPYI_SYSTEM_THREAD]);
+}
+
+SPYI_FN bool spyi_is_varying(const spyi_value *value) {
+    return value->custom == &spyi_system_kinds[SPYI_SYSTEM_VARYING - SPYI_SYSTEM_THREAD];
 }

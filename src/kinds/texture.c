@@ -1,6 +1,9 @@
 // The argument texture. A parameter Texture2D<T>, RWTexture2D<T>, Sampler2D<T> or another of the texture's
 // own type gets it whole. For a parameter of its texels' type it is run over: each call of the function gets
 // one texel, or writes one.
+//
+// On Vulkan a texture is a binding. On CUDA (rules->by_address) it is a field of 8 bytes: a texture object, which
+// includes the sampler, or a surface object.
 #include "data/device.h"
 #include "data/texture.h"
 #include "data/texture_form.h"
@@ -31,7 +34,8 @@ static bool spyi_texture_describe(const spy_arg *arg, spyi_value *value, const c
     return false;
 }
 
-static const char spyi_texture_needs[] = "textures are passed on the Vulkan backend alone";
+static const char spyi_texture_needs[] = "the target has no textures";
+enum { SPYI_TEXTURE_FIELD = 8 }; // bytes of a texture or surface object, and their alignment
 
 // >>whole
 
@@ -57,7 +61,9 @@ static bool spyi_texture_bind(spyi_fitting *fitting, const spyi_value *value, sp
                       leaf->type->display);
         return false;
     }
-    leaf->binds = true;
+    leaf->binds = !spyi_types_rules(fitting->types)->by_address;
+    leaf->field_size = leaf->binds ? 0 : SPYI_TEXTURE_FIELD;
+    leaf->field_align = SPYI_TEXTURE_FIELD;
     leaf->reads = !wanted.write_only;
     leaf->writes = wanted.kind == SPYI_PARAMETER_RW_TEXTURE;
     leaf->format = leaf->writes ? (uint8_t)value->size : 0;
@@ -71,7 +77,7 @@ static const char *spyi_texture_takes(const spyi_type *type, const char *base, c
     if (strcmp(base, "DescriptorHandle") == 0)
         return "; bindless handles cannot be passed yet: take the texture itself";
     if (!spyi_texture_form_read(type->name, base, &read) || read.kind == SPYI_PARAMETER_SAMPLER) return NULL;
-    return rules && !rules->textures ? "; it takes a texture, on the Vulkan backend alone"
+    return rules && !rules->textures ? "; it takes a texture, which the target has not"
            : read.kind == SPYI_PARAMETER_COMBINED
                ? "; it takes a texture of this dimension and texel type with a sampler"
                : "; it takes a texture of this dimension and texel type";
@@ -88,6 +94,8 @@ static void spyi_texture_form_name(spyi_types *types, const spyi_type *type, con
 static const spyi_value_kind *spyi_texture_choose(const spyi_type *type) {
     spyi_texture_form read;
     bool whole = type->kind == SPYI_TYPE_OTHER && spyi_texture_form_read(type->name, NULL, &read);
+    if (type->kind == SPYI_TYPE_OTHER && spyi_diff_form_read(type->name, &read))
+        return spyi_diff_texture_kind_of();
     return whole ? spyi_texture_kind_of() : spyi_texels_kind_of();
 }
 
@@ -109,11 +117,15 @@ static bool spyi_texture_check(const spyi_leaf *leaf, const spyi_value *value, s
         if (support & needs)
             spyi_text_add(error, "expected a texture with SPY_TEXTURE_USAGE_%s, got one without",
                           leaf->writes ? "STORED" : "SAMPLED");
-        else
-            spyi_text_add(error,
-                          "the device '%s' has no %s textures of format %s; take rgba32_float, rgba16_float, "
-                          "rgba8_unorm or r32_float",
-                          limits->info.name, leaf->writes ? "stored" : "sampled", format);
+        else {
+            static const uint8_t usual[] = { SPY_FORMAT_RGBA32_FLOAT, SPY_FORMAT_RGBA16_FLOAT,
+                                             SPY_FORMAT_RGBA8_UNORM, SPY_FORMAT_R32_FLOAT };
+            spyi_text_add(error, "the device '%s' has no %s textures of format %s; it has", limits->info.name,
+                          leaf->writes ? "stored" : "sampled", format);
+            for (size_t i = 0, count = 0; i < sizeof usual; i++)
+                if (device->backend->images->support(device->gpu, usual[i]) & needs)
+                    spyi_text_add(error, "%s %s", count++ ? "," : "", spyi_format(usual[i])->name);
+        }
     } else if (leaf->writes && limits->profile.names_formats &&
                !spyi_format_layout(texture->part.format, &number)) {
         spyi_text_add(error,
@@ -125,9 +137,19 @@ static bool spyi_texture_check(const spyi_leaf *leaf, const spyi_value *value, s
     return false;
 }
 
+static spy_sampler *spyi_texture_sampler(const spyi_value *value) {
+    return (spy_sampler *)(void *)value->held[1];
+}
+
+// Checks the texture. On CUDA it also writes the object: of an input, a texture object with the call's sampler.
 static bool spyi_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
-    (void)field;
-    return !value->held[0] || spyi_texture_check(leaf, value, error); // compile threads have no object
+    if (!value->held[0]) return true; // compile threads have no object
+    if (!spyi_texture_check(leaf, value, error)) return false;
+    if (!field) return true;
+    uint64_t object = spyi_texture_shader_view(spyi_texture_of(value), leaf->writes,
+                                               leaf->writes ? NULL : spyi_texture_sampler(value), error);
+    memcpy(field, &object, sizeof object);
+    return object != 0;
 }
 
 static uint32_t spyi_texture_uses_of(const spyi_value *value, bool reads, bool writes, spyi_use *uses) {
@@ -146,7 +168,7 @@ static bool spyi_texture_is_combined(const char *name) {
 static bool spyi_texture_binding(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out,
                                  spyi_text *error) {
     spyi_use uses[SPYI_MOST_VALUE_USES];
-    const spy_sampler *sampler = (const spy_sampler *)(const void *)value->held[1];
+    const spy_sampler *sampler = spyi_texture_sampler(value);
     bool combined = spyi_texture_is_combined(leaf->type->name);
     (void)spyi_texture_uses_of(value, true, leaf->writes, uses);
     out->handle = spyi_texture_shader_view(spyi_texture_of(value), leaf->writes, NULL, error);
@@ -198,22 +220,27 @@ static bool spyi_texels_bind(spyi_fitting *fitting, const spyi_value *value, spy
         spyi_text_add(&fitting->why, "%s is not run over: take it whole, as a parameter of this type",
                       value->type->display);
     if (fitting->why.size) return false;
-    leaf->binds = true;
+    leaf->binds = !spyi_types_rules(fitting->types)->by_address;
     leaf->reads = leaf->in;
     leaf->writes = leaf->out;
     leaf->format = leaf->writes ? (uint8_t)value->size : 0;
     leaf->element = value->type; // spyi_texels_field() spells it
     fitting->cost += 1;          // an overload that takes the texture whole is better
-    leaf->field_size = leaf->out ? 0 : 4u * value->rank;
-    leaf->field_align = 4;
+    leaf->field_size =
+        (leaf->binds ? 0u : (uint32_t)SPYI_TEXTURE_FIELD) + (leaf->out ? 0u : 4u * value->rank);
+    leaf->field_align = leaf->binds ? 4u : (uint32_t)SPYI_TEXTURE_FIELD;
     return true;
 }
 
+// Without bindings an input is a struct of the texture and its steps (slangpy_kernel.slang).
 static void spyi_texels_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_texture_form own;
     if (!spyi_texture_form_read(leaf->element->name, NULL, &own)) return;
+    bool steps = !leaf->binds && !leaf->out;
     own.kind = leaf->writes ? SPYI_PARAMETER_RW_TEXTURE : SPYI_PARAMETER_TEXTURE;
+    if (steps) spyi_text_add(out, "SpyiTexels<");
     spyi_texture_form_spell(&own, leaf->type, out);
+    if (steps) spyi_text_add(out, ", %u>", (leaf->field_size - SPYI_TEXTURE_FIELD) / 4);
 }
 
 // Writes the element's coordinates, x first. Inputs have a step for each dimension: 0 where the texture has
@@ -222,12 +249,12 @@ static void spyi_texels_coordinates(const spyi_leaf *leaf, const spyi_place_text
     for (uint32_t d = leaf->batch_rank; d-- > 0;) {
         spyi_text_add(out, "%sspyi_coordinate(%s, %s, %u)", d + 1 < leaf->batch_rank ? ", " : "", at->element,
                       at->shape, leaf->map[d]);
-        if (!leaf->out) spyi_text_add(out, " * %s[%u]", at->field, d);
+        if (!leaf->out) spyi_text_add(out, " * %s%s[%u]", at->field, leaf->binds ? "" : ".steps", d);
     }
 }
 
 static void spyi_texels_place(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
-    spyi_text_add(out, "%s[", at->binding);
+    spyi_text_add(out, "%s[", leaf->binds ? at->binding : at->field);
     if (leaf->batch_rank == 1) spyi_text_add(out, "uint(");
     else spyi_text_add(out, "uint%u(", leaf->batch_rank);
     spyi_texels_coordinates(leaf, at, out);
@@ -239,7 +266,8 @@ static void spyi_texels_load(const spyi_leaf *leaf, const spyi_place_text *at, s
         spyi_texels_place(leaf, at, out);
         return;
     }
-    spyi_text_add(out, "%s.Load(int%u(", at->binding, leaf->batch_rank + 1); // the last one is the level
+    spyi_text_add(out, "%s%s.Load(int%u(", leaf->binds ? at->binding : at->field,
+                  leaf->binds ? "" : ".texture", leaf->batch_rank + 1); // the last one is the level
     spyi_texels_coordinates(leaf, at, out);
     spyi_text_add(out, ", 0))");
 }
@@ -253,6 +281,11 @@ static void spyi_texels_store(const spyi_leaf *leaf, const spyi_place_text *at, 
 static bool spyi_texels_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     int32_t *steps = (int32_t *)field;
     if (!field) return spyi_texture_pack(leaf, value, NULL, error);
+    if (!leaf->binds) {
+        if (!spyi_texture_pack(leaf, value, field, error)) return false;
+        if (leaf->out) return true;
+        steps += SPYI_TEXTURE_FIELD / 4;
+    }
     for (uint32_t d = 0; d < value->rank; d++) steps[d] = value->dims[d] != 1;
     return true;
 }

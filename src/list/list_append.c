@@ -158,8 +158,23 @@ static void spyi_list_drop_call(spyi_sink *sink) {
     }
 }
 
+// Records a draw. It is no call: spy_list_set() changes none of its arguments.
+static spy_status spyi_list_append_draw(spyi_sink *sink, const char *name, const spyi_work *work,
+                                        const spyi_use *uses, uint32_t use_count, bool untracked,
+                                        spyi_text *error) {
+    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spyi_list_op *op;
+    spy_status status = spyi_list_add(list, name, work, uses, use_count, &op, error);
+    if (status != SPY_OK) return status;
+    op->untracked = untracked;
+    spyi_list_added(list, op, SPY_LIST_OP_KIND_DRAW);
+    return SPY_OK;
+}
+
 SPYI_FN const spyi_sink_table *spyi_list_sink_table(void) {
-    static const spyi_sink_table table = { spyi_sink_check_open, spyi_list_begin_call, spyi_list_append_work,
-                                           spyi_list_end_call, spyi_list_drop_call };
+    static const spyi_sink_table table = {
+        spyi_sink_check_open, spyi_list_begin_call, spyi_list_append_work,
+        spyi_list_end_call,   spyi_list_drop_call,  spyi_list_append_draw
+    };
     return &table;
 }

@@ -59,8 +59,9 @@ static bool spyi_list_wants_graph(const spy_command_list *list) {
     size_t work = 0;
     if (!list->sink.object.device->backend->graph_begin || list->graph || list->submit_count == 0)
         return false;
-    for (size_t i = 0; i < list->use_count; i++) // indirect dispatches cannot be in a graph
-        if (list->uses[i].how & SPYI_USE_COUNTS) return false;
+    // Indirect dispatches cannot be in a graph, and neither can copies, clears and blits of textures.
+    for (size_t i = 0; i < list->use_count; i++)
+        if (list->uses[i].how & (SPYI_USE_COUNTS | SPYI_USE_COPIED)) return false;
     for (size_t i = 0; i < list->op_count; i++) work += list->ops[i].plan || list->ops[i].use_count;
     return work > 1;
 }

@@ -176,6 +176,30 @@ static spy_status spyi_check_given(spyi_input_binding *f) {
     return SPY_ERROR_NOT_FOUND;
 }
 
+// Refuses a kernel that has a texture of Slang's own type with a gradient, and samples with a sampler that is a global
+// or a part of one. The derivative would take the address modes and filters of another sampler, or of none, because
+// the kernel notes only the sampler among its arguments (slang/slangpy_texture_plain.slang).
+static spy_status spyi_check_samplers(spyi_input_binding *f) {
+    const spyi_bound *b = &f->plan->bound;
+    for (uint32_t i = 0; i < f->inputs->count && b->plain_gradient; i++) {
+        const spyi_input *input = &f->inputs->items[i];
+        const spyi_type *type = input->type;
+        const spyi_leaf *leaf = &b->leaves[b->plain_gradient - 1];
+        while (type && type->kind == SPYI_TYPE_ARRAY) type = type->element;
+        if (input->parameter || !input->used || !type || !type->name ||
+            strcmp(type->name, "SamplerState") != 0)
+            continue;
+        spyi_text_add(
+            f->error,
+            "'%s': the texture has a gradient, but the kernel samples with the global '%s', whose address "
+            "modes and filters a derivative cannot know: take Diff%s in the place of %s and a parameter "
+            "DiffSamplerState in the place of '%s', whose calls are the same",
+            leaf->path, input->path, leaf->type->display, leaf->type->display, input->path);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    return SPY_OK;
+}
+
 static uint32_t spyi_uniform_bytes(const spyi_input_binding *f, uint32_t uniform) {
     return f->elements[uniform] ? f->elements[uniform] : f->inputs->uniform_size[uniform];
 }
@@ -266,7 +290,8 @@ SPYI_FN spy_status spyi_bind_inputs(const spyi_plan *plan, const spyi_emitted *e
     f.values = values;
     f.bound_inputs = bound_inputs;
     f.error = error;
-    spy_status status = spyi_bind_holders(&f, emitted);
+    spy_status status = spyi_check_samplers(&f);
+    if (status == SPY_OK) status = spyi_bind_holders(&f, emitted);
     if (status == SPY_OK) status = spyi_bind_globals(plan->function, values, inputs, false, &f.leaves, error);
     if (status == SPY_OK) spyi_measure_elements(&f);
     if (status == SPY_OK) status = spyi_layout_bound_inputs(&f, &plan->function->object.device->base->limits);

@@ -25,7 +25,8 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
         bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
         variant->untracked = variant->untracked || leaf->untracked;
         bool accessed = (leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf) ||
-                        (spyi_leaf_is_resource(leaf) && !b->shader); // a shader's are among its inputs
+                        // Those that a shader binds are among its inputs.
+                        (spyi_leaf_is_resource(leaf) && !(b->shader && leaf->binds));
         if (accessed && !skipped) spyi_add_access(variant, leaf, i);
     }
     for (uint32_t i = 0; i < bound_inputs->count; i++) { // shader parameters are not walked

@@ -59,7 +59,8 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
     for (uint32_t i = 0; i < spyi_values_all(values); i++) spyi_sign_value(&hash, values, &values->items[i]);
     const spyi_threads *threads = values->threads;
     if (threads) {
-        spyi_sign_number(&hash, (uint64_t)threads->guarded << 1 | (uint64_t)threads->shader);
+        spyi_sign_number(&hash, (uint64_t)threads->stage << 2 | (uint64_t)threads->guarded << 1 |
+                                    (uint64_t)threads->shader);
         for (int i = 0; i < 3; i++) spyi_sign_number(&hash, threads->group[i]);
     }
     if (values->options) { // the key has them as plain bytes

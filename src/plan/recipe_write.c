@@ -9,6 +9,7 @@ static const spyi_program *spyi_variant_program(const spyi_variant *variant) {
 static const char *spyi_recipe_refusal(const spyi_plan *plan) {
     const spy_device *device = plan->function->object.device;
     if (plan->redirect) return "it leads to plans and is none itself";
+    if (plan->bound.stage) return "it is a stage of a draw";
     if (!device->keep_programs || !plan->signature) return "the device does not keep its kernels' code";
     if (device->bounds)
         return "kernels that check indices (desc.check_bounds) have an address of this process's memory";
@@ -26,12 +27,13 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
     uint32_t failed = spyi_failed_allocations(), variants = plan->variant_count;
     size_t before = bytes->size;
     spyi_recipe_head head;
-    spyi_recipe r;
+    spyi_stream r;
     if (refusal) {
         spyi_text_add(error, "no recipe can be written: %s", refusal);
         return SPY_ERROR_UNSUPPORTED;
     }
     memset(&r, 0, sizeof r);
+    r.name = "recipe";
     r.out = bytes;
     spyi_recipe_head_of(plan->function->object.device, &head);
     head.function = spyi_strdup(plan->function->name);
@@ -43,9 +45,9 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
     if (plan->bound.sizes)
         spyi_text_add_n(&sizes, (const char *)plan->key + plan->sized_from,
                         plan->key_size - plan->sized_from);
-    spyi_recipe_bytes(&r, &sizes);
+    spyi_stream_bytes(&r, &sizes);
     spyi_text_free(&sizes);
-    spyi_recipe_u32(&r, &variants);
+    spyi_stream_u32(&r, &variants);
     for (uint32_t i = 0; i < variants; i++)
         spyi_recipe_variant(&r, &plan->bound, plan->variants[i],
                             (spyi_program *)(uintptr_t)spyi_variant_program(plan->variants[i]));

@@ -50,9 +50,11 @@ static void spyi_dump(spy_device *device, const char *name, const spyi_text *sou
 static spy_status spyi_shader_text(const spyi_plan *plan, spyi_emitted *out, spyi_text *error) {
     const spyi_options *o = &plan->bound.options;
     memset(out, 0, sizeof *out);
-    spyi_text_add(&out->text, "// %s\n// a shader of its own, %u x %u x %u threads a group\nimport %s;\n\n%s",
-                  plan->bound.signature.display, o->threads[0], o->threads[1], o->threads[2],
-                  spyi_unit_name(plan->function->module->unit), o->prelude ? o->prelude : "");
+    static const char *const stages[] = { "a shader of its own", NULL, "the vertex shader of draws", NULL,
+                                          "the fragment shader of draws" };
+    spyi_text_add(&out->text, "// %s\n// %s, %u x %u x %u threads a group\nimport %s;\n\n%s",
+                  plan->bound.signature.display, stages[plan->bound.stage], o->threads[0], o->threads[1],
+                  o->threads[2], spyi_unit_name(plan->function->module->unit), o->prelude ? o->prelude : "");
     out->group_size = o->threads[0] * o->threads[1] * o->threads[2];
     if (out->text.data) return SPY_OK;
     spyi_text_add(error, "out of host memory");
@@ -289,6 +291,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     spyi_code code;
     uint32_t failed = spyi_failed_allocations();
     spyi_entry own = function->entry; // a copy, which gets the parameters' places of this compilation
+    own.stage = plan->bound.stage;
     memset(&code, 0, sizeof code);
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 }, plain = { NULL, 0, 0 };
     const char *entry = plan->bound.shader ? function->name : SPYI_KERNEL_ENTRY;
@@ -324,6 +327,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         spyi_kernel_desc desc;
         spyi_parameters parameters;
         spyi_text blob = { NULL, 0, 0 };
+        bool kernel = plan->bound.stage == 0; // of the stages of a draw a pipeline is made (call/raster.c)
         memset(&desc, 0, sizeof desc);
         desc.label = spyi_text_str(&name);
         desc.code = code.data;
@@ -334,13 +338,17 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
         profile.debug_info = (uint8_t)spyi_unit_options(function->module->unit)->debug_info;
         spyi_kernel_interface(plan, &own, &variant->emitted, &code.inputs, &parameters, &desc.iface);
         spyi_text_add(&step, "pipeline %s", spyi_text_str(&name));
-        spyi_step(&device->ctx, spyi_text_str(&step), false);
-        status =
-            spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, &blob, error);
-        spyi_step(&device->ctx, spyi_text_str(&step), true);
+        if (kernel) {
+            spyi_step(&device->ctx, spyi_text_str(&step), false);
+            status = spyi_build_kernel(device, &profile, &desc, spyi_text_str(&step), &variant->kernel, &blob,
+                                       error);
+            spyi_step(&device->ctx, spyi_text_str(&step), true);
+        } else {
+            spyi_text_add_n(&blob, (const char *)code.data, code.size);
+        }
         if (status == SPY_OK && blob.size) variant->program = spyi_program_make(&desc, &blob, &code.literals);
         else spyi_text_free(&blob);
-        if (status == SPY_OK && spyi_inputs_unsized(&code.inputs))
+        if (status == SPY_OK && kernel && spyi_inputs_unsized(&code.inputs))
             status = spyi_variant_share_kernel(variant, &code.inputs, &own, error);
     }
     status = spyi_check_allocations(failed, status, error);

@@ -6,6 +6,8 @@ static const spyi_image_functions spyi_vk_images = {
     spyi_vk_destroy_image_view, spyi_vk_create_sampler, spyi_vk_destroy_sampler,
 };
 
+static const spyi_raster_functions spyi_vk_raster_functions = { spyi_vk_load_raster };
+
 // The members are in the order of struct spyi_backend, the functions for work in that of spyi_work_number.
 // clang-format off
 static const struct spyi_backend spyi_vk_table = {
@@ -30,6 +32,7 @@ static const struct spyi_backend spyi_vk_table = {
         spyi_vk_image_copy,
         spyi_vk_image_blit,
         spyi_vk_image_clear,
+        spyi_vk_draw,
     },
     spyi_vk_download,
     spyi_vk_time_begin,
@@ -45,6 +48,7 @@ static const struct spyi_backend spyi_vk_table = {
     NULL,
     NULL,
     &spyi_vk_images,
+    &spyi_vk_raster_functions,
 };
 // clang-format on
 

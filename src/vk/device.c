@@ -1,5 +1,6 @@
 // Makes the VkDevice with the features of features.c, or uses an engine's; finds its limits; turns results of
 // Vulkan calls into errors.
+#include "base/store.h"
 #include "vk/internal.h"
 
 SPYI_FN const char *spyi_vk_result_name(VkResult result) {
@@ -260,9 +261,51 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
         gpu->adapter.info.type != SPY_ADAPTER_TYPE_DISCRETE && (type->propertyFlags & mapped) == mapped;
 }
 
+// >>what the driver has compiled, kept on disk
+
+// The most bytes of a pipeline cache that are worth reading at each start.
+#define SPYI_VK_MOST_PIPELINE_BYTES ((size_t)64 << 20)
+
+static void spyi_vk_pipeline_question(const spyi_vk_gpu *gpu, spyi_text *out) {
+    spyi_text_add(out, "VkPipelineCache\n%s\n%s", gpu->adapter.info.name, gpu->adapter.info.driver);
+}
+
+static VkResult spyi_vk_make_pipeline_cache(spyi_vk_gpu *gpu) {
+    VkPipelineCacheCreateInfo info;
+    spyi_text question = { NULL, 0, 0 }, kept = { NULL, 0, 0 };
+    spyi_vk_pipeline_question(gpu, &question);
+    (void)spyi_store_get(gpu->base.ctx->store, &question, &kept);
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+    info.initialDataSize = kept.size; // the driver ignores data of another device or version
+    info.pInitialData = kept.data;
+    VkResult result = gpu->vk.vkCreatePipelineCache(gpu->device, &info, NULL, &gpu->pipeline_cache);
+    if (result == VK_SUCCESS)
+        (void)gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &gpu->pipeline_bytes, NULL);
+    spyi_text_free(&question);
+    spyi_text_free(&kept);
+    return result;
+}
+
+static void spyi_vk_keep_pipeline_cache(spyi_vk_gpu *gpu) {
+    spyi_text question = { NULL, 0, 0 }, data = { NULL, 0, 0 };
+    size_t size = 0;
+    if (!gpu->base.ctx->store || gpu->pipeline_cache == VK_NULL_HANDLE ||
+        gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &size, NULL) != VK_SUCCESS ||
+        size == gpu->pipeline_bytes || size > SPYI_VK_MOST_PIPELINE_BYTES)
+        return;
+    data.data = (char *)spyi_malloc(size);
+    data.size = size;
+    spyi_vk_pipeline_question(gpu, &question);
+    if (data.data &&
+        gpu->vk.vkGetPipelineCacheData(gpu->device, gpu->pipeline_cache, &data.size, data.data) == VK_SUCCESS)
+        spyi_store_put(gpu->base.ctx->store, &question, &data);
+    spyi_text_free(&question);
+    free(data.data);
+}
+
 static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, spyi_text *error) {
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
-    VkPipelineCacheCreateInfo cache;
     VkResult result;
     spy_status status;
     if (SPYI_DESC_PROBLEM(spy_vk_desc, engine) != NULL) {
@@ -285,12 +328,12 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->lane_family, 0, &gpu->lane_queue);
     }
+    gpu->dynamic_rendering =
+        gpu->adapter.features[SPYI_VK_FEATURE_dynamicRendering] && gpu->vk.vkCmdBeginRendering != NULL;
     gpu->base.spin_ns = gpu->adapter.info.type != SPY_ADAPTER_TYPE_CPU ? SPYI_VK_SPIN_NS : 0;
     if (!spyi_vk_choose_memory(gpu, error)) return SPY_ERROR_NO_DEVICE;
     spyi_vk_set_limits(gpu);
-    SPYI_VK_ZERO(cache);
-    cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
-    result = gpu->vk.vkCreatePipelineCache(gpu->device, &cache, NULL, &gpu->pipeline_cache);
+    result = spyi_vk_make_pipeline_cache(gpu);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreatePipelineCache", error);
     spyi_vk_set_name(gpu, VK_OBJECT_TYPE_QUEUE, (uint64_t)(uintptr_t)gpu->queue, desc->label);
     return spyi_vk_make_submit_objects(gpu, error);
@@ -328,7 +371,9 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
         spyi_vk_wait_idle(gpu);
         spyi_vk_destroy_staging(gpu);
         spyi_vk_destroy_submit_objects(gpu);
+        spyi_vk_destroy_render_passes(gpu);
         spyi_vk_destroy_layouts(gpu);
+        spyi_vk_keep_pipeline_cache(gpu);
         gpu->vk.vkDestroyPipelineCache(gpu->device, gpu->pipeline_cache, NULL);
         if (gpu->owned) gpu->vk.vkDestroyDevice(gpu->device, NULL);
     }

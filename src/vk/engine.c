@@ -309,6 +309,26 @@ spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recording_id id)
     return status;
 }
 
+spy_status spy_vk_get_command_buffer(spy_device *device, void **command_buffer) {
+    static const char function[] = "spy_vk_get_command_buffer";
+    spyi_vk_gpu *gpu = spyi_vk_enter(device, function);
+    spyi_text error;
+    spy_status status;
+    memset(&error, 0, sizeof error);
+    if (command_buffer != NULL) *command_buffer = NULL;
+    if (gpu == NULL) return SPY_ERROR_INVALID_ARGUMENT;
+    if (command_buffer == NULL) {
+        spyi_text_add(&error, "command_buffer is NULL");
+        return spyi_vk_leave(device, gpu, function, SPY_ERROR_INVALID_ARGUMENT, &error);
+    }
+    status = spyi_vk_begin(gpu, &error);
+    if (status == SPY_OK) {
+        *command_buffer = (void *)gpu->commands;
+        gpu->bound = NULL; // the caller may bind another pipeline
+    }
+    return spyi_vk_leave(device, gpu, function, status, &error);
+}
+
 spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value) {
     static const char function[] = "spy_vk_wait_semaphore";
     spyi_vk_gpu *gpu = spyi_vk_enter(device, function);

@@ -54,6 +54,8 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     set->atomic_float.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
     set->atomic_float2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT;
     set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
+    set->barycentric.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV;
+    set->divisor.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT;
 
     *next = &set->v11, next = &set->v11.pNext;
     *next = &set->v12, next = &set->v12.pNext;
@@ -64,7 +66,10 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
     if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float2]) {
         *next = &set->atomic_float2, next = &set->atomic_float2.pNext;
     }
-    if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock;
+    if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock, next = &set->clock.pNext;
+    if (adapter->extensions[SPYI_VK_KHR_fragment_shader_barycentric])
+        *next = &set->barycentric, next = &set->barycentric.pNext;
+    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor]) *next = &set->divisor;
 }
 
 // >>capabilities
@@ -98,6 +103,7 @@ typedef struct spyi_vk_capability {
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
+    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // a fragment shader's SV_PrimitiveID
     SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16),
     SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64),
     SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
@@ -107,7 +113,10 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_FEATURE(29, SampledImageArrayDynamicIndexing, shaderSampledImageArrayDynamicIndexing),
     SPYI_VK_CAP_FEATURE(30, StorageBufferArrayDynamicIndexing, shaderStorageBufferArrayDynamicIndexing),
     SPYI_VK_CAP_FEATURE(31, StorageImageArrayDynamicIndexing, shaderStorageImageArrayDynamicIndexing),
+    SPYI_VK_CAP_FEATURE(32, ClipDistance, shaderClipDistance),
+    SPYI_VK_CAP_FEATURE(33, CullDistance, shaderCullDistance),
     SPYI_VK_CAP_FEATURE(34, ImageCubeArray, imageCubeArray),
+    SPYI_VK_CAP_FEATURE(35, SampleRateShading, sampleRateShading),
     SPYI_VK_CAP_FEATURE(39, Int8, shaderInt8),
     SPYI_VK_CAP_FEATURE(42, MinLod, shaderResourceMinLod),
     SPYI_VK_CAP(43, Sampled1D),
@@ -117,6 +126,8 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(47, ImageBuffer),
     SPYI_VK_CAP_FEATURE(49, StorageImageExtendedFormats, shaderStorageImageExtendedFormats),
     SPYI_VK_CAP(50, ImageQuery),
+    SPYI_VK_CAP(51, DerivativeControl),
+    SPYI_VK_CAP_FEATURE(52, InterpolationFunction, sampleRateShading),
     SPYI_VK_CAP_FEATURE(55, StorageImageReadWithoutFormat, shaderStorageImageReadWithoutFormat),
     SPYI_VK_CAP_FEATURE(56, StorageImageWriteWithoutFormat, shaderStorageImageWriteWithoutFormat),
     SPYI_VK_CAP_SUBGROUP(61, GroupNonUniform, BASIC),
@@ -127,6 +138,9 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_SUBGROUP(66, GroupNonUniformShuffleRelative, SHUFFLE_RELATIVE),
     SPYI_VK_CAP_SUBGROUP(67, GroupNonUniformClustered, CLUSTERED),
     SPYI_VK_CAP_SUBGROUP(68, GroupNonUniformQuad, QUAD),
+    SPYI_VK_CAP_FEATURE(69, ShaderLayer, shaderOutputLayer),
+    SPYI_VK_CAP_FEATURE(70, ShaderViewportIndex, shaderOutputViewportIndex),
+    SPYI_VK_CAP_FEATURE(4427, DrawParameters, shaderDrawParameters),
     SPYI_VK_CAP_FEATURE(4433, StorageBuffer16BitAccess, storageBuffer16BitAccess),
     SPYI_VK_CAP_FEATURE(4434, UniformAndStorageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess),
     SPYI_VK_CAP_FEATURE(4435, StoragePushConstant16, storagePushConstant16),
@@ -142,6 +156,8 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_FLOAT(4467, RoundingModeRTE, 3),
     SPYI_VK_CAP_FLOAT(4468, RoundingModeRTZ, 4),
     SPYI_VK_CAP_EITHER(5055, ShaderClockKHR, shaderSubgroupClock, shaderDeviceClock),
+    SPYI_VK_CAP_EITHER(5254, ShaderViewportIndexLayerEXT, shaderOutputLayer, shaderOutputViewportIndex),
+    SPYI_VK_CAP_FEATURE(5284, FragmentBarycentricKHR, fragmentShaderBarycentric),
     SPYI_VK_CAP(5301, ShaderNonUniform),
     SPYI_VK_CAP_FEATURE(5304, UniformTexelBufferArrayDynamicIndexing,
                         shaderUniformTexelBufferArrayDynamicIndexing),
@@ -156,6 +172,7 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP_FEATURE(5345, VulkanMemoryModel, vulkanMemoryModel),
     SPYI_VK_CAP_FEATURE(5346, VulkanMemoryModelDeviceScope, vulkanMemoryModelDeviceScope),
     SPYI_VK_CAP_FEATURE(5347, PhysicalStorageBufferAddresses, bufferDeviceAddress),
+    SPYI_VK_CAP_FEATURE(5379, DemoteToHelperInvocation, shaderDemoteToHelperInvocation),
     SPYI_VK_CAP_EITHER(5612, AtomicFloat32MinMaxEXT, shaderBufferFloat32AtomicMinMax,
                        shaderSharedFloat32AtomicMinMax),
     SPYI_VK_CAP_FEATURE(5613, AtomicFloat64MinMaxEXT, shaderBufferFloat64AtomicMinMax),
@@ -213,10 +230,96 @@ static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char 
     return false;
 }
 
+// >>writes to memory
+
+// Numbers of the SPIR-V specification.
+enum {
+    SPYI_SPIRV_TYPE_POINTER = 32,
+    SPYI_SPIRV_STORE = 62,
+    SPYI_SPIRV_COPY_MEMORY = 63,
+    SPYI_SPIRV_IMAGE_WRITE = 99,
+    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the loads before it write nothing
+    SPYI_SPIRV_LAST_ATOMIC = 242,  // OpAtomicXor
+    SPYI_SPIRV_ATOMIC_MIN_EXT = 5614,
+    SPYI_SPIRV_ATOMIC_MAX_EXT = 5615,
+    SPYI_SPIRV_ATOMIC_ADD_EXT = 6035,
+    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM: with the old decoration BufferBlock
+    SPYI_SPIRV_STORAGE_BUFFER = 12,
+    SPYI_SPIRV_PHYSICAL = 5349
+};
+
+// Returns the type of a pointer that an instruction makes; 0: the instruction makes another id, or no pointer.
+static uint32_t spyi_vk_pointer_type(const uint32_t *words, uint32_t id) {
+    switch (words[0] & 0xffffu) {
+    case 55:  // OpFunctionParameter
+    case 57:  // OpFunctionCall
+    case 59:  // OpVariable
+    case 61:  // OpLoad
+    case 65:  // OpAccessChain
+    case 66:  // OpInBoundsAccessChain
+    case 67:  // OpPtrAccessChain
+    case 70:  // OpInBoundsPtrAccessChain
+    case 81:  // OpCompositeExtract
+    case 83:  // OpCopyObject
+    case 120: // OpConvertUToPtr
+    case 124: // OpBitcast
+    case 169: // OpSelect
+    case 245: // OpPhi
+        return words[0] >> 16 > 2 && words[2] == id ? words[1] : 0;
+    default: return 0;
+    }
+}
+
+// Returns whether the pointer `id` points to a buffer, looking for its making and for its type.
+static bool spyi_vk_points_to_buffer(const uint32_t *words, size_t count, uint32_t id) {
+    uint32_t type = 0;
+    for (size_t i = 5; i < count && type == 0; i += words[i] >> 16)
+        type = spyi_vk_pointer_type(words + i, id);
+    for (size_t i = 5; i < count; i += words[i] >> 16) {
+        if ((words[i] & 0xffffu) != SPYI_SPIRV_TYPE_POINTER || words[i] >> 16 < 4 || words[i + 1] != type)
+            continue;
+        return words[i + 2] == SPYI_SPIRV_UNIFORM || words[i + 2] == SPYI_SPIRV_STORAGE_BUFFER ||
+               words[i + 2] == SPYI_SPIRV_PHYSICAL;
+    }
+    return false;
+}
+
+static bool spyi_vk_writes_memory(const uint32_t *words, size_t count) {
+    for (size_t i = 5; i < count; i += words[i] >> 16) {
+        const uint32_t op = words[i] & 0xffffu;
+        if (op == SPYI_SPIRV_IMAGE_WRITE || (op >= SPYI_SPIRV_FIRST_ATOMIC && op <= SPYI_SPIRV_LAST_ATOMIC) ||
+            op == SPYI_SPIRV_ATOMIC_MIN_EXT || op == SPYI_SPIRV_ATOMIC_MAX_EXT ||
+            op == SPYI_SPIRV_ATOMIC_ADD_EXT)
+            return true;
+        if ((op == SPYI_SPIRV_STORE || op == SPYI_SPIRV_COPY_MEMORY) && words[i] >> 16 > 1 &&
+            spyi_vk_points_to_buffer(words, count, words[i + 1]))
+            return true;
+    }
+    return false;
+}
+
+// Stages of draws may write to memory only with a feature of their own. `words` are well formed.
+static spy_status spyi_vk_check_writes(const spyi_vk_adapter *adapter, VkShaderStageFlagBits stage,
+                                       const uint32_t *words, size_t count, spyi_text *error) {
+    const bool vertex = stage == VK_SHADER_STAGE_VERTEX_BIT;
+    const uint32_t feature =
+        vertex ? SPYI_VK_FEATURE_vertexPipelineStoresAndAtomics : SPYI_VK_FEATURE_fragmentStoresAndAtomics;
+    if (stage == VK_SHADER_STAGE_COMPUTE_BIT || adapter->features[feature]) return SPY_OK;
+    if (!spyi_vk_writes_memory(words, count)) return SPY_OK;
+    spyi_text_add(error, "the %s shader writes to memory, which the device '%s' %s (Vulkan feature %s)",
+                  vertex ? "vertex" : "fragment", adapter->info.name,
+                  adapter->supported[feature] ? "supports, but has not enabled" : "does not support",
+                  spyi_vk_feature_name(feature));
+    return SPY_ERROR_UNSUPPORTED;
+}
+
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
-                                      spyi_text *error) {
-    // Numbers of the SPIR-V specification: two instructions and an execution model.
-    enum { ENTRY_POINT = 15, CAPABILITY = 17, GL_COMPUTE = 5 };
+                                      VkShaderStageFlagBits stage, spyi_text *error) {
+    // Numbers of the SPIR-V specification: two instructions and the execution models.
+    enum { ENTRY_POINT = 15, CAPABILITY = 17, VERTEX = 0, FRAGMENT = 4, GL_COMPUTE = 5 };
+    const uint32_t model = stage == VK_SHADER_STAGE_VERTEX_BIT     ? VERTEX
+                           : stage == VK_SHADER_STAGE_FRAGMENT_BIT ? FRAGMENT
+                                                                   : GL_COMPUTE;
     const uint32_t *words = (const uint32_t *)desc->code;
     size_t i, size, count = desc->code_size / 4;
     bool entry = false;
@@ -238,11 +341,15 @@ SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi
             spy_status status = spyi_vk_check_capability(adapter, words[i + 1], error);
             if (status != SPY_OK) return status;
         }
-        if (op == ENTRY_POINT && words[i + 1] == GL_COMPUTE) {
+        if (op == ENTRY_POINT && words[i + 1] == model) {
             entry = entry || spyi_vk_words_equal(words + i + 3, size - 3, desc->entry);
         }
     }
-    if (entry) return SPY_OK;
-    spyi_text_add(error, "the SPIR-V has no compute entry point '%s'", desc->entry);
+    if (entry) return spyi_vk_check_writes(adapter, stage, words, count, error);
+    spyi_text_add(error, "the SPIR-V has no %s entry point '%s'",
+                  model == VERTEX     ? "vertex"
+                  : model == FRAGMENT ? "fragment"
+                                      : "compute",
+                  desc->entry);
     return SPY_ERROR_NOT_FOUND;
 }

@@ -21,6 +21,9 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_FEATURES_EXT, "ShaderAtomicFloatFeaturesEXT", atomic_float),
     SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_2_FEATURES_EXT, "ShaderAtomicFloat2FeaturesEXT", atomic_float2),
     SPYI_VK_STRUCT(SHADER_CLOCK_FEATURES_KHR, "ShaderClockFeaturesKHR", clock),
+    SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
+                   barycentric),
+    SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor),
 #undef SPYI_VK_STRUCT
 };
 
@@ -33,6 +36,7 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, storagePushConstant16)                                   \
     X(VariablePointersFeatures, VARIABLE_POINTERS_FEATURES, variablePointersStorageBuffer)                   \
     X(VariablePointersFeatures, VARIABLE_POINTERS_FEATURES, variablePointers)                                \
+    X(ShaderDrawParametersFeatures, SHADER_DRAW_PARAMETERS_FEATURES, shaderDrawParameters)                   \
     X(TimelineSemaphoreFeatures, TIMELINE_SEMAPHORE_FEATURES, timelineSemaphore)                             \
     X(BufferDeviceAddressFeatures, BUFFER_DEVICE_ADDRESS_FEATURES, bufferDeviceAddress)                      \
     X(ScalarBlockLayoutFeatures, SCALAR_BLOCK_LAYOUT_FEATURES, scalarBlockLayout)                            \
@@ -59,7 +63,10 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, subgroupSizeControl)                      \
     X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, computeFullSubgroups)                     \
     X(Maintenance4Features, MAINTENANCE_4_FEATURES, maintenance4)                                            \
-    X(ShaderIntegerDotProductFeatures, SHADER_INTEGER_DOT_PRODUCT_FEATURES, shaderIntegerDotProduct)
+    X(ShaderIntegerDotProductFeatures, SHADER_INTEGER_DOT_PRODUCT_FEATURES, shaderIntegerDotProduct)         \
+    X(ShaderDemoteToHelperInvocationFeatures, SHADER_DEMOTE_TO_HELPER_INVOCATION_FEATURES,                   \
+      shaderDemoteToHelperInvocation)                                                                        \
+    X(DynamicRenderingFeatures, DYNAMIC_RENDERING_FEATURES, dynamicRendering)
 
 typedef struct spyi_vk_single_feature {
     VkStructureType type;

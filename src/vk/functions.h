@@ -42,7 +42,10 @@
     X(vkBeginCommandBuffer)                                                                                  \
     X(vkBindBufferMemory)                                                                                    \
     X(vkBindImageMemory)                                                                                     \
+    X(vkCmdBeginRenderPass)                                                                                  \
+    X(vkCmdBindIndexBuffer)                                                                                  \
     X(vkCmdBindPipeline)                                                                                     \
+    X(vkCmdBindVertexBuffers)                                                                                \
     X(vkCmdBlitImage)                                                                                        \
     X(vkCmdClearColorImage)                                                                                  \
     X(vkCmdClearDepthStencilImage)                                                                           \
@@ -53,22 +56,35 @@
     X(vkCmdCopyQueryPoolResults)                                                                             \
     X(vkCmdDispatch)                                                                                         \
     X(vkCmdDispatchIndirect)                                                                                 \
+    X(vkCmdDraw)                                                                                             \
+    X(vkCmdDrawIndexed)                                                                                      \
+    X(vkCmdDrawIndexedIndirect)                                                                              \
+    X(vkCmdDrawIndirect)                                                                                     \
+    X(vkCmdEndRenderPass)                                                                                    \
     X(vkCmdFillBuffer)                                                                                       \
     X(vkCmdPipelineBarrier)                                                                                  \
     X(vkCmdPushConstants)                                                                                    \
     X(vkCmdResetQueryPool)                                                                                   \
     X(vkCmdResolveImage)                                                                                     \
+    X(vkCmdSetBlendConstants)                                                                                \
+    X(vkCmdSetScissor)                                                                                       \
+    X(vkCmdSetStencilReference)                                                                              \
+    X(vkCmdSetViewport)                                                                                      \
     X(vkCmdWriteTimestamp)                                                                                   \
     X(vkCreateBuffer)                                                                                        \
     X(vkCreateBufferView)                                                                                    \
     X(vkCreateCommandPool)                                                                                   \
     X(vkCreateComputePipelines)                                                                              \
     X(vkCreateDescriptorSetLayout)                                                                           \
+    X(vkCreateFramebuffer)                                                                                   \
+    X(vkCreateGraphicsPipelines)                                                                             \
     X(vkCreateImage)                                                                                         \
     X(vkCreateImageView)                                                                                     \
     X(vkCreatePipelineCache)                                                                                 \
+    X(vkGetPipelineCacheData)                                                                                \
     X(vkCreatePipelineLayout)                                                                                \
     X(vkCreateQueryPool)                                                                                     \
+    X(vkCreateRenderPass)                                                                                    \
     X(vkCreateSampler)                                                                                       \
     X(vkCreateSemaphore)                                                                                     \
     X(vkCreateShaderModule)                                                                                  \
@@ -77,12 +93,14 @@
     X(vkDestroyCommandPool)                                                                                  \
     X(vkDestroyDescriptorSetLayout)                                                                          \
     X(vkDestroyDevice)                                                                                       \
+    X(vkDestroyFramebuffer)                                                                                  \
     X(vkDestroyImage)                                                                                        \
     X(vkDestroyImageView)                                                                                    \
     X(vkDestroyPipeline)                                                                                     \
     X(vkDestroyPipelineCache)                                                                                \
     X(vkDestroyPipelineLayout)                                                                               \
     X(vkDestroyQueryPool)                                                                                    \
+    X(vkDestroyRenderPass)                                                                                   \
     X(vkDestroySampler)                                                                                      \
     X(vkDestroySemaphore)                                                                                    \
     X(vkDestroyShaderModule)                                                                                 \
@@ -101,8 +119,11 @@
     X(vkSignalSemaphore)                                                                                     \
     X(vkWaitSemaphores)
 
-// Functions of device extensions. Their member is NULL where the driver does not have them.
-#define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X) X(vkCmdPushDescriptorSetKHR)
+// Functions of device extensions and of Vulkan 1.3. Their member is NULL where the driver does not have them.
+#define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X)                                                                 \
+    X(vkCmdBeginRendering)                                                                                   \
+    X(vkCmdEndRendering)                                                                                     \
+    X(vkCmdPushDescriptorSetKHR)
 
 typedef struct spyi_vk_functions {
 #define SPYI_VK_MEMBER(name) PFN_##name name;

@@ -148,6 +148,8 @@ SPYI_FN uint32_t spyi_vk_image_support(spyi_gpu *base, uint32_t format) {
     if (has & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT) usage |= SPY_TEXTURE_USAGE_FILTERED;
     if (usage == 0) return 0;
     usage |= SPY_TEXTURE_USAGE_COPIED;
+    if (has & VK_FORMAT_FEATURE_BLIT_SRC_BIT) usage |= SPYI_BLITS_FROM;
+    if (has & VK_FORMAT_FEATURE_BLIT_DST_BIT) usage |= SPYI_BLITS_TO;
     const uint32_t targets = SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_DEPTH_TARGET;
     if ((usage & targets) &&
         gpu->instance.GetPhysicalDeviceImageFormatProperties(
@@ -289,6 +291,7 @@ SPYI_FN void spyi_vk_destroy_image(spyi_gpu *base, spyi_image *image) {
 // >>views
 
 static VkImageViewType spyi_vk_view_type(const spyi_image_view_desc *d) {
+    if (d->target && d->type == SPY_TEXTURE_TYPE_CUBE) return VK_IMAGE_VIEW_TYPE_2D_ARRAY; // faces are layers
     switch (d->type) {
     case SPY_TEXTURE_TYPE_1D: return d->array ? VK_IMAGE_VIEW_TYPE_1D_ARRAY : VK_IMAGE_VIEW_TYPE_1D;
     case SPY_TEXTURE_TYPE_3D: return VK_IMAGE_VIEW_TYPE_3D;
@@ -308,15 +311,19 @@ SPYI_FN spy_status spyi_vk_create_image_view(spyi_gpu *base, const spyi_image *i
     (void)image_desc, (void)sampler;
     SPYI_VK_ZERO(usage);
     usage.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO;
-    usage.usage = desc->stored ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT;
+    const bool color = spyi_vk_aspects(desc->format) == VK_IMAGE_ASPECT_COLOR_BIT;
+    usage.usage = desc->target && color ? VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+                  : desc->target        ? VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT
+                  : desc->stored        ? VK_IMAGE_USAGE_STORAGE_BIT
+                                        : VK_IMAGE_USAGE_SAMPLED_BIT;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
     info.pNext = &usage;
     info.image = (VkImage)image->handle;
     info.viewType = spyi_vk_view_type(desc);
     info.format = spyi_vk_format(desc->format);
-    info.subresourceRange.aspectMask =
-        spyi_vk_aspects(desc->format) & ~(VkImageAspectFlags)VK_IMAGE_ASPECT_STENCIL_BIT;
+    info.subresourceRange.aspectMask = spyi_vk_aspects(desc->format);
+    if (!desc->target) info.subresourceRange.aspectMask &= ~(VkImageAspectFlags)VK_IMAGE_ASPECT_STENCIL_BIT;
     info.subresourceRange.baseMipLevel = desc->first_level;
     info.subresourceRange.levelCount = desc->level_count;
     info.subresourceRange.baseArrayLayer = desc->first_layer;
@@ -329,6 +336,7 @@ SPYI_FN spy_status spyi_vk_create_image_view(spyi_gpu *base, const spyi_image *i
 SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *base, uint64_t view, bool stored) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     (void)stored;
+    spyi_vk_forget_view(gpu, (VkImageView)view);
     gpu->vk.vkDestroyImageView(gpu->device, (VkImageView)view, NULL);
 }
 

@@ -96,29 +96,11 @@ static spy_status spyi_vk_resolve(spyi_vk_gpu *gpu, const spyi_image_blit_work *
     return spyi_vk_recorded(gpu, false, error);
 }
 
-static spy_status spyi_vk_check_blit(const spyi_vk_gpu *gpu, const spyi_image_blit_work *w,
-                                     spyi_text *error) {
-    const VkFormatFeatureFlags from = spyi_vk_format_features(gpu, w->from_desc.format);
-    const VkFormatFeatureFlags to = spyi_vk_format_features(gpu, w->to_desc.format);
-    const char *name = gpu->adapter.info.name;
-    if (!(from & VK_FORMAT_FEATURE_BLIT_SRC_BIT) || !(to & VK_FORMAT_FEATURE_BLIT_DST_BIT)) {
-        spyi_text_add(error, "the device '%s' cannot scale textures of this format", name);
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    if (w->linear && !(from & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT)) {
-        spyi_text_add(error, "the device '%s' has no linear filter for this format; SPY_FILTER_NEAREST works",
-                      name);
-        return SPY_ERROR_UNSUPPORTED;
-    }
-    return SPY_OK;
-}
-
 SPYI_FN spy_status spyi_vk_image_blit(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const spyi_image_blit_work *w = (const spyi_image_blit_work *)(const void *)work;
     VkImageBlit region;
-    spy_status status = w->resolve ? SPY_OK : spyi_vk_check_blit(gpu, w, error);
-    if (status == SPY_OK) status = spyi_vk_begin_image_work(gpu, work, error);
+    spy_status status = spyi_vk_begin_image_work(gpu, work, error);
     if (status != SPY_OK) return status;
     if (w->resolve) return spyi_vk_resolve(gpu, w, error);
     SPYI_VK_ZERO(region);

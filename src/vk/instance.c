@@ -299,6 +299,7 @@ static bool spyi_vk_query_queues(const spyi_vk_instance *instance, spyi_vk_adapt
     instance->GetPhysicalDeviceQueueFamilyProperties(adapter->handle, &count, families);
     for (i = 0; i < count; i++) {
         bool draws = (families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
+        if (draws) adapter->graphics_families |= 1u << i;
         if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0 || (found && (graphics || !draws))) continue;
         found = true;
         graphics = draws;

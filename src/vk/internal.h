@@ -1,13 +1,13 @@
 // The types of the Vulkan backend and the functions that its files share. instance.c finds an adapter,
-// device.c makes the device, memory.c and kernel.c make its objects, record.c records work, submit.c submits
-// it and waits,
-// transfer.c copies to and from host memory, engine.c records into an engine's command buffers.
+// device.c makes the device, memory.c and kernel.c make its objects, record.c records work, raster.c and
+// raster_work.c make pipelines and passes of draws, submit.c submits work and waits, transfer.c copies to and from
+// host memory, engine.c records into an engine's command buffers.
 #ifndef SPYI_VK_INTERNAL_H
 #define SPYI_VK_INTERNAL_H
 
 #include "api/vk.h"
 #include "backend/target.h"
-#include "backend/image.h"
+#include "backend/raster.h"
 #include "vk/functions.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -36,6 +36,7 @@
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
 #define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
 #define SPYI_VK_LABELS 8u        // open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_WRITTEN 32u      // targets after which a pass waits for earlier passes in any case
 #define SPYI_VK_SEMAPHORES 16u   // most semaphores of an engine in one submission
 
 // >>features
@@ -63,11 +64,24 @@
     X(core.features, textureCompressionBC)                                                                   \
     X(core.features, textureCompressionASTC_LDR)                                                             \
     X(core.features, shaderStorageBufferArrayDynamicIndexing)                                                \
+    X(core.features, independentBlend)                                                                       \
+    X(core.features, geometryShader)                                                                         \
+    X(core.features, sampleRateShading)                                                                      \
+    X(core.features, dualSrcBlend)                                                                           \
+    X(core.features, multiDrawIndirect)                                                                      \
+    X(core.features, drawIndirectFirstInstance)                                                              \
+    X(core.features, depthClamp)                                                                             \
+    X(core.features, depthBiasClamp)                                                                         \
+    X(core.features, fillModeNonSolid)                                                                       \
+    X(core.features, fullDrawIndexUint32)                                                                    \
+    X(core.features, shaderClipDistance)                                                                     \
+    X(core.features, shaderCullDistance)                                                                     \
     X(v11, storageBuffer16BitAccess)                                                                         \
     X(v11, uniformAndStorageBuffer16BitAccess)                                                               \
     X(v11, storagePushConstant16)                                                                            \
     X(v11, variablePointersStorageBuffer)                                                                    \
     X(v11, variablePointers)                                                                                 \
+    X(v11, shaderDrawParameters)                                                                             \
     X(v12, storageBuffer8BitAccess)                                                                          \
     X(v12, uniformAndStorageBuffer8BitAccess)                                                                \
     X(v12, storagePushConstant8)                                                                             \
@@ -78,6 +92,8 @@
     X(v12, samplerMirrorClampToEdge)                                                                         \
     X(v12, samplerFilterMinmax)                                                                              \
     X(v12, shaderSubgroupExtendedTypes)                                                                      \
+    X(v12, shaderOutputLayer)                                                                                \
+    X(v12, shaderOutputViewportIndex)                                                                        \
     X(v12, vulkanMemoryModel)                                                                                \
     X(v12, vulkanMemoryModelDeviceScope)                                                                     \
     X(v12, shaderUniformTexelBufferArrayDynamicIndexing)                                                     \
@@ -89,6 +105,8 @@
     X(v13, computeFullSubgroups)                                                                             \
     X(v13, maintenance4)                                                                                     \
     X(v13, shaderIntegerDotProduct)                                                                          \
+    X(v13, shaderDemoteToHelperInvocation)                                                                   \
+    X(v13, dynamicRendering)                                                                                 \
     X(atomic_float, shaderBufferFloat32Atomics)                                                              \
     X(atomic_float, shaderBufferFloat32AtomicAdd)                                                            \
     X(atomic_float, shaderBufferFloat64Atomics)                                                              \
@@ -104,13 +122,17 @@
     X(atomic_float2, shaderBufferFloat64AtomicMinMax)                                                        \
     X(atomic_float2, shaderSharedFloat32AtomicMinMax)                                                        \
     X(clock, shaderSubgroupClock)                                                                            \
-    X(clock, shaderDeviceClock)
+    X(clock, shaderDeviceClock)                                                                              \
+    X(barycentric, fragmentShaderBarycentric)                                                                \
+    X(divisor, vertexAttributeInstanceRateDivisor)
 
 #define SPYI_VK_OPTIONAL_EXTENSIONS(X)                                                                       \
     X(VK_KHR_push_descriptor)                                                                                \
     X(VK_EXT_shader_atomic_float)                                                                            \
     X(VK_EXT_shader_atomic_float2)                                                                           \
-    X(VK_KHR_shader_clock)
+    X(VK_KHR_shader_clock)                                                                                   \
+    X(VK_KHR_fragment_shader_barycentric)                                                                    \
+    X(VK_EXT_vertex_attribute_divisor)
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
@@ -140,6 +162,8 @@ typedef struct spyi_vk_feature_set {
     VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float;
     VkPhysicalDeviceShaderAtomicFloat2FeaturesEXT atomic_float2;
     VkPhysicalDeviceShaderClockFeaturesKHR clock;
+    VkPhysicalDeviceFragmentShaderBarycentricFeaturesNV barycentric; // the same struct as the newer ...KHR
+    VkPhysicalDeviceVertexAttributeDivisorFeaturesEXT divisor;
 } spyi_vk_feature_set;
 
 // >>instance
@@ -174,6 +198,7 @@ typedef struct spyi_vk_adapter {
     uint32_t subgroup_operations; // VkSubgroupFeatureFlags in compute kernels
     uint32_t queue_family;
     uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
+    uint32_t graphics_families;            // bit n: queue family n can draw
     uint32_t timestamp_bits;               // 0: no timestamps
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
@@ -231,6 +256,7 @@ typedef struct spyi_vk_run {
 
 // The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
 typedef struct spyi_vk_shape {
+    VkShaderStageFlags stages; // that have the inputs: compute, or vertex and fragment
     uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
     uint32_t count;
     spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
@@ -246,14 +272,43 @@ typedef struct spyi_vk_layout {
 
 typedef struct spyi_vk_kernel {
     spyi_kernel_base base; // must come first
+    size_t size;           // bytes of the object: a spyi_vk_kernel or spyi_vk_raster
     VkPipeline pipeline;
     VkPipelineLayout layout;
-    uint32_t push_size; // bytes of push constants
+    VkPipelineBindPoint bind_point;
+    VkShaderStageFlags stages; // of the layout's inputs
+    uint32_t push_size;        // bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
     bool block_by_address; // the block lies in a page; its address is pushed
     char label[64];        // for messages; longer labels are cut off
 } spyi_vk_kernel;
+
+// A pipeline of vertex and fragment shaders.
+typedef struct spyi_vk_raster {
+    spyi_vk_kernel kernel;                                   // must come first
+    uint8_t target_formats[SPYI_MOST_TARGETS], depth_format; // spy_format; NONE: there is no such target
+    uint8_t target_count, samples;
+} spyi_vk_raster;
+
+// What a pass draws into, and the pass that is open.
+typedef struct spyi_vk_pass {
+    // The command buffer; NULL: no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that all other
+    // work takes the way through spyi_vk_begin(), which ends the pass.
+    VkCommandBuffer commands;
+    uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
+    uint32_t target_count, width, height, layers;
+    // What has been set in the pass.
+    const spyi_vk_raster *bound;
+    float viewport[6];
+    int32_t scissor[4];
+    float blend_color[4];
+    uint32_t stencil_reference;
+} spyi_vk_pass;
+
+// Passes of devices without dynamic rendering, and their targets (render_pass.c).
+typedef struct spyi_vk_render_pass spyi_vk_render_pass;
+typedef struct spyi_vk_framebuffer spyi_vk_framebuffer;
 
 // One recording: the work between a spy_vk_begin_recording() and its end, in an engine's command buffer, with
 // the memory that must live until the engine has reported it as executed. Its work has the batch numbers
@@ -278,14 +333,21 @@ typedef struct spyi_vk_gpu {
     // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
     // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
     // never gets a recording's number.
-    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun
-    spyi_vk_kernel *bound;    // kernel whose pipeline is bound in `commands`
-    uint64_t submitted;       // number of the last batch that was submitted
-    uint64_t finished;        // batches up to this number had finished at the last look
-    uint32_t work;            // operations in the open batch
-    size_t work_bytes;        // bytes that the open batch uses in pages
-    uint64_t next_poll_ns;    // no check whether the queue is idle before this time
-    spyi_vk_batch *batch;     // slot of the open batch; NULL: it has not begun
+    VkCommandBuffer commands; // the command buffer to record into; NULL: none has begun, or a pass is open
+    spyi_vk_pass pass;        // of draws
+    bool draws;               // something was drawn: barriers wait for the stages of draws, too
+    // Images that passes of batches have drawn into since the last barrier for targets.
+    uint64_t written[SPYI_VK_WRITTEN];
+    uint32_t written_count;
+    bool own_draws;         // ... in a batch, after which the queue's earlier work is ordered before draws
+    bool dynamic_rendering; // the device has it; else spyi_vk_render_pass
+    spyi_vk_kernel *bound;  // kernel whose pipeline is bound in `commands`
+    uint64_t submitted;     // number of the last batch that was submitted
+    uint64_t finished;      // batches up to this number had finished at the last look
+    uint32_t work;          // operations in the open batch
+    size_t work_bytes;      // bytes that the open batch uses in pages
+    uint64_t next_poll_ns;  // no check whether the queue is idle before this time
+    spyi_vk_batch *batch;   // slot of the open batch; NULL: it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
@@ -326,8 +388,11 @@ typedef struct spyi_vk_gpu {
 
     uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
-    spyi_mutex layout_lock;
+    size_t pipeline_bytes;  // size of the pipeline cache's data when it was made or last kept
+    spyi_mutex layout_lock; // of layouts and render passes
     spyi_vk_layout *layouts;
+    spyi_vk_render_pass *render_passes;
+    spyi_vk_framebuffer *framebuffers;
 
     spyi_vk_instance instance;
     spyi_vk_adapter adapter;
@@ -347,10 +412,10 @@ SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
 // Fills in the sType and pNext members for an adapter whose extensions and api_version are known.
 SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
-// Checks that the SPIR-V is well formed, has the entry point, and needs only features that are enabled in
-// `adapter`.
+// Checks that the SPIR-V is well formed, has the entry point of this stage, and needs only features that are enabled
+// in `adapter`.
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
-                                      spyi_text *error);
+                                      VkShaderStageFlagBits stage, spyi_text *error);
 
 // >>instance.c
 SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
@@ -401,6 +466,37 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spy
                                 spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
+// Checks that the device takes so many parameters, bindings, textures and samplers.
+SPYI_FN spy_status spyi_vk_check_interface(const spyi_vk_gpu *gpu, const spyi_interface *iface,
+                                           spyi_text *error);
+// Makes an object of `size` bytes, which begins with a spyi_vk_kernel, with the layout of its inputs but no pipeline.
+SPYI_FN spy_status spyi_vk_new_kernel(spyi_vk_gpu *gpu, const spyi_interface *iface, const char *label,
+                                      VkShaderStageFlags stages, size_t size, spyi_vk_kernel **kernel,
+                                      spyi_text *error);
+SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t size, VkShaderModule *module);
+// Ends the making of a kernel, of which `what` gave this result. After an error frees the kernel.
+SPYI_FN spy_status spyi_vk_end_kernel(spyi_vk_gpu *gpu, spyi_vk_kernel *kernel, const char *label,
+                                      VkResult result, const char *what, spyi_kernel **out, spyi_text *error);
+
+// >>raster.c
+SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel,
+                                       spyi_text *error);
+
+// >>render_pass.c
+// Finds or makes a pass into targets with the formats of the raster: with the loads of a draw, or for a pipeline
+// (draw NULL).
+SPYI_FN VkResult spyi_vk_find_render_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster,
+                                          const spyi_draw_work *draw, VkRenderPass *pass);
+SPYI_FN spy_status spyi_vk_begin_render_pass(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                             const spyi_vk_raster *raster, const spyi_draw_work *draw,
+                                             spyi_text *error);
+SPYI_FN void spyi_vk_forget_view(spyi_vk_gpu *gpu,
+                                 VkImageView view); // destroys the framebuffers that have it
+SPYI_FN void spyi_vk_destroy_render_passes(spyi_vk_gpu *gpu);
+
+// >>raster_work.c
+SPYI_FN spy_status spyi_vk_draw(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
+SPYI_FN void spyi_vk_end_pass(spyi_vk_gpu *gpu); // nothing where no pass is open
 
 // >>record.c
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
@@ -420,6 +516,15 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
 // Records what must come before work: the barrier and the transitions of images.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool counts);
+// Gives the layouts back after a failure, and returns `status`.
+SPYI_FN spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before, spy_status status);
+// Stages in which work runs that barriers order: those of draws only once there was one.
+SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu);
+// Pushes a kernel's block, bindings and uniform buffers.
+SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                       const spyi_vk_kernel *kernel, const void *block,
+                                       const spyi_binding *bindings, const spyi_uniform *uniforms,
+                                       spyi_text *error);
 // Makes a pool of `count` timestamps if *pool is NULL.
 SPYI_FN spy_status spyi_vk_make_queries(spyi_vk_gpu *gpu, VkQueryPool *pool, uint32_t count,
                                         spyi_text *error);

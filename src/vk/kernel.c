@@ -1,5 +1,5 @@
-// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. Several threads may
-// load kernels at once: of the device this changes only the list of layouts, under a lock, and
+// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. raster.c makes pipelines
+// of draws with the same layouts. Several threads may load kernels at once: of the device this changes only the list of layouts, under a lock, and
 // VkPipelineCache, which locks itself.
 #include "vk/internal.h"
 
@@ -79,7 +79,7 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
             bindings[i].binding = shape->parameters[i].number;
             bindings[i].descriptorType = spyi_vk_descriptor_type(&shape->parameters[i]);
             bindings[i].descriptorCount = shape->parameters[i].count;
-            bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+            bindings[i].stageFlags = shape->stages;
         }
         SPYI_VK_ZERO(set);
         set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
@@ -91,7 +91,9 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
         if (result != VK_SUCCESS) return result;
     }
     SPYI_VK_ZERO(range);
-    range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+    // One range for all stages, also where each reads its own part: vkCmdPushConstants must name all stages of every
+    // range that it touches, so that ranges for single stages would need a push for each.
+    range.stageFlags = shape->stages;
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
@@ -147,11 +149,10 @@ SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu) {
     }
 }
 
-static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
-                                       spyi_text *error) {
+SPYI_FN spy_status spyi_vk_check_interface(const spyi_vk_gpu *gpu, const spyi_interface *iface,
+                                           spyi_text *error) {
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
-    const spyi_interface *iface = &desc->iface;
     const spyi_kernel_base has = spyi_interface_counts(iface);
     uint32_t i, kinds[SPYI_PARAMETER_COMBINED + 1] = { 0 };
     if (!iface->block_by_address && iface->block_size > limits->profile.max_block_bytes) {
@@ -188,7 +189,7 @@ static spy_status spyi_vk_check_kernel(const spyi_vk_gpu *gpu, const spyi_kernel
                       have->maxPerStageDescriptorStorageImages);
         return SPY_ERROR_UNSUPPORTED;
     }
-    return spyi_vk_check_code(&gpu->adapter, desc, error);
+    return SPY_OK;
 }
 
 // Adds the driver's last message to the error. Mesa gives the reason of a VK_ERROR_UNKNOWN only in such a
@@ -200,20 +201,23 @@ static void spyi_vk_add_message(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_mutex_unlock(&gpu->instance.message_lock);
 }
 
+SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t size,
+                                     VkShaderModule *module) {
+    VkShaderModuleCreateInfo info;
+    SPYI_VK_ZERO(info);
+    info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    info.codeSize = size;
+    info.pCode = (const uint32_t *)code;
+    return gpu->vk.vkCreateShaderModule(gpu->device, &info, NULL, module);
+}
+
 // *what gets the name of the function that failed.
-static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc,
-                                      const spyi_vk_shape *shape, spyi_vk_kernel *kernel, const char **what) {
-    VkShaderModuleCreateInfo module_info;
+static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *desc, spyi_vk_kernel *kernel,
+                                      const char **what) {
     VkComputePipelineCreateInfo info;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = spyi_vk_find_layout(gpu, shape, &kernel->layout, what);
-    if (result != VK_SUCCESS) return result;
-    SPYI_VK_ZERO(module_info);
-    module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    module_info.codeSize = desc->code_size;
-    module_info.pCode = (const uint32_t *)desc->code;
     *what = "vkCreateShaderModule";
-    result = gpu->vk.vkCreateShaderModule(gpu->device, &module_info, NULL, &module);
+    VkResult result = spyi_vk_make_module(gpu, desc->code, desc->code_size, &module);
     if (result != VK_SUCCESS) return result;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
@@ -229,43 +233,12 @@ static VkResult spyi_vk_make_pipeline(spyi_vk_gpu *gpu, const spyi_kernel_desc *
     return result;
 }
 
-SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
-                                spyi_text *error) {
-    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
-    const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
-    const spyi_interface *iface = &desc->iface;
-    spyi_vk_kernel *kernel;
-    spyi_vk_shape shape;
-    VkResult result;
-    uint32_t i;
-    spy_status status = spyi_vk_check_kernel(gpu, desc, error);
-    *out = NULL;
-    if (status != SPY_OK) return status;
-    kernel = (spyi_vk_kernel *)spyi_allocate(gpu->base.ctx, sizeof *kernel);
-    if (kernel == NULL) {
-        spyi_text_add(error, "no host memory for a kernel");
-        return SPY_ERROR_OUT_OF_MEMORY;
-    }
-    kernel->base = spyi_interface_counts(iface);
-    kernel->block_by_address = iface->block_by_address && iface->block_size > 0;
-    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(iface->block_size, 4);
-    SPYI_VK_ZERO(shape);
-    shape.push_size = kernel->push_size;
-    for (i = 0; i < iface->parameter_count; i++) {
-        if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
-        shape.parameters[shape.count] = iface->parameters[i];
-        SPYI_VK_ZERO(shape.parameters[shape.count].place); // layouts do not depend on the place
-        shape.count++;
-    }
-    spyi_vk_make_runs(kernel, &shape);
-    (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
-    spyi_mutex_lock(&gpu->instance.message_lock);
-    gpu->instance.message[0] = '\0';
-    spyi_mutex_unlock(&gpu->instance.message_lock);
-    result = spyi_vk_make_pipeline(gpu, desc, &shape, kernel, &what);
+SPYI_FN spy_status spyi_vk_end_kernel(spyi_vk_gpu *gpu, spyi_vk_kernel *kernel, const char *label,
+                                      VkResult result, const char *what, spyi_kernel **out,
+                                      spyi_text *error) {
     if (result != VK_SUCCESS) {
-        spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
-        status = spyi_vk_fail(gpu, result, what, error);
+        spyi_free(gpu->base.ctx, kernel, kernel->size);
+        spy_status status = spyi_vk_fail(gpu, result, what, error);
         spyi_text_add(error, " for kernel '%s'", label);
         spyi_vk_add_message(gpu, error);
         return status == SPY_ERROR_INTERNAL ? SPY_ERROR_COMPILE : status;
@@ -275,9 +248,66 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, sp
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_vk_new_kernel(spyi_vk_gpu *gpu, const spyi_interface *iface, const char *label,
+                                      VkShaderStageFlags stages, size_t size, spyi_vk_kernel **out,
+                                      spyi_text *error) {
+    spyi_vk_kernel *kernel = (spyi_vk_kernel *)spyi_allocate(gpu->base.ctx, size);
+    spyi_kernel *none = NULL;
+    spyi_vk_shape shape;
+    const char *what = "";
+    uint32_t i;
+    *out = NULL;
+    if (kernel == NULL) {
+        spyi_text_add(error, "no host memory for a kernel");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    kernel->size = size;
+    kernel->base = spyi_interface_counts(iface);
+    kernel->stages = stages;
+    kernel->bind_point = stages == VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_BIND_POINT_COMPUTE
+                                                               : VK_PIPELINE_BIND_POINT_GRAPHICS;
+    kernel->block_by_address = iface->block_by_address && iface->block_size > 0;
+    kernel->push_size = kernel->block_by_address ? 8 : (uint32_t)spyi_align(iface->block_size, 4);
+    (void)snprintf(kernel->label, sizeof kernel->label, "%s", label);
+    SPYI_VK_ZERO(shape);
+    shape.stages = stages;
+    shape.push_size = kernel->push_size;
+    for (i = 0; i < iface->parameter_count; i++) {
+        if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
+        shape.parameters[shape.count] = iface->parameters[i];
+        SPYI_VK_ZERO(shape.parameters[shape.count].place); // layouts do not depend on the place
+        shape.count++;
+    }
+    spyi_vk_make_runs(kernel, &shape);
+    spyi_mutex_lock(&gpu->instance.message_lock);
+    gpu->instance.message[0] = '\0';
+    spyi_mutex_unlock(&gpu->instance.message_lock);
+    VkResult result = spyi_vk_find_layout(gpu, &shape, &kernel->layout, &what);
+    if (result != VK_SUCCESS) return spyi_vk_end_kernel(gpu, kernel, label, result, what, &none, error);
+    *out = kernel;
+    return SPY_OK;
+}
+
+SPYI_FN spy_status spyi_vk_load(spyi_gpu *base, const spyi_kernel_desc *desc, spyi_kernel **out,
+                                spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const char *label = desc->label != NULL ? desc->label : desc->entry, *what = "";
+    spyi_vk_kernel *kernel;
+    spy_status status = spyi_vk_check_interface(gpu, &desc->iface, error);
+    *out = NULL;
+    if (status == SPY_OK)
+        status = spyi_vk_check_code(&gpu->adapter, desc, VK_SHADER_STAGE_COMPUTE_BIT, error);
+    if (status == SPY_OK)
+        status = spyi_vk_new_kernel(gpu, &desc->iface, label, VK_SHADER_STAGE_COMPUTE_BIT, sizeof *kernel,
+                                    &kernel, error);
+    if (status != SPY_OK) return status;
+    VkResult result = spyi_vk_make_pipeline(gpu, desc, kernel, &what);
+    return spyi_vk_end_kernel(gpu, kernel, label, result, what, out, error);
+}
+
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *base, spyi_kernel *handle) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_vk_kernel *kernel = (spyi_vk_kernel *)(void *)handle;
     gpu->vk.vkDestroyPipeline(gpu->device, kernel->pipeline, NULL);
-    spyi_free(gpu->base.ctx, kernel, sizeof *kernel);
+    spyi_free(gpu->base.ctx, kernel, kernel->size);
 }

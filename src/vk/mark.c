@@ -36,31 +36,36 @@ SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu) {
     for (i = 0; i < spyi_vk_shown_labels(gpu); i++) gpu->instance.end_label(gpu->batch->commands);
 }
 
-static void spyi_vk_push_label(spyi_vk_gpu *gpu, const char *name) {
+static void spyi_vk_push_label(spyi_vk_gpu *gpu, VkCommandBuffer commands, const char *name) {
     uint32_t at = gpu->label_depth++;
     VkDebugUtilsLabelEXT label = spyi_vk_label_info(name);
     if (at >= SPYI_VK_LABELS) return;
     (void)snprintf(gpu->labels[at], sizeof gpu->labels[at], "%s", name);
-    gpu->instance.begin_label(gpu->commands, &label);
+    gpu->instance.begin_label(commands, &label);
 }
 
-static void spyi_vk_pop_label(spyi_vk_gpu *gpu) {
+static void spyi_vk_pop_label(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     if (gpu->label_depth == 0) return;
-    if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(gpu->commands);
+    if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(commands);
 }
 
+// Labels may begin and end anywhere, in an open pass, too, which goes on.
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const spyi_label_work *given = (const spyi_label_work *)(const void *)work;
     VkDebugUtilsLabelEXT label = spyi_vk_label_info(given->name);
+    VkCommandBuffer commands = gpu->pass.commands;
     spy_status status;
     if (!spyi_vk_has_labels(gpu)) return SPY_OK;
-    status = spyi_vk_begin(gpu, error);
-    if (status != SPY_OK) return status;
+    if (commands == VK_NULL_HANDLE) {
+        status = spyi_vk_begin(gpu, error);
+        if (status != SPY_OK) return status;
+        commands = gpu->commands;
+    }
     switch (given->label) {
-    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, given->name); break;
-    case SPYI_LABEL_POP: spyi_vk_pop_label(gpu); break;
-    case SPYI_LABEL_POINT: gpu->instance.insert_label(gpu->commands, &label); break;
+    case SPYI_LABEL_PUSH: spyi_vk_push_label(gpu, commands, given->name); break;
+    case SPYI_LABEL_POP: spyi_vk_pop_label(gpu, commands); break;
+    case SPYI_LABEL_POINT: gpu->instance.insert_label(commands, &label); break;
     }
     return spyi_vk_recorded(gpu, false, error);
 }

@@ -4,14 +4,24 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SPYI_VK_COLD __attribute__((noinline, cold))
+#define SPYI_VK_HOT inline __attribute__((always_inline))
 #else
 #define SPYI_VK_COLD
+#define SPYI_VK_HOT
 #endif
+
+SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu) {
+    const VkPipelineStageFlags work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkPipelineStageFlags draw = VK_PIPELINE_STAGE_VERTEX_INPUT_BIT |
+                                      VK_PIPELINE_STAGE_VERTEX_SHADER_BIT |
+                                      VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT;
+    return gpu->draws ? work | draw : work;
+}
 
 // Earlier work is that in this command buffer and all before it on the queue. The source stages include the
 // reading of group counts, because that comes before a dispatch's shader.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
-    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkPipelineStageFlags after = stages;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -19,6 +29,7 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
                             VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    if (gpu->draws) barrier.dstAccessMask |= VK_ACCESS_INDEX_READ_BIT | VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT;
     if (counts) {
         after |= VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT;
         barrier.dstAccessMask |= VK_ACCESS_INDIRECT_COMMAND_READ_BIT;
@@ -52,7 +63,7 @@ static void spyi_vk_add_access(uint32_t how, bool first, VkPipelineStageFlags *s
 
 static void spyi_vk_transit(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool back) {
-    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkImageMemoryBarrier barriers[SPYI_VK_TRANSITIONS];
     uint32_t done, count, i;
     for (done = 0; done < before->transition_count; done += count) {
@@ -89,13 +100,14 @@ SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer comma
 
 // Work that fails must leave the layouts as they were. A part without content keeps its new layout: the next
 // transition begins with nothing, too.
-static SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
-                                              spy_status status) {
+SPYI_FN SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
+                                               spy_status status) {
+    spyi_vk_end_pass(gpu);
     if (before->transition_count) spyi_vk_transit(gpu, gpu->commands, before, true);
     return status;
 }
 
-// Begins the open batch in its slot, or, during a recording, takes the engine's command buffer.
+// Begins the open batch in its slot, or, during a recording, takes the engine's command buffer. Ends an open pass.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
     VkCommandBufferBeginInfo info;
@@ -103,6 +115,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     spy_status status;
     uint32_t i;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
+    spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;
@@ -134,6 +147,7 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
     spy_status status;
     uint64_t now, spent;
     if (gpu->external != VK_NULL_HANDLE) {
+        spyi_vk_end_pass(gpu);
         gpu->commands = VK_NULL_HANDLE; // the engine may record between two calls: bind the pipeline again
         gpu->external_used = true;
         gpu->last_recording->used = true;
@@ -203,8 +217,8 @@ static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer comman
         write->pBufferInfo = infos + run->first;
         write->pTexelBufferView = views + run->first;
     }
-    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0,
-                                      kernel->run_count, writes);
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, kernel->bind_point, kernel->layout, 0, kernel->run_count,
+                                      writes);
     return SPY_OK;
 }
 
@@ -233,14 +247,15 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     write.descriptorCount = kernel->base.uniform_count;
     write.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     write.pBufferInfo = infos;
-    gpu->vk.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->layout, 0, 1, &write);
+    gpu->vk.vkCmdPushDescriptorSetKHR(commands, kernel->bind_point, kernel->layout, 0, 1, &write);
     return SPY_OK;
 }
 
 // Pushes a block that vkCmdPushConstants cannot take as it is: one that goes through memory, so that its
 // address is pushed, or one whose size is not a multiple of 4.
-static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_vk_kernel *kernel,
-                                                  const void *block, spyi_text *error) {
+static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                                  const spyi_vk_kernel *kernel, const void *block,
+                                                  spyi_text *error) {
     unsigned char padded[512];
     const void *push = padded;
     if (kernel->block_by_address) {
@@ -259,9 +274,36 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, const spyi_v
         spyi_text_add(error, "a parameter block of %u bytes is no multiple of 4", kernel->base.block_size);
         return SPY_ERROR_INTERNAL;
     }
-    gpu->vk.vkCmdPushConstants(gpu->commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                               kernel->push_size, push);
+    gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, kernel->push_size, push);
     return SPY_OK;
+}
+
+static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                           const spyi_vk_kernel *kernel, const void *block,
+                                           const spyi_binding *bindings, const spyi_uniform *uniforms,
+                                           spyi_text *error) {
+    spy_status status = SPY_OK;
+    if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
+        if (kernel->push_size > 0)
+            gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, kernel->push_size, block);
+    } else {
+        status = spyi_vk_push_block(gpu, commands, kernel, block, error);
+        if (status != SPY_OK) return status;
+    }
+    if (kernel->run_count > 0) {
+        status = spyi_vk_push_bindings(gpu, commands, kernel, bindings, error);
+        if (status != SPY_OK) return status;
+    }
+    if (kernel->base.uniform_count > 0)
+        status = spyi_vk_push_uniforms(gpu, commands, kernel, uniforms, error);
+    return status;
+}
+
+SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                       const spyi_vk_kernel *kernel, const void *block,
+                                       const spyi_binding *bindings, const spyi_uniform *uniforms,
+                                       spyi_text *error) {
+    return spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
 }
 
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
@@ -282,23 +324,9 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
     }
-    if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
-        if (kernel->push_size > 0) {
-            gpu->vk.vkCmdPushConstants(commands, kernel->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                       kernel->push_size, dispatch->block);
-        }
-    } else {
-        status = spyi_vk_push_block(gpu, kernel, dispatch->block, error);
-        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
-    }
-    if (kernel->run_count > 0) {
-        status = spyi_vk_push_bindings(gpu, commands, kernel, dispatch->bindings, error);
-        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
-    }
-    if (kernel->base.uniform_count > 0) {
-        status = spyi_vk_push_uniforms(gpu, commands, kernel, dispatch->uniforms, error);
-        if (status != SPY_OK) return spyi_vk_failed(gpu, &work->before, status);
-    }
+    status =
+        spyi_vk_push(gpu, commands, kernel, dispatch->block, dispatch->bindings, dispatch->uniforms, error);
+    if (!SPYI_LIKELY(status == SPY_OK)) return spyi_vk_failed(gpu, &work->before, status);
     if (SPYI_LIKELY(dispatch->indirect == 0)) {
         gpu->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
     } else {

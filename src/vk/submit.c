@@ -90,9 +90,8 @@ SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     barrier.pNext = NULL;
     barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT;
-    gpu->vk.vkCmdPipelineBarrier(commands,
-                                 VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-                                 VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+    gpu->vk.vkCmdPipelineBarrier(commands, spyi_vk_stages(gpu), VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                                 NULL, 0, NULL);
 }
 
 // Drops a batch that could not be ended, or that the queue refused twice. The error says so, because calls
@@ -143,6 +142,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     if (gpu->batch != NULL) {
         VkResult result;
+        spyi_vk_end_pass(gpu);
         spyi_vk_close_labels(gpu);
         spyi_vk_host_barrier(gpu, gpu->batch->commands);
         result = gpu->vk.vkEndCommandBuffer(gpu->batch->commands);

@@ -10,6 +10,10 @@
 // a checksum, and what is damaged is made again. (A kernel's checked module cannot be kept in the same way: libslang does not
 // load a precompiled module where one of that name has been refused or loaded.)
 //
+// The library's own modules are kept, too, in serialized form: to check slangpy_diff takes 0.6 s, to serialize it 0.2 s, and each
+// device would do both. A file system between the library's and libslang answers for them. They are kept by their texts, those
+// of what they import, and the session's options.
+//
 // SPY_TEST_BLOBS: another folder; 0: nothing is kept. `make soak` and what weighs the process or opens libslang in other ways use
 // the true library.
 #define _GNU_SOURCE
@@ -41,12 +45,24 @@ typedef struct memo_session {
     const void *modules[MOST_MODULES];
     uint64_t module_hashes[MOST_MODULES];
     spyi_sl_int module_count;
+    struct memo_files *files;
 } memo_session;
+
+// The file system of one session: the library's, and modules that are kept.
+typedef struct memo_files {
+    spyi_sl_files object; // the first member
+    spyi_sl_files *inner;
+    spyi_sl_session *session;
+    uint64_t options;
+    bool fleeting; // nothing of its modules is kept: its options name an address
+    struct memo_files *next;
+} memo_files;
 
 static pthread_mutex_t memo_lock = PTHREAD_MUTEX_INITIALIZER;
 static char memo_folder[600]; // "": nothing is kept
 static spyi_sl_blob *(*memo_blob)(const void *, size_t);
 static memo_session memo_sessions[MOST_SESSIONS]; // by address, with collisions: the later one stays
+static memo_files *memo_all_files; // a list of all; sessions are not told when they end, so none is freed
 static const void *memo_optioned[MOST_OPTIONED];  // programs with type conformances, or linked with options of their own
 static unsigned memo_optioned_count;
 
@@ -162,12 +178,171 @@ static spyi_sl_module *memo_precompiled(spyi_sl_session *session, const char *na
     return module;
 }
 
+// >>the library's own modules
+
+#define OWN_MODULES "slangpy-embedded/"
+#define NEVER_KEPT "slangpy_atomic" // the library has it compiled each time, and says why (compiler/session.c)
+
+// Hashes the text of an own module or of a part of it, with all that it imports and includes, but a text only once.
+static bool memo_hash_text(memo_files *files, const char *name, uint64_t *h, const char **seen, size_t *seen_count) {
+    static const char *const words[] = { "import ", "__exported import ", "__include " };
+    char path[200];
+    spyi_sl_blob *text = NULL;
+    for (size_t i = 0; i < *seen_count; i++)
+        if (strcmp(seen[i], name) == 0) return true;
+    snprintf(path, sizeof path, OWN_MODULES "%s.slang", name);
+    if (*seen_count == MOST_MODULES || files->inner->v->loadFile(files->inner, path, &text) < 0 || !text) return false;
+    seen[(*seen_count)++] = strdup(name);
+    size_t size = text->v->getBufferSize(text);
+    char *copy = strndup((const char *)text->v->getBufferPointer(text), size), *rest = NULL;
+    text->v->release(text);
+    *h = memo_hash(copy, size, *h);
+    bool good = true;
+    for (char *line = strtok_r(copy, "\n", &rest); line && good; line = strtok_r(NULL, "\n", &rest)) {
+        for (int i = 0; i < 3; i++) {
+            size_t n = strlen(words[i]);
+            if (strncmp(line, words[i], n) != 0 || !strchr(line, ';')) continue;
+            *strchr(line, ';') = 0;
+            good = good && memo_hash_text(files, line + n, h, seen, seen_count);
+        }
+    }
+    free(copy);
+    return good;
+}
+
+// Whether an own module may be kept, and then its file's key. `path`: of 700 bytes.
+static bool memo_own_key(memo_files *files, const char *name, uint64_t key[2], char *path) {
+    const char *seen[MOST_MODULES];
+    size_t count = 0;
+    if (!files || files->fleeting || !memo_folder[0] || strcmp(name, NEVER_KEPT) == 0) return false;
+    key[0] = memo_hash(name, strlen(name), files->options);
+    bool good = memo_hash_text(files, name, &key[0], seen, &count);
+    for (size_t i = 0; i < count; i++) free((void *)(uintptr_t)seen[i]);
+    key[1] = memo_hash(&key[0], sizeof key[0], 0x6d6f64756c65);
+    snprintf(path, 700, "%s/module-%016llx", memo_folder, (unsigned long long)key[0]);
+    return good;
+}
+
+static bool memo_is_loaded(spyi_sl_session *session, const char *name) {
+    for (spyi_sl_int i = session->v->getLoadedModuleCount(session); i-- > 0;) {
+        spyi_sl_module *m = session->v->getLoadedModule(session, i);
+        const char *loaded = m ? m->v->getName(m) : NULL;
+        if (loaded && strcmp(loaded, name) == 0) return true;
+    }
+    return false;
+}
+
+// The serialized form of an own module, once all that it imports is loaded: libslang refuses imports of a serialized module after
+// an error, and throws. False: something is not kept, or not as it should be.
+static bool memo_own_module(memo_files *files, const char *name, spyi_sl_blob **blob) {
+    char path[700], file[200];
+    uint64_t key[2];
+    spyi_sl_blob *text = NULL;
+    *blob = NULL;
+    if (!memo_own_key(files, name, key, path) || !memo_read(path, key, blob)) return false;
+    snprintf(file, sizeof file, OWN_MODULES "%s.slang", name);
+    bool good = files->inner->v->loadFile(files->inner, file, &text) >= 0 && text;
+    char *copy = good ? strndup((const char *)text->v->getBufferPointer(text), text->v->getBufferSize(text)) : NULL, *rest = NULL;
+    if (text) text->v->release(text);
+    for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line && good; line = strtok_r(NULL, "\n", &rest)) {
+        const char *import = strncmp(line, "__exported ", 11) == 0 ? line + 11 : line;
+        if (strncmp(import, "import ", 7) != 0 || !strchr(line, ';')) continue;
+        *strchr(line, ';') = 0;
+        if (memo_is_loaded(files->session, import + 7)) continue;
+        spyi_sl_blob *imported = NULL, *diagnostics = NULL;
+        snprintf(file, sizeof file, OWN_MODULES "%s.slang", import + 7);
+        if (strcmp(import + 7, NEVER_KEPT) == 0) {
+            spyi_sl_blob *source = NULL;
+            good = files->inner->v->loadFile(files->inner, file, &source) >= 0 && source;
+            char *whole = good ? strndup((const char *)source->v->getBufferPointer(source), source->v->getBufferSize(source)) : NULL;
+            good = good && files->session->v->loadModuleFromSourceString(files->session, import + 7, file, whole, &diagnostics) != NULL;
+            if (source) source->v->release(source);
+            free(whole);
+        } else {
+            good = memo_own_module(files, import + 7, &imported);
+            good = good && files->session->v->loadModuleFromIRBlob(files->session, import + 7, file, imported, &diagnostics) != NULL;
+        }
+        if (imported) imported->v->release(imported);
+        if (diagnostics) diagnostics->v->release(diagnostics);
+    }
+    free(copy);
+    if (!good && *blob) (*blob)->v->release(*blob);
+    if (!good) *blob = NULL;
+    return good;
+}
+
+// Notes a module that libslang reads in serialized form.
+static void memo_read_module(spyi_sl_session *session, spyi_sl_blob *blob) {
+    pthread_mutex_lock(&memo_lock);
+    memo_session *s = memo_of(session);
+    if (s->session == session) s->hash = memo_hash(blob->v->getBufferPointer(blob), blob->v->getBufferSize(blob), s->hash);
+    pthread_mutex_unlock(&memo_lock);
+}
+
+static spyi_sl_result memo_files_load(spyi_sl_files *self, const char *path, spyi_sl_blob **out) {
+    memo_files *files = (memo_files *)self;
+    const char *own = strstr(path, OWN_MODULES), *end = own ? strstr(own, ".slang-module") : NULL;
+    char name[100];
+    spyi_sl_result result = files->inner->v->loadFile(files->inner, path, out);
+    if (!end || end - own > 100 || !files->session) return result;
+    own += strlen(OWN_MODULES);
+    snprintf(name, sizeof name, "%.*s", (int)(end - own), own);
+    // `print` may be a user's own file, whose text libslang asks for only later.
+    if (result < 0 && strncmp(name, "slangpy", 7) == 0 && memo_own_module(files, name, out)) result = SPYI_SL_OK;
+    if (result >= 0 && *out) memo_read_module(files->session, *out);
+    return result;
+}
+
+static void *memo_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
+    spyi_sl_files *inner = ((memo_files *)self)->inner;
+    void *found = inner->v->castAs(inner, uuid);
+    return found == inner ? self : found;
+}
+
+static spyi_sl_result memo_files_query(spyi_sl_files *self, const spyi_sl_uuid *uuid, void **out) {
+    *out = memo_files_cast(self, uuid);
+    return *out ? SPYI_SL_OK : ((memo_files *)self)->inner->v->queryInterface(((memo_files *)self)->inner, uuid, out);
+}
+
+static uint32_t memo_files_count(spyi_sl_files *self) {
+    (void)self;
+    return 1;
+}
+
+static const spyi_sl_files_table memo_files_table = { memo_files_query, memo_files_count, memo_files_count, memo_files_cast,
+                                                      memo_files_load };
+
+static memo_files *memo_files_open(const spyi_sl_session_desc *desc, uint64_t options) {
+    memo_files *files = desc->fileSystem ? (memo_files *)calloc(1, sizeof *files) : NULL;
+    if (!files) return NULL;
+    files->object.v = &memo_files_table;
+    files->inner = desc->fileSystem;
+    files->options = options;
+    for (spyi_sl_int i = 0; i < desc->preprocessorMacroCount; i++)
+        if (strcmp(desc->preprocessorMacros[i].name, "SPYI_CHECK_BOUNDS") == 0) files->fleeting = true;
+    pthread_mutex_lock(&memo_lock);
+    files->next = memo_all_files;
+    memo_all_files = files;
+    pthread_mutex_unlock(&memo_lock);
+    return files;
+}
+
 // The library asks for the serialized form of each module that it has loaded, before it makes kernels.
 static spyi_sl_result memo_serialize(spyi_sl_module *module, spyi_sl_blob **blob) {
     spyi_sl_session *(*session_of)(spyi_sl_module *);
     memcpy(&session_of, &module->v->getSession, sizeof session_of);
-    spyi_sl_result result = real_serialize(module, blob);
-    if (result >= 0 && *blob) memo_module(session_of(module), module, *blob);
+    spyi_sl_session *session = session_of(module);
+    const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
+    char file[700];
+    uint64_t key[2];
+    pthread_mutex_lock(&memo_lock);
+    memo_files *files = memo_of(session)->session == session ? memo_of(session)->files : NULL;
+    pthread_mutex_unlock(&memo_lock);
+    bool own = files && name && path && strstr(path, OWN_MODULES) && memo_own_key(files, name, key, file);
+    bool known = own && memo_read(file, key, blob);
+    spyi_sl_result result = known ? SPYI_SL_OK : real_serialize(module, blob);
+    if (result >= 0 && *blob && own && !known) memo_write(file, key, *blob);
+    if (result >= 0 && *blob) memo_module(session, module, *blob);
     return result;
 }
 
@@ -294,12 +469,17 @@ static spyi_sl_result memo_composite(spyi_sl_session *session, spyi_sl_component
 }
 
 static spyi_sl_result memo_session_of(spyi_sl_global *global, const spyi_sl_session_desc *desc, spyi_sl_session **session) {
-    spyi_sl_result result = real_session(global, desc, session);
+    spyi_sl_session_desc own = *desc;
+    memo_files *files = memo_files_open(desc, memo_options(desc));
+    if (files) own.fileSystem = &files->object;
+    spyi_sl_result result = real_session(global, &own, session);
     if (result < 0 || !*session) return result;
+    if (files) files->session = *session;
     pthread_mutex_lock(&memo_lock);
     memo_session *s = memo_of(*session);
     memset(s, 0, sizeof *s);
     s->session = *session;
+    s->files = files;
     s->options = memo_options(desc);
     if (!real_composite) {
         real_precompiled = (*session)->v->loadModuleFromIRBlob;

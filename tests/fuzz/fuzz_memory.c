@@ -11,6 +11,7 @@
 #include "api/cuda.h"
 #include "api/list.h"
 #include "api/print.h"
+#include "api/raster.h"
 #include "api/reflect.h"
 #include "backend/null/null.h"
 #include "../unit/fake_cuda/fake_device.h"
@@ -367,6 +368,64 @@ static const char *step_packed(program *p) {
     return spy_tensor_read(p->y, p->out, sizeof p->out) == SPY_OK ? NULL : "spy_tensor_read";
 }
 
+static const char draw_source[] =
+    "struct Vertex { float2 at : POSITION; float k : K; }\n"
+    "uniform float gain;\n"
+    "[shader(\"vertex\")] float4 vs(Vertex v, uniform float z) : SV_Position { return float4(v.at, z, 1) * v.k * gain; }\n"
+    "[shader(\"fragment\")] float4 fs(uniform float4 color, uniform StructuredBuffer<float> more) : SV_Target { return color * more[0]; }\n";
+
+// A draw, and one in a list; all that it needs is made and released here.
+static const char *step_draw(program *p) {
+    const float numbers[6] = { -1, -1, 3, -1, -1, 3 }, ones[3] = { 1, 1, 1 }, color[4] = { 1, 1, 1, 1 };
+    const char *problem = NULL;
+    spy_module_desc md;
+    spy_texture_desc td;
+    spy_tensor_desc vd;
+    spy_raster_desc rd;
+    spy_draw_desc d;
+    spy_call_options options;
+    if (!p->backend->raster) return NULL;
+    memset(&md, 0, sizeof md), memset(&td, 0, sizeof td), memset(&vd, 0, sizeof vd), memset(&rd, 0, sizeof rd), memset(&d, 0, sizeof d);
+    memset(&options, 0, sizeof options);
+    md.name = "draws";
+    md.source = draw_source;
+    spy_module *module = spy_load_module(p->device, &md);
+    td.format = SPY_FORMAT_RGBA32_FLOAT;
+    td.usage = SPY_TEXTURE_USAGE_COLOR_TARGET;
+    d.targets[0].texture = spy_create_texture(p->device, &td);
+    d.targets[0].load = SPY_LOAD_CLEAR;
+    vd.shape = (spy_shape){ 2, { 3, 2 } };
+    vd.data = numbers;
+    spy_tensor *at = spy_create_tensor(p->device, &vd);
+    vd.shape = (spy_shape){ 1, { 3 } };
+    vd.data = ones;
+    spy_tensor *k = spy_create_tensor(p->device, &vd);
+    rd.vertex = module ? spy_find_function(module, "vs") : NULL;
+    rd.fragment = module ? spy_find_function(module, "fs") : NULL;
+    spy_raster *raster = rd.vertex && rd.fragment ? spy_create_raster(p->device, &rd) : NULL;
+    spy_command_list *list = spy_create_command_list(p->device, NULL);
+    const spy_arg globals[] = { spy_arg_f32("gain", 1) };
+    options.globals.items = globals;
+    options.globals.count = 1;
+    if (!raster || !at || !k || !list || !d.targets[0].texture) problem = "spy_create_raster, or what a draw needs";
+    for (int i = 0; i < 2 && !problem; i++) {
+        const spy_arg items[] = { spy_arg_tensor("at", at), spy_arg_tensor("k", k), spy_arg_f32("z", 0.5f),
+                                  spy_arg_f32n("color", color, 4), spy_arg_tensor("more", p->x) };
+        const spy_args args = { items, 5 };
+        options.append_to = i ? list : NULL;
+        if (spy_draw(raster, &d, args, &options) != SPY_OK) problem = i ? "spy_draw into a list" : "spy_draw";
+    }
+    if (!problem && (spy_list_finish(list) != SPY_OK || spy_list_submit(list) != SPY_OK)) problem = "spy_list_submit of a draw";
+    if (!problem && spy_texture_read(d.targets[0].texture, NULL, p->out, 16) != SPY_OK) problem = "spy_texture_read";
+    spy_release_command_list(list);
+    spy_release_raster(raster);
+    spy_release_tensor(at);
+    spy_release_tensor(k);
+    spy_release_texture(d.targets[0].texture);
+    spy_release_module(module);
+    return problem;
+}
+
 static const char *step_print(program *p) {
     const spy_arg items[] = { spy_arg_tensor("a", p->x), spy_arg_tensor("_result", p->y) };
     const spy_args args = { items, 2 };
@@ -429,6 +488,7 @@ static const struct {
     { "forward diff", step_forward_diff, false, false },
     { "options", step_options, false, false },
     { "packed", step_packed, false, false },
+    { "draw", step_draw, false, false },
     { "print", step_print, false, true },
     { "bounds", step_bounds, false, true },
     { "mistake", step_mistake, false, false },

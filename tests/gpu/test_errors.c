@@ -611,6 +611,7 @@ static void test_null(void **state) {
     IS_NULL_ERROR(spy_vk_recording_finished, (NULL, 1));
     IS_NULL_ERROR(spy_vk_wait_semaphore, (NULL, 0, 0));
     IS_NULL_ERROR(spy_vk_signal_semaphore, (NULL, 0, 0));
+    IS_NULL_ERROR(spy_vk_get_command_buffer, (NULL, NULL));
     IS_NULL_ERROR(spy_vk_create_tensor, (NULL, 0, 0, 0, NULL));
     IS_NULL_ERROR(spy_vk_get_tensor_buffer, (NULL, &ns, &ns));
     IS_NULL_ERROR(spy_pack, (NULL, ((spy_arg){ 0 })));

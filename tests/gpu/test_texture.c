@@ -332,12 +332,14 @@ static void test_clears(void **state) {
     for (int i = 0; i < 64; i++) assert_int_equal(integers[i], color.ints[i % 4]);
     spy_release_texture(t);
     float depths[16];
-    d = described(SPY_FORMAT_D32_FLOAT, 4, 4);
-    t = made(&d);
-    OK(spy_texture_clear_depth(t, 0.375f, 0));
-    OK(spy_texture_read(t, NULL, depths, sizeof depths));
-    for (int i = 0; i < 16; i++) assert_true(depths[i] == 0.375f);
-    spy_release_texture(t);
+    if (spy_format_support(gpu_device, SPY_FORMAT_D32_FLOAT)) { // CUDA has no depth formats
+        d = described(SPY_FORMAT_D32_FLOAT, 4, 4);
+        t = made(&d);
+        OK(spy_texture_clear_depth(t, 0.375f, 0));
+        OK(spy_texture_read(t, NULL, depths, sizeof depths));
+        for (int i = 0; i < 16; i++) assert_true(depths[i] == 0.375f);
+        spy_release_texture(t);
+    }
     quiet_close();
 }
 
@@ -522,6 +524,7 @@ static void test_samplers(void **state) {
         d.mip_bias = (float)noise(100) - 50, d.min_level = (float)noise(4), d.max_level = noise(2) ? d.min_level + 2 : 0;
         d.border[3] = (float)noise(2);
         d.label = "sampler";
+        if (gpu_is_cuda()) d.mag_filter = d.min_filter, d.compare = SPY_COMPARE_NONE; // it has no others
         spy_release_sampler(MADE(spy_sampler, spy_create_sampler(gpu_device, &d)));
     }
     // Those that need a feature: made, or refused by its name.
@@ -531,7 +534,8 @@ static void test_samplers(void **state) {
         if (k == 0) d.address_v = SPY_ADDRESS_MODE_MIRROR_ONCE;
         else d.reduction = SPY_REDUCTION_MIN;
         spy_sampler *s = spy_create_sampler(gpu_device, &d);
-        if (!s) ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, k ? "samplerFilterMinmax" : "samplerMirrorClampToEdge");
+        if (!s && gpu_is_cuda()) ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, "CUDA has no samplers that");
+        else if (!s) ERROR_ON(gpu_device, SPY_ERROR_UNSUPPORTED, k ? "samplerFilterMinmax" : "samplerMirrorClampToEdge");
         spy_release_sampler(s);
     }
     quiet_close();

@@ -447,7 +447,7 @@ static void test_find_types(void **state) {
         { "Empty", "Empty", "Empty", SPYI_TYPE_STRUCT, 0, 0 },
         { "Circle", "Circle", "Circle", SPYI_TYPE_STRUCT, 4, 4 },
         { "Res", "Res", "Res", SPYI_TYPE_OTHER, 0, 0 },
-        { "Ptrs", "Ptrs", "Ptrs", SPYI_TYPE_OTHER, 0, 0 },
+        { "Ptrs", "Ptrs", "Ptrs", SPYI_TYPE_STRUCT, 8, 8 },
         { "IShape", "IShape", "IShape", SPYI_TYPE_OTHER, 0, 0 },
         { "HasTuple", "HasTuple", "HasTuple", SPYI_TYPE_OTHER, 0, 0 },
         { "nosuch", NULL, NULL, SPYI_TYPE_OTHER, 0, 0 },

@@ -305,7 +305,7 @@ static spy_function *function_of(side *s, const call *c) {
     return f;
 }
 
-static const spyi_threads dispatched = { { 60, 1, 1 }, { 64, 1, 1 }, true, NULL, 0, false };
+static const spyi_threads dispatched = { { 60, 1, 1 }, { 64, 1, 1 }, true, NULL, 0, false, 0 };
 
 static spy_status make_call(side *s, const call *c) {
     spy_args list = { c->args, c->count };
@@ -681,7 +681,7 @@ static void test_refused(void **state) {
     spyi_text bytes = recipe_of(1, c, r);
     refused(&c[1], &bytes, 0, "ends too early");
     change(&c[1], &bytes, 0, 1, "no recipe");
-    change(&c[1], &bytes, 8, 1, "format 2, and this library reads and writes format 3");
+    change(&c[1], &bytes, 8, 1, "format 4, and this library reads and writes format 5");
     change(&c[1], &bytes, 12, 1, "bytes, and there are");
     size_t library = 20, device = after_text(&bytes, library), profile = after_text(&bytes, device), print = profile + 8,
            function = print + 1, signature = after_text(&bytes, function);
@@ -753,7 +753,7 @@ static void test_changed_struct(void **state) {
     spyi_text bytes = { NULL, 0, 0 };
     for (int changed = 0; changed < 2; changed++) {
         spyi_field fields[2];
-        spyi_recipe w, in;
+        spyi_stream w, in;
         memset(fields, 0, sizeof fields);
         memset(&w, 0, sizeof w);
         memset(&in, 0, sizeof in);
@@ -770,18 +770,18 @@ static void test_changed_struct(void **state) {
         }
         spyi_text_clear(&bytes);
         w.out = &bytes;
-        spyi_recipe_type(&w, &type);
-        spyi_recipe_type(&w, &type);
+        spyi_stream_type(&w, &type);
+        spyi_stream_type(&w, &type);
         in.at = (const uint8_t *)bytes.data;
         in.left = bytes.size;
         in.table = tables[1];
-        spyi_recipe_type(&in, &got);
+        spyi_stream_type(&in, &got);
         if (changed) {
             assert_int_equal(in.status, SPY_ERROR_TYPE_MISMATCH);
             assert_non_null(strstr(in.problem.data, "'M' had other fields"));
         } else {
             const spyi_type *second = NULL;
-            spyi_recipe_type(&in, &second);
+            spyi_stream_type(&in, &second);
             assert_int_equal(in.status, SPY_OK);
             assert_int_equal(in.left, 0);
             assert_ptr_equal(got, second);

@@ -231,6 +231,26 @@ static void test_atomics(void **state) {
     }
 }
 
+// A module after another one that has loaded slangpy_atomic: libslang cannot read AtomicTensor's elements where it has
+// loaded that module in serialized form.
+static void test_atomics_of_second_module(void **state) {
+    (void)state;
+    test_library();
+    static const char *const firsts[] = { "import slangpy_atomic;", "import slangpy_diff;" };
+    for (int first = 0; first < 2; first++) {
+        test_env t;
+        test_open(&t, SPYI_TARGET_SPIRV, firsts[first]);
+        spyi_unit_release(t.unit);
+        assert_int_equal(test_load(&t, first ? "import slangpy; import slangpy_diff;" : test_user), SPY_OK);
+        test_compiles(&t, "",
+                      "    int[2] shape = { 3, 5 };\n"
+                      "    let t = AtomicTensor<int, 2>((int *)a, shape);\n"
+                      "    t.add(1, 2, t[1, 2] + t.load(tid.xy) + t.load(1, 2));\n"
+                      "    t[1, 2] = 3;\n");
+        test_close(&t);
+    }
+}
+
 // How many instructions of this kind the code has.
 static int test_count_op(const spyi_code *code, uint32_t op) {
     const uint32_t *words = (const uint32_t *)code->data;
@@ -363,7 +383,8 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements), cmocka_unit_test(test_atomics), cmocka_unit_test(test_atomic_choice),
+        cmocka_unit_test(test_elements), cmocka_unit_test(test_atomics), cmocka_unit_test(test_atomics_of_second_module),
+        cmocka_unit_test(test_atomic_choice),
         cmocka_unit_test(test_uses),     cmocka_unit_test(test_twice),   cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);

@@ -299,6 +299,67 @@ static void test_textures(void **state) {
     engine_close(&e);
 }
 
+// >>draws
+
+static const char draw_source[] =
+    "[shader(\"vertex\")] float4 vs(float2 at, uniform float z) : SV_Position { return float4(at, z, 1); }\n"
+    "[shader(\"fragment\")] float4 fs(uniform float4 color) : SV_Target { return color; }\n";
+
+// A draw in an engine's command buffer, between a clear and a copy: its pipeline and its memory live as long as the recording.
+static void test_draws(void **state) {
+    static const float at[3][2] = { { -1, -1 }, { 3, -1 }, { -1, 3 } }; // all of the target
+    unsigned char out[8 * 8 * 4];
+    engine e;
+    (void)state;
+    if (!engine_open(&e, NULL, 0)) skip();
+    spy_device *device = e.guest;
+    spy_module_desc md;
+    memset(&md, 0, sizeof md);
+    md.name = "draws";
+    md.source = draw_source;
+    spy_module *module = spy_load_module(device, &md);
+    assert_non_null(module);
+    spy_raster_desc rd;
+    memset(&rd, 0, sizeof rd);
+    rd.vertex = spy_find_function(module, "vs");
+    rd.fragment = spy_find_function(module, "fs");
+    spy_texture_desc d;
+    memset(&d, 0, sizeof d);
+    d.format = SPY_FORMAT_RGBA8_UNORM;
+    d.width = d.height = 8;
+    d.usage = SPY_TEXTURE_USAGE_COLOR_TARGET;
+    spy_texture *target = spy_create_texture(device, &d), *kept = spy_create_texture(device, &d);
+    for (int round = 0; round < 3; round++) {
+        const float color[4] = { 0, (float)round / 255, 1, 1 };
+        spy_tensor_desc td;
+        memset(&td, 0, sizeof td);
+        td.shape = SPY_SHAPE(3, 2);
+        td.data = at;
+        spy_raster *raster = spy_create_raster(device, &rd);
+        spy_tensor *corners = spy_create_tensor(device, &td);
+        assert_true(raster && corners && target && kept);
+        spy_draw_desc into;
+        memset(&into, 0, sizeof into);
+        into.targets[0].texture = target;
+        into.targets[0].load = SPY_LOAD_CLEAR;
+        spy_vk_recording_id id = engine_begin(&e, 0);
+        good(device, spy_draw(raster, &into, SPY_ARGS(spy_arg_tensor("at", corners), spy_arg_f32("z", 0.5f), spy_arg_f32n("color", color, 4)), NULL));
+        good(device, spy_texture_copy(kept, NULL, target, NULL));
+        spy_release_raster(raster);
+        spy_release_tensor(corners);
+        engine_end(&e, 0);
+        engine_submit(&e, 0);
+        engine_wait(&e, 0);
+        good(device, spy_vk_recording_finished(device, id));
+        good(device, spy_texture_read(kept, NULL, out, sizeof out));
+        for (int i = 0; i < 64; i++) assert_true(out[4 * i] == 0 && out[4 * i + 1] == round && out[4 * i + 2] == 255);
+    }
+    spy_release_texture(target);
+    spy_release_texture(kept);
+    spy_release_module(module);
+    engine_close(&e);
+}
+
 // >>frames in flight
 
 static const char frame_source[] = "float blend(float old, float x, float y, float z) { return 0.5 * old + x + y * z; }\n"
@@ -519,6 +580,41 @@ static void test_bounds(void **state) {
     engine_close(&e);
 }
 
+// >>commands of the caller's between those of the library
+
+static void test_own_commands(void **state) {
+    static const float start[4] = { 1, 2, 3, 4 };
+    float numbers[4], copied[4];
+    engine e;
+    (void)state;
+    if (!engine_open(&e, NULL, 0)) skip();
+    const spyi_vk_gpu *gpu = (const spyi_vk_gpu *)(void *)e.guest->gpu;
+    spy_tensor *x = floats(&e, 4, start), *before = floats(&e, 4, NULL);
+    uint64_t buffer = 0, offset = 0;
+    void *commands = NULL, *again = NULL;
+    good(e.guest, spy_vk_get_tensor_buffer(x, &buffer, &offset));
+    good(e.guest, spy_tensor_copy(before, x));
+    spy_command_list *lists[2];
+    for (int i = 0; i < 2; i++) {
+        lists[i] = spy_create_command_list(e.guest, NULL);
+        good(e.guest, spy_list_barrier(lists[i]));
+        good(e.guest, spy_list_finish(lists[i]));
+    }
+    good(e.guest, spy_list_submit(lists[0]));
+    good(e.guest, spy_vk_get_command_buffer(e.guest, &commands));
+    good(e.guest, spy_vk_get_command_buffer(e.guest, &again));
+    assert_true(commands != NULL && commands == again);
+    gpu->vk.vkCmdFillBuffer((VkCommandBuffer)commands, (VkBuffer)buffer, offset, 16, 0x40E00000); // 7
+    good(e.guest, spy_list_submit(lists[1]));
+    good(e.guest, spy_tensor_read(before, copied, sizeof copied));
+    good(e.guest, spy_tensor_read(x, numbers, sizeof numbers));
+    for (int i = 0; i < 4; i++) assert_true(copied[i] == start[i] && numbers[i] == 7);
+    assert_int_equal(spy_vk_get_command_buffer(e.guest, NULL), SPY_ERROR_INVALID_ARGUMENT);
+    refuses(e.guest, SPY_ERROR_INVALID_ARGUMENT, "spy_vk_get_command_buffer: command_buffer is NULL");
+    for (int i = 0; i < 2; i++) spy_release_command_list(lists[i]);
+    engine_close(&e);
+}
+
 // >>features
 
 // A VkDevice with what the library must have and no more, but for doubles; without extensions.
@@ -605,10 +701,11 @@ static void test_features(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_lists),
-    cmocka_unit_test(test_textures),
+    cmocka_unit_test(test_textures), cmocka_unit_test(test_draws),
     cmocka_unit_test(test_frames),
     cmocka_unit_test(test_ids),
     cmocka_unit_test(test_bounds),
+    cmocka_unit_test(test_own_commands),
     cmocka_unit_test(test_features),
 };
 

@@ -20,7 +20,7 @@ __all__ = [
 
 class DeclKind(IntEnum):
     """DeclReflection.Kind: the kind of a declaration. Fields, parameters, constants and globals are variables; methods and
-    constructors are functions; a generic function or struct has the kind that it would have without generic parameters."""
+    constructors are functions; a generic function or struct is a child of a declaration of the kind generic."""
 
     unsupported = 0
     struct = 1

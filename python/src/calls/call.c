@@ -330,8 +330,7 @@ static void spyp_invocation_begin(spyp_invocation *in, spyp_function *f) {
     in->value.type = in->grad.type = NULL;
 }
 
-// Reloads modules whose files have changed. If that fails, the log gets the error, and the old code stays.
-static void spyp_look_for_changes(spyp_device *d) {
+void spyp_look_for_changes(spyp_device *d) {
     const char *what = d->what;
     if (!d->hot_reload) return;
     d->what = "hot reload";
@@ -387,19 +386,47 @@ static int spyp_keep_arrays(const spyp_invocation *in, PyObject *const *args, Py
     return status;
 }
 
-// Lets slangpy.marshalling make a call that has values of classes with a Marshall, or is asked for one.
-static PyObject *spyp_call_marshalled(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+// Gives a call to `name` of the Python module `module`, as name(function, args, kwargs) or, with `value`, name(function, value, args,
+// kwargs). NULL with an exception set.
+static PyObject *spyp_call_in_python(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names, const char *module,
+                                     const char *name, PyObject *value) {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), k = names ? PyTuple_Size(names) : 0;
-    PyErr_Clear();
-    PyObject *module = PyImport_ImportModule("slangpy.marshalling"), *given = PyTuple_New(n), *named = PyDict_New(), *result = NULL;
-    bool good = module && given && named;
+    PyObject *from = PyImport_ImportModule(module), *given = PyTuple_New(n), *named = PyDict_New(), *result = NULL;
+    bool good = from && given && named;
     for (Py_ssize_t i = 0; good && i < n; i++) PyTuple_SetItem(given, i, Py_NewRef(args[i]));
     for (Py_ssize_t i = 0; good && i < k; i++) good = PyDict_SetItem(named, PyTuple_GetItem(names, i), args[n + i]) == 0;
-    if (good) result = PyObject_CallMethod(module, "call", "OOO", self, given, named);
-    Py_XDECREF(module);
+    if (good && value) result = PyObject_CallMethod(from, name, "OOOO", self, value, given, named);
+    else if (good) result = PyObject_CallMethod(from, name, "OOO", self, given, named);
+    Py_XDECREF(from);
     Py_XDECREF(given);
     Py_XDECREF(named);
     return result;
+}
+
+// Lets slangpy.marshalling make a call that has values of classes with a Marshall, or is asked for one.
+static PyObject *spyp_call_marshalled(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    PyErr_Clear();
+    return spyp_call_in_python(self, args, nargsf, names, "slangpy.marshalling", "call", NULL);
+}
+
+// Lets a function of Python make a call that has failed. It returns NotImplemented for calls that it does not make, whose exception is
+// set again. `tells`: an exception of its own is the call's.
+static PyObject *spyp_call_instead(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names, const char *module,
+                                   const char *name, bool tells) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *result = spyp_call_in_python(self, args, nargsf, names, module, name, tells ? NULL : value);
+    if (tells ? result != Py_NotImplemented : result && result != Py_NotImplemented) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+        return result;
+    }
+    Py_XDECREF(result);
+    if (!result) PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return NULL;
 }
 
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
@@ -434,6 +461,11 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     spyp_call_end(&in.call);
     spyp_nested--;
     if (!result && PyErr_ExceptionMatches(spyp.marshalled)) return spyp_call_marshalled(self, args, nargsf, names);
+    if (!result && in.call.mode == SPY_CALL_MODE_BACKWARD && PyErr_ExceptionMatches(PyExc_ValueError))
+        // backward calls of numbers that have no gradients, or of pairs for inout parameters
+        return spyp_call_instead(self, args, nargsf, names, "slangpy.gradients", "_backward_of_numbers", false);
+    if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyErr_ExceptionMatches(spyp.wants_gradient))
+        return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "call", true);
     return result;
 }
 

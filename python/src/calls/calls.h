@@ -8,10 +8,15 @@
 int spyp_chain_options(spyp_call *call, spy_call_options *options);
 int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg *arg);
 int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // left-out numbers become 1
+// Converts the items of a dict, globals or constants, to named arguments. Returns 0, or -1 with an exception set.
+int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out);
 // Returns a new dict with the items of both dicts; either may be NULL.
 PyObject *spyp_merged(PyObject *dict, PyObject *more);
 
 // >>call.c
+// Reloads modules whose files have changed. If that fails, the log gets the error, and the old code stays.
+// Call it inside the device.
+void spyp_look_for_changes(spyp_device *d);
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);

@@ -27,8 +27,7 @@ int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]) {
     return 0;
 }
 
-// Converts the items of a dict, globals or constants, to named arguments.
-static int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
+int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
     PyObject *pairs = spyp_arena_kept(&call->arena, spyp_dict_items(dict, spyp_utf8(call->function->name)));
     Py_ssize_t n = pairs ? PyTuple_Size(pairs) / 2 : 0;
     spy_arg *items = pairs ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items) : NULL;

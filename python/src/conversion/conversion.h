@@ -146,6 +146,7 @@ PyObject *spyp_function_new(spyp_module *module, spy_function *function, PyObjec
 #define SPYP_TRAIT_POINTERS 8u // has a parameter that is a pointer, or has one in it
 #define SPYP_TRAIT_STRUCTS 16u // has a parameter that is a struct or an array of structs, or has one in it
 #define SPYP_TRAIT_PAIRS 32u // has a parameter that is or holds a DifferentialPair<T>
+#define SPYP_TRAIT_OPEN_ARRAYS 128u // has a parameter that is an array of generic length
 #define SPYP_TRAIT_TENSORS 64u // has a parameter that takes a tensor whole: Tensor<T, D>, IRWTensor<T, D> ...
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
@@ -162,9 +163,13 @@ bool spyp_takes_tensor(const spyp_call *call, bool *writes);
 // Returns whether the function may change the argument that is being converted: it is a result, or for an out
 // or inout parameter, or the instance of a method that changes it.
 bool spyp_may_change(const spyp_call *call);
+// Returns whether the argument that is being converted is for a parameter that is no_diff in all overloads.
+bool spyp_is_no_diff(const spyp_call *call);
 // Returns the function's first declaration, or NULL if reflection does not know the function. Enters the
 // device.
 const spy_decl *spyp_declared(spyp_function *function);
+// Returns the type of the array of generic length that the argument is converted for, or NULL.
+const spy_type_info *spyp_open_array(const spyp_call *call);
 // Returns the type of an overload's parameter by its name, or by its position if `name` is NULL. Returns NULL
 // if it has no such parameter.
 const spy_type_info *spyp_parameter_type(spyp_function *function, const spy_decl *decl, const char *name, Py_ssize_t position);

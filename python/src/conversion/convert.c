@@ -29,7 +29,7 @@ static int spyp_convert_int(spyp_call *call, PyObject *object, spy_arg *arg) {
     long long n = PyLong_AsLongLongAndOverflow(object, &overflow);
     if (SPYP_LIKELY(overflow == 0)) {
         if (n == -1 && PyErr_Occurred()) return -1;
-        bool address = n > INT32_MAX && spyp_function_is(call->function, SPYP_TRAIT_POINTERS);
+        bool address = n > INT32_MAX && (call->global || spyp_function_is(call->function, SPYP_TRAIT_POINTERS));
         *arg = address ? spy_arg_u64(NULL, (uint64_t)n) : spy_arg_i64(NULL, n);
         arg->dtype = n >= INT32_MIN && n <= INT32_MAX ? SPY_DTYPE_INT32 : SPY_DTYPE_INT64;
         return 0;
@@ -244,6 +244,11 @@ static int spyp_convert_numbers_of(spyp_call *call, PyObject *items, spy_arg *ar
     if (listing.floats && !spyp_function_is(call->function, SPYP_TRAIT_DOUBLES)) dtype = SPY_DTYPE_FLOAT32;
     if (held == SPY_DTYPE_INT64 && listing.least >= INT32_MIN && listing.most <= INT32_MAX)
         dtype = SPY_DTYPE_INT32;
+    // Slang takes the length of `float a[N]` from an array of floats only.
+    const spy_type_info *open = listing.floats ? NULL : spyp_open_array(call);
+    while (open && open->kind == SPY_TYPE_KIND_ARRAY) open = open->element;
+    bool numbers = open && (open->kind == SPY_TYPE_KIND_SCALAR || open->kind == SPY_TYPE_KIND_VECTOR || open->kind == SPY_TYPE_KIND_MATRIX);
+    if (numbers && open->dtype >= SPY_DTYPE_FLOAT16 && open->dtype <= SPY_DTYPE_FLOAT64) dtype = open->dtype;
     void *data = listing.data;
     if (dtype != held || !data) data = spyp_arena_take(&call->arena, listing.count * spy_dtype_size_bytes(dtype) + 1);
     if (!data) return -1;
@@ -415,7 +420,9 @@ static int spyp_convert_tensor(spyp_call *call, PyObject *object, spy_arg *arg) 
 
 static int spyp_convert_texture(spyp_call *call, PyObject *object, spy_arg *arg) {
     spyp_texture *t = (spyp_texture *)object;
-    *arg = spy_arg_texture(NULL, t->texture);
+    bool sampled = t->sampler && PyObject_TypeCheck(t->sampler, spyp.sampler);
+    *arg = sampled ? spy_arg_sampled_texture(NULL, t->texture, ((spyp_sampler *)t->sampler)->sampler)
+                   : spy_arg_texture(NULL, t->texture);
     if (SPYP_LIKELY(t->device == call->function->module->device)) return 0;
     PyErr_SetString(PyExc_ValueError, "the texture belongs to another device");
     return -1;
@@ -630,17 +637,31 @@ static int spyp_map_fields(spyp_call *call, PyObject *map, spy_arg *arg) {
     return 0;
 }
 
+// Applies dimensions to all fields of a struct: a list of dicts has become a struct whose fields are lists.
+static int spyp_map_all_fields(spyp_call *call, PyObject *map, spy_arg *arg) {
+    union { // the fields lie in the arena, so they may be written
+        const spy_arg *in;
+        spy_arg *out;
+    } fields;
+    fields.in = arg->value.fields;
+    for (size_t k = 0; k < arg->count; k++)
+        if (spyp_apply_map(call, map, &fields.out[k]) < 0) return -1;
+    return 0;
+}
+
 // Applies one entry of map() to an argument. The entry is a tuple of kernel dimensions, or a type, or, for a
 // dict, a dict of such entries.
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg) {
+    bool dims = PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map);
     if (PyDict_Check(map) && arg->kind == SPY_ARG_KIND_STRUCT) return spyp_map_fields(call, map, arg);
+    if (dims && arg->kind == SPY_ARG_KIND_STRUCT && arg->count && arg->value.fields[0].name) return spyp_map_all_fields(call, map, arg);
     if (arg->kind == SPY_ARG_KIND_PAIR) return spyp_map_pair(call, map, arg);
-    if (PyTuple_Check(map) || PyList_Check(map) || PyLong_Check(map)) {
-        spy_shape dims;
-        if (spyp_shape_parse(map, "map", &dims) < 0) return -1;
+    if (dims) {
+        spy_shape shape;
+        if (spyp_shape_parse(map, "map", &shape) < 0) return -1;
         spy_dims list;
-        list.count = dims.rank;
-        for (uint32_t i = 0; i < dims.rank; i++) list.dims[i] = dims.dims[i] < -128 || dims.dims[i] > 127 ? 127 : (int32_t)dims.dims[i];
+        list.count = shape.rank;
+        for (uint32_t i = 0; i < shape.rank; i++) list.dims[i] = shape.dims[i] < -128 || shape.dims[i] > 127 ? 127 : (int32_t)shape.dims[i];
         *arg = spy_map(*arg, list);
         return 0;
     }

@@ -419,8 +419,8 @@ static PyMethodDef spyp_export_functions[] = {
 
 int spyp_export_ready(PyObject *module) {
     static PyGetSetDef storage = { "storage", spyp_tensor_storage, NULL,
-                                   "The tensor's memory as a Buffer of bytes: the same memory. ValueError unless elements lie "
-                                   "next to each other.",
+                                   "The tensor's memory as a Buffer of bytes: the same memory, and for a view all that it is part of, so that "
+                                   "views share one storage; `offset` is the view's place in it.",
                                    NULL };
     static PyGetSetDef interface = { "__cuda_array_interface__", spyp_tensor_interface, NULL,
                                      "The tensor's memory as other CUDA libraries find it, version 3, with the stream that its work goes to. "

@@ -268,10 +268,10 @@ static int spyp_pair_keep(spyp_call *call, spyp_pair_object *pair, PyObject **pr
     return spyp_arena_keep(&call->arena, *primal) < 0 ? -1 : spyp_arena_keep(&call->arena, *grad);
 }
 
-// Tells whether only the pair's value is used: in calls that compute no gradients, of functions that take no
-// DifferentialPair. Packed arguments keep the gradient, because they can be given to any call.
+// Tells whether only the pair's value is used: for no_diff parameters of backward calls, and in calls that compute no gradients, of
+// functions that take no DifferentialPair. Packed arguments keep the gradient, because they can be given to any call.
 static bool spyp_is_value_only(const spyp_call *call, const spyp_pair_object *pair) {
-    if (!pair->needs_grad) return true;
+    if (!pair->needs_grad || (call->mode == SPY_CALL_MODE_BACKWARD && spyp_is_no_diff(call))) return true;
     return call->mode == SPY_CALL_MODE_DEFAULT && call->function->function && !spyp_function_is(call->function, SPYP_TRAIT_PAIRS);
 }
 

@@ -30,8 +30,9 @@ static bool spyp_has_pointers(const spy_type_info *info, int depth) {
     return found || (info->kind == SPY_TYPE_KIND_ARRAY && spyp_has_pointers(info->element, depth + 1));
 }
 
+// A DiffTensorView holds a tensor's gradient, too.
 static bool spyp_has_pairs(const spy_type_info *info, int depth) {
-    bool found = info && info->name && strncmp(info->name, "DifferentialPair<", 17) == 0;
+    bool found = info && info->name && (strncmp(info->name, "DifferentialPair<", 17) == 0 || strncmp(info->name, "DiffTensorView<", 15) == 0);
     if (!info || depth == 16) return found;
     for (uint32_t i = 0; !found && i < info->field_count; i++) found = spyp_has_pairs(info->fields[i].type, depth + 1);
     return found || (info->kind == SPY_TYPE_KIND_ARRAY && spyp_has_pairs(info->element, depth + 1));
@@ -110,6 +111,17 @@ bool spyp_takes_pointers(spyp_function *f) {
     return false;
 }
 
+static bool spyp_is_open_array(const spy_type_info *info) {
+    return info && info->kind == SPY_TYPE_KIND_ARRAY && !info->count && info->element;
+}
+
+const spy_type_info *spyp_open_array(const spyp_call *call) {
+    if (call->step || call->global || !spyp_function_is(call->function, SPYP_TRAIT_OPEN_ARRAYS)) return NULL;
+    const spy_decl *decl = spyp_declared(call->function);
+    const spy_type_info *type = decl ? spyp_parameter_type(call->function, decl, call->name, call->position) : NULL;
+    return decl && !spy_next_overload(decl) && spyp_is_open_array(type) ? type : NULL;
+}
+
 bool spyp_function_is(spyp_function *f, unsigned int trait) {
     if (f->traits) return f->traits & trait;
     const spy_decl *decl = spyp_declared(f);
@@ -128,6 +140,7 @@ bool spyp_function_is(spyp_function *f, unsigned int trait) {
             if (spyp_is_tensor_type(decl->children[i].type, &writes)) f->traits |= SPYP_TRAIT_TENSORS;
             if (decl->children[i].flags & SPY_DECL_FLAG_OUT) f->traits |= SPYP_TRAIT_CHANGES;
             if (spyp_has_structs(decl->children[i].type)) f->traits |= SPYP_TRAIT_STRUCTS;
+            if (spyp_is_open_array(decl->children[i].type)) f->traits |= SPYP_TRAIT_OPEN_ARRAYS;
             if (spyp_has_doubles(decl->children[i].type)) f->traits |= SPYP_TRAIT_DOUBLES;
             if (spyp_has_pointers(decl->children[i].type, 0)) f->traits |= SPYP_TRAIT_POINTERS;
             if (spyp_has_pairs(decl->children[i].type, 0)) f->traits |= SPYP_TRAIT_PAIRS;
@@ -171,6 +184,21 @@ bool spyp_may_change(const spyp_call *call) {
         may = found && (found == decl ? found->flags & SPY_DECL_FLAG_MUTATING : found->flags & SPY_DECL_FLAG_OUT);
     }
     return may;
+}
+
+bool spyp_is_no_diff(const spyp_call *call) {
+    const spy_decl *decl = call->position == SPYP_NO_PARAMETER ? NULL : spyp_declared(call->function);
+    bool no_diff = decl != NULL;
+    for (; decl && no_diff; decl = spy_next_overload(decl)) {
+        const spy_decl *found = spyp_parameter_of(call->function, decl, call->name, call->position);
+        no_diff = found && found != decl && found->flags & SPY_DECL_FLAG_NO_DIFF && found->type;
+        // Slang marks parameters of integers and of DiffTensorView, too: pairs of the first stay errors, and views take both tensors.
+        const spy_type_info *inner = no_diff ? found->type : NULL;
+        while (inner && inner->kind == SPY_TYPE_KIND_ARRAY) inner = inner->element;
+        bool number = inner && (inner->kind == SPY_TYPE_KIND_SCALAR || inner->kind == SPY_TYPE_KIND_VECTOR || inner->kind == SPY_TYPE_KIND_MATRIX);
+        no_diff = number && (inner->dtype == SPY_DTYPE_FLOAT16 || inner->dtype == SPY_DTYPE_FLOAT32 || inner->dtype == SPY_DTYPE_FLOAT64);
+    }
+    return no_diff;
 }
 
 const spy_type_info *spyp_parameter_type(spyp_function *f, const spy_decl *decl, const char *name, Py_ssize_t position) {

@@ -494,9 +494,22 @@ int spyp_give_updates(spyp_call *call) {
 
 typedef struct spyp_packed_object {
     PyObject_HEAD spyp_device *device;
-    spy_packed *packed;
-    PyObject *value; // what was packed
+    spy_packed *packed; // NULL: each call converts the value
+    PyObject *value;    // what was packed
 } spyp_packed_object;
+
+// Returns whether a value holds a list of dicts. What such a list becomes depends on the parameter: elements of an array,
+// or a dimension of the call.
+static bool spyp_holds_list_of_dicts(PyObject *value, int depth) {
+    bool holds = false;
+    if (depth > 16) return false;
+    if (PyList_Check(value)) return PyList_Size(value) > 0 && PyDict_Check(PyList_GetItem(value, 0));
+    PyObject *values = PyDict_Check(value) ? PyDict_Values(value) : NULL;
+    for (Py_ssize_t i = 0; values && !holds && i < PyList_Size(values); i++) holds = spyp_holds_list_of_dicts(PyList_GetItem(values, i), depth + 1);
+    PyErr_Clear();
+    Py_XDECREF(values);
+    return holds;
+}
 
 static PyObject *spyp_packed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "module", "python_object", NULL },
@@ -512,7 +525,12 @@ static PyObject *spyp_packed_new(PyTypeObject *type, PyObject *args, PyObject *k
     PyObject *name = PyUnicode_FromString("pack"),
              *function = name ? spyp_function_new((spyp_module *)module, NULL, name) : NULL;
     spyp_device *d = ((spyp_module *)module)->device;
-    if (function) {
+    if (function && spyp_holds_list_of_dicts(value, 0)) {
+        spyp_packed_object *p = (spyp_packed_object *)spyp_alloc(type ? type : spyp.packed);
+        if (p) p->device = (spyp_device *)Py_NewRef((PyObject *)d);
+        if (p) p->value = Py_NewRef(value);
+        result = (PyObject *)p;
+    } else if (function) {
         spyp_call_begin(&call, (spyp_function *)function);
         if (spyp_convert(&call, value, NULL, &arg) == 0 && spyp_enter(d, "pack") == 0) {
             spyp_input_only(&arg);
@@ -558,7 +576,7 @@ static int spyp_packed_traverse(PyObject *self, visitproc visit, void *arg) {
 static void spyp_packed_dealloc(PyObject *self) {
     spyp_packed_object *p = (spyp_packed_object *)self;
     PyObject_GC_UnTrack(self);
-    if (p->device->device && p->device->fork_count == spyp.fork_count) spy_release_packed(p->packed);
+    if (p->packed && p->device->device && p->device->fork_count == spyp.fork_count) spy_release_packed(p->packed);
     Py_CLEAR(p->value);
     Py_CLEAR(p->device);
     spyp_free(self);
@@ -570,6 +588,7 @@ static int spyp_convert_packed(spyp_call *call, PyObject *object, spy_arg *arg) 
         PyErr_SetString(PyExc_ValueError, "the packed argument belongs to another device");
         return -1;
     }
+    if (!p->packed) return spyp_convert(call, p->value, NULL, arg);
     *arg = spy_arg_packed(NULL, p->packed);
     return 0;
 }

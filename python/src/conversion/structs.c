@@ -1,6 +1,7 @@
 // Tuples for structs, and lists of structs for arrays of structs. Reflection of the parameter's type says
 // which is meant.
 #include "conversion/conversion.h"
+#include "values/math_view.h"
 
 #include <string.h>
 
@@ -109,6 +110,15 @@ static PyObject *spyp_tuple_rows(PyObject *rows, const spy_type_info *type) {
 
 // >>arrays
 
+// Says that an argument is an array of `n` elements, because the parameter's length is generic.
+static int spyp_cast_to_array(spyp_call *call, const char *element, Py_ssize_t n, spy_arg *arg) {
+    PyObject *name = spyp_format("%s[%zd]", element, n);
+    int status = name ? spyp_arena_keep(&call->arena, name) : -1;
+    if (status == 0) *arg = spy_cast(*arg, spyp_utf8(name));
+    Py_XDECREF(name);
+    return status;
+}
+
 // Converts a list of structs for an array of structs. It becomes a struct without names of fields.
 static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type_info *type, spy_arg *arg) {
     Py_ssize_t n = PyTuple_Size(rows);
@@ -124,13 +134,30 @@ static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type
     call->step = step.up;
     if (status < 0) return -1;
     *arg = spy_arg_struct(NULL, list);
-    if (type->count) return 0;
-    // The array's length is generic, so `n` sets it.
-    PyObject *name = spyp_format("%s[%zd]", type->element->name, n);
-    status = name ? spyp_arena_keep(&call->arena, name) : -1;
-    if (status == 0) *arg = spy_cast(*arg, spyp_utf8(name));
+    return type->count ? 0 : spyp_cast_to_array(call, type->element->name, n, arg);
+}
+
+// Converts a list of vectors, or of dicts with their types, for an array of generic elements and length: T a[N]. The first item says
+// what T is. Returns 1, 0 if it is another list, or -1 with an exception set.
+static int spyp_convert_open(spyp_call *call, PyObject *rows, PyObject *first, spy_arg *arg) {
+    spyp_math_info info;
+    const spy_type_info *type = spyp_open_array(call);
+    bool open = type && type->element->kind == SPY_TYPE_KIND_OTHER, dict = PyDict_Check(first);
+    PyObject *given = open && dict ? PyDict_GetItemString(first, "_type") : NULL, *name = NULL;
+    if (!open || (dict ? !given : !(spyp_math_view(first, &info) && info.rank))) return 0;
+    if (given && PyUnicode_Check(given)) name = Py_NewRef(given);
+    else name = PyObject_GetAttrString(given ? given : (PyObject *)Py_TYPE(first), given ? "full_name" : "__name__");
+    const char *element = name ? spyp_utf8(name) : NULL;
+    Py_ssize_t n = PyTuple_Size(rows);
+    spy_arg *items = element ? (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items) : NULL;
+    int status = items ? spyp_arena_keep(&call->arena, rows) : -1;
+    for (Py_ssize_t i = 0; i < n && status == 0; i++)
+        if ((status = spyp_convert(call, PyTuple_GetItem(rows, i), NULL, &items[i])) < 0) spyp_error_prefix(call, "item %zd: ", i);
+    const spy_args list = { items, (size_t)n };
+    if (status == 0) *arg = spy_arg_struct(NULL, list);
+    if (status == 0) status = spyp_cast_to_array(call, element, n, arg);
     Py_XDECREF(name);
-    return status;
+    return status < 0 ? -1 : 1;
 }
 
 // Tells quickly whether a list can hold structs at all. Most lists hold numbers.
@@ -141,6 +168,10 @@ static bool spyp_may_hold_structs(const spyp_call *call, PyObject *object, PyObj
 }
 
 int spyp_convert_structs(spyp_call *call, PyObject *object, PyObject *rows, spy_arg *arg) {
+    if (PyTuple_Size(rows) && spyp_function_is(call->function, SPYP_TRAIT_OPEN_ARRAYS)) {
+        int open = spyp_convert_open(call, rows, PyTuple_GetItem(rows, 0), arg);
+        if (open) return open;
+    }
     if (!spyp_may_hold_structs(call, object, rows)) return 0;
     PyObject *first = PyTuple_Size(rows) ? PyTuple_GetItem(rows, 0) : NULL, *made = NULL;
     bool structs = first && (PyDict_Check(first) || PyTuple_Check(first));

@@ -1,19 +1,21 @@
 // Buffers: tensors of rank 1 whose elements are bytes or one type. slangpy/buffers.py has their Python side.
 #include "objects/objects.h"
+#include "slangpy_cuda.h"
+#include "slangpy_vk.h"
 
 #include <string.h>
 
-// Returns a view of rank 1 of a tensor's memory in bytes, which the caller releases, or NULL with an
+// Returns a view of rank 1 of the bytes of `tensor`, which is `t`'s own or one that has its memory, which the caller releases, or NULL with an
 // exception set. Call it inside the device.
-static spy_tensor *spyp_buffer_bytes(spyp_tensor *t, const char *what) {
-    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+static spy_tensor *spyp_buffer_bytes(spyp_tensor *t, spy_tensor *tensor, const char *what) {
+    spy_tensor_info info = spy_get_tensor_info(tensor);
     spy_shape flat = { 1, { -1 } };
     if (!info.is_contiguous) {
         PyErr_Format(PyExc_ValueError, "%s: expected a buffer whose elements lie next to each other; copy it",
                      what);
         return NULL;
     }
-    spy_tensor *row = spy_create_reshape(t->tensor, flat);
+    spy_tensor *row = spy_create_reshape(tensor, flat);
     spy_tensor *bytes = row ? spy_create_view_as(row, "void", NULL) : NULL;
     spy_release_tensor(row);
     if (!bytes) spyp_raise(t->device);
@@ -23,7 +25,7 @@ static spy_tensor *spyp_buffer_bytes(spyp_tensor *t, const char *what) {
 // Returns a view of `size` bytes from byte `offset` on; see spyp_buffer_bytes(). If `size` is -1, the view
 // goes to the end.
 spy_tensor *spyp_buffer_range(spyp_tensor *t, long long offset, long long size, const char *what) {
-    spy_tensor *bytes = spyp_buffer_bytes(t, what);
+    spy_tensor *bytes = spyp_buffer_bytes(t, t->tensor, what);
     if (!bytes) return NULL;
     long long all = (long long)spy_get_tensor_info(bytes).element_count;
     if (size == -1 && offset >= 0 && offset <= all) size = all - offset;
@@ -101,7 +103,7 @@ static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
     return result;
 }
 
-// _buffer_over(type, tensor) returns the tensor's memory as a buffer of bytes.
+// _buffer_over(type, tensor) returns the tensor's memory as a buffer of bytes; of a view, all that it is part of.
 static PyObject *spyp_buffer_over(PyObject *self, PyObject *args) {
     PyObject *type, *object;
     SPYP_UNUSED(self);
@@ -110,7 +112,8 @@ static PyObject *spyp_buffer_over(PyObject *self, PyObject *args) {
         return PyErr_Format(PyExc_TypeError, "storage: expected a kind of Tensor, got %R", type);
     spyp_tensor *t = (spyp_tensor *)object;
     if (spyp_enter(t->device, "Tensor.storage") < 0) return NULL;
-    spy_tensor *bytes = spyp_buffer_bytes(t, "Tensor.storage");
+    uint64_t before;
+    spy_tensor *bytes = spyp_buffer_bytes(t, spyp_tensor_whole(t, &before), "Tensor.storage");
     spyp_leave(t->device);
     return bytes ? spyp_tensor_make_view((PyTypeObject *)type, t, bytes, NULL) : NULL;
 }
@@ -130,6 +133,42 @@ static PyObject *spyp_buffer_size(PyObject *self, PyObject *object) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     spyp_leave(t->device);
     return PyLong_FromSize_t((size_t)info.element_count * info.element_size_bytes);
+}
+
+// _buffer_handle(tensor) returns the VkBuffer that it lies in, and the byte at which it begins there. Only for Vulkan devices.
+static PyObject *spyp_buffer_handle(PyObject *self, PyObject *object) {
+    spyp_tensor *t = spyp_tensor_of(object, "Buffer.native_handle");
+    uint64_t buffer = 0, offset = 0;
+    SPYP_UNUSED(self);
+    if (!t || spyp_enter(t->device, "Buffer.native_handle") < 0) return NULL;
+    bool good = spy_vk_get_tensor_buffer(t->tensor, &buffer, &offset) == SPY_OK;
+    if (!good) spyp_raise(t->device);
+    spyp_leave(t->device);
+    return good ? Py_BuildValue("(KK)", (unsigned long long)buffer, (unsigned long long)offset) : NULL;
+}
+
+// _open_commands(device) returns the VkCommandBuffer that the device records into, as an int. Only for Vulkan devices.
+static PyObject *spyp_open_commands(PyObject *self, PyObject *device) {
+    void *commands = NULL;
+    SPYP_UNUSED(self);
+    if (!PyObject_TypeCheck(device, spyp.device)) return PyErr_Format(PyExc_TypeError, "_open_commands: expected a Device");
+    spyp_device *d = (spyp_device *)device;
+    if (spyp_enter(d, "CommandEncoder.execute_callback") < 0) return NULL;
+    bool good = spy_vk_get_command_buffer(d->device, &commands) == SPY_OK;
+    if (!good) spyp_raise(d);
+    spyp_leave(d);
+    return good ? PyLong_FromVoidPtr(commands) : NULL;
+}
+
+// _stream(device) returns the CUstream that a CUDA device's work goes to, as an int.
+static PyObject *spyp_device_stream(PyObject *self, PyObject *device) {
+    SPYP_UNUSED(self);
+    if (!PyObject_TypeCheck(device, spyp.device)) return PyErr_Format(PyExc_TypeError, "_stream: expected a Device");
+    spyp_device *d = (spyp_device *)device;
+    if (spyp_enter(d, "CommandEncoder.execute_callback") < 0) return NULL;
+    void *stream = spy_cuda_get_stream(d->device);
+    spyp_leave(d);
+    return PyLong_FromVoidPtr(stream);
 }
 
 // _buffer_write(tensor, data, offset) writes the bytes of a contiguous array.
@@ -184,6 +223,9 @@ static PyMethodDef spyp_buffer_functions[] = {
     { "_element_name", spyp_element_name, METH_O, "_element_name(tensor): the name of its elements' type." },
     { "_set_usage", spyp_set_usage, METH_VARARGS, "_set_usage(tensor, usage): what calls may do with its memory." },
     { "_buffer_over", spyp_buffer_over, METH_VARARGS, "_buffer_over(type, tensor): its memory in bytes, shared." },
+    { "_buffer_handle", spyp_buffer_handle, METH_O, "_buffer_handle(tensor): the VkBuffer that it lies in, and the byte at which it begins there." },
+    { "_open_commands", spyp_open_commands, METH_O, "_open_commands(device): the VkCommandBuffer that it records into." },
+    { "_stream", spyp_device_stream, METH_O, "_stream(device): the CUstream that its work goes to." },
     { "_buffer_size", spyp_buffer_size, METH_O, "_buffer_size(tensor): bytes on the device." },
     { "_buffer_write", spyp_buffer_write, METH_VARARGS,
       "_buffer_write(tensor, data, offset=0): copy bytes to it." },

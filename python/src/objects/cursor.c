@@ -150,6 +150,7 @@ static PyObject *spyp_cursor_typed(PyObject *args, PyObject *kwargs) {
     PyObject *tensor = PyObject_CallMethod((PyObject *)spyp.tensor, "zeros", "OOO",
                                            (PyObject *)module->device, buffer, layout);
     PyObject *cursor = tensor ? PyObject_CallMethod(tensor, "cursor", NULL) : NULL;
+    if (cursor) spyp_replace(&((spyp_cursor_object *)cursor)->owner, NULL); // no resource that the user knows
     Py_XDECREF(tensor);
     return cursor;
 }
@@ -435,7 +436,8 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
     if (info->kind != SPY_TYPE_KIND_STRUCT || !PyDict_Check(value)) {
         size_t count;
         spy_dtype scalar = spyp_scalar_of(info, &count);
-        if (!scalar || PyBytes_Check(value) || !spyp_is_array(value)) // set_data() writes bytes
+        bool pointer = info->kind == SPY_TYPE_KIND_POINTER; // takes a tensor's address, not its contents
+        if (!scalar || pointer || PyBytes_Check(value) || !spyp_is_array(value)) // set_data() writes bytes
             return spyp_value_write(p->range->module, info, value, data, what);
         spyp_arena_begin(&arena);
         int found = spyp_host_array_get(&arena, value, what, &array);

@@ -206,17 +206,20 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     static char *names[] = { "type", "enable_debug_layers", "adapter_luid", "include_paths", "enable_cuda_interop",
                              "enable_print", "enable_hot_reload", "enable_compilation_reports", "cuda_context",
                              "bindless_options", "adapter_name", "max_plans", "slang_library", "dump_directory", "label",
-                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", "slang_paths", "shared", NULL };
+                             "log", "progress", "print_buffer_size", "compiler_options", "compile_timeout_s", "check_bounds", "slang_paths", "shared",
+                             "cache_path", "cache_size", NULL };
     PyObject *backend = Py_None, *luid = Py_None, *paths = NULL, *context = Py_None, *bindless = Py_None, *log = Py_None,
              *progress = Py_None, *options = Py_None, *slang_paths = Py_None, *shared = Py_None;
-    const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL;
+    const char *adapter_name = NULL, *library = NULL, *dump = NULL, *label = NULL, *cache = NULL;
+    unsigned long long cache_size = 0;
     int layers = 0, interop = 0, print = 0, reload = 1, reports = 0, bounds = 0;
     unsigned int plans = 0, adapter = 0;
     Py_ssize_t print_bytes = 0;
     double timeout = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdpOO:create_device", names, &backend, &layers, &luid, &paths,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OpOOppppOOzIzzzOOnOdpOOzK:create_device", names, &backend, &layers, &luid, &paths,
                                      &interop, &print, &reload, &reports, &context, &bindless, &adapter_name, &plans, &library,
-                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds, &slang_paths, &shared))
+                                     &dump, &label, &log, &progress, &print_bytes, &options, &timeout, &bounds, &slang_paths, &shared,
+                                     &cache, &cache_size))
         return NULL;
     spy_cuda_desc cuda;
     memset(&cuda, 0, sizeof cuda);
@@ -267,6 +270,8 @@ static PyObject *spyp_device_new(PyTypeObject *type, PyObject *args, PyObject *k
     desc.print_buffer_bytes = (size_t)print_bytes;
     desc.compile_timeout_s = timeout;
     desc.check_bounds = bounds;
+    desc.cache_path = cache;
+    desc.cache_size_bytes = cache_size;
     int status = d->types && d->extra ? spyp_device_setup(d, backend, adapter_name, adapter, paths, slang_paths, &desc) : -1;
     Py_XDECREF(paths);
     if (status < 0) Py_CLEAR(d);
@@ -474,11 +479,12 @@ static PyObject *spyp_device_stats(PyObject *self, PyObject *ignored) {
     if (spyp_enter(d, "Device.stats") < 0) return NULL;
     spy_device_stats s = spy_get_device_stats(d->device);
     spyp_leave(d);
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "calls", s.calls, "plan_hits", s.plan_hits,
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "calls", s.calls, "plan_hits", s.plan_hits,
                          "plans_built", s.plans_built, "kernels_built", s.kernels_built, "dispatches", s.dispatches, "barriers",
                          s.barriers, "submits", s.submits, "plan_count", s.plan_count, "pool_bytes", s.pool_bytes, "used_bytes",
                          s.used_bytes, "driver_allocations", s.driver_allocations, "compiler_loads", s.compiler_loads,
-                         "driver_bytes", s.driver_bytes);
+                         "driver_bytes", s.driver_bytes, "cache_hits", s.cache_hits, "cache_misses", s.cache_misses, "cache_writes",
+                         s.cache_writes);
 }
 
 static PyObject *spyp_device_trim(PyObject *self, PyObject *ignored) {

@@ -250,6 +250,41 @@ static PyObject *spyp_encoder_finish(PyObject *self, PyObject *ignored) {
     return (PyObject *)made;
 }
 
+// _split() returns what was recorded so far as a CommandBuffer. The encoder goes on with an empty recording.
+static PyObject *spyp_encoder_split(PyObject *self, PyObject *ignored) {
+    spyp_encoder *e = (spyp_encoder *)self;
+    spy_list_desc desc;
+    SPYP_UNUSED(ignored);
+    if (spyp_encoder_begin(e, "CommandEncoder.execute_callback") < 0) return NULL;
+    memset(&desc, 0, sizeof desc);
+    if (e->on_record) {
+        desc.on_record = spyp_on_record;
+        desc.user_data = e;
+    }
+    spy_status status = spy_list_finish(e->list);
+    spy_command_list *list = status == SPY_OK ? spy_create_command_list(e->device->device, &desc) : NULL;
+    PyObject *done = spyp_encoder_done(e, list ? SPY_OK : SPY_ERROR_INVALID_ARGUMENT);
+    Py_XDECREF(done);
+    if (!done) return NULL;
+    spyp_encoder *made = (spyp_encoder *)spyp_alloc(spyp.commands);
+    PyObject *functions = made ? PyDict_New() : NULL;
+    if (!functions) {
+        Py_XDECREF((PyObject *)made);
+        spy_release_command_list(list);
+        return NULL;
+    }
+    made->finished = true;
+    made->device = (spyp_device *)Py_NewRef((PyObject *)e->device);
+    made->queries = PyList_New(0);
+    made->functions = e->functions;
+    e->functions = functions;
+    made->leases = e->leases;
+    e->leases = NULL;
+    made->list = e->list;
+    e->list = list;
+    return (PyObject *)made;
+}
+
 // >>encoders and command buffers
 
 static PyObject *spyp_encoder_get_device(PyObject *self, void *ignored) {
@@ -367,6 +402,7 @@ static PyObject *spyp_commands_times(PyObject *self, PyObject *ignored) {
     { name, SPYP_FUNC(function), METH_VARARGS | METH_KEYWORDS, doc }
 
 static PyMethodDef spyp_encoder_methods[] = {
+    { "_split", spyp_encoder_split, METH_NOARGS, "_split(): what was recorded so far, as a CommandBuffer." },
     SPYP_METHOD(
         "copy_buffer", spyp_encoder_copy,
         "copy_buffer(dst, dst_offset, src, src_offset, size): copy bytes; the ranges do not overlap."),

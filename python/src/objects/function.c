@@ -349,24 +349,27 @@ static PyObject *spyp_chain_of(PyObject *self, PyObject *function) {
     SPYP_UNUSED(self);
     if (!PyObject_TypeCheck(function, spyp.function)) return PyErr_Format(PyExc_TypeError, "expected a Function, got %R", (PyObject *)Py_TYPE(function));
     const spyp_chain *chain = ((spyp_function *)function)->chain;
-    return Py_BuildValue("(iOO)", chain && chain->mode != SPY_CALL_MODE_DEFAULT, chain && chain->result ? chain->result : Py_None,
+    return Py_BuildValue("(iOO)", chain ? (int)chain->mode : 0, chain && chain->result ? chain->result : Py_None,
                          chain && chain->self ? chain->self : Py_None);
 }
 
-// Returns the function `base` with the chain of `function`, except its return type.
+// Returns the function `base` with the chain of `function`, except its return type and, unless `bound`, its instance.
 static PyObject *spyp_rebase(PyObject *self, PyObject *args) {
     PyObject *function, *base;
+    int bound = 1;
     SPYP_UNUSED(self);
-    if (!PyArg_ParseTuple(args, "O!O!:_rebase", spyp.function, &function, spyp.function, &base)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!O!|p:_rebase", spyp.function, &function, spyp.function, &base, &bound)) return NULL;
     spyp_function *b = (spyp_function *)base, *made = (spyp_function *)spyp_function_make(b->module, b->function, b->name);
     if (made && !(made->chain = spyp_chain_copy(((spyp_function *)function)->chain))) Py_CLEAR(made);
     if (made) Py_CLEAR(made->chain->result);
+    if (made && !bound) Py_CLEAR(made->chain->self);
     return (PyObject *)made;
 }
 
 static PyMethodDef spyp_chain_functions[] = {
-    { "_chain_of", spyp_chain_of, METH_O, "What a Function's chain says: whether it is a derivative, its return type, its instance." },
-    { "_rebase", spyp_rebase, METH_VARARGS, "_rebase(function, base): `base` with the chain of `function`, except its return type." },
+    { "_chain_of", spyp_chain_of, METH_O, "What a Function's chain says: its mode (0, or a derivative's), its return type, its instance." },
+    { "_rebase", spyp_rebase, METH_VARARGS,
+      "_rebase(function, base, bound=True): `base` with the chain of `function`, except its return type and, unless bound, its instance." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -444,11 +447,24 @@ static PyMemberDef spyp_function_members[] = {
     { NULL, 0, 0, 0, NULL },
 };
 
+// Function(module, func, struct=None, options={}): the function of that name, or of a FunctionReflection.
+static PyObject *spyp_function_of(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "module", "func", "struct", "options", NULL };
+    PyObject *module, *given, *owner = Py_None, *options = Py_None, *found = NULL;
+    SPYP_UNUSED(type);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O|OO:Function", names, spyp.module_type, &module, &given, &owner, &options)) return NULL;
+    PyObject *name = PyUnicode_Check(given) ? Py_NewRef(given) : PyObject_GetAttr(given, spyp.s_name);
+    if (name) found = owner == Py_None ? PyObject_CallMethod(module, "require_function", "O", name) : PyObject_GetItem(owner, name);
+    Py_XDECREF(name);
+    return found;
+}
+
 static PyType_Slot spyp_function_slots[] = {
+    { Py_tp_new, (void *)spyp_function_of },
     { Py_tp_doc, (void *)"A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; "
                          "_result= says where the result goes, _append_to= records, _thread_count= adds threads. A pointer takes a tensor, a "
                          "buffer, an address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension "
-                         "of structs." },
+                         "of structs. Function(module, func, struct=None, options={}) finds it, as module[func] does." },
     { Py_tp_dealloc, (void *)spyp_function_dealloc },
     { Py_tp_traverse, (void *)spyp_function_traverse },
     { Py_tp_clear, (void *)spyp_function_clear },
@@ -463,7 +479,7 @@ static PyType_Slot spyp_function_slots[] = {
 
 static PyType_Spec spyp_function_spec = {
     "slangpy._slangpy.Function", sizeof(spyp_function), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_function_slots,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, spyp_function_slots,
 };
 
 int spyp_function_ready(PyObject *module) {

@@ -87,7 +87,7 @@ static PyObject *spyp_struct_as_func(PyObject *self, PyObject *ignored) {
 PyObject *spyp_short_name(PyObject *path) {
     const char *text = spyp_utf8(path), *start = text;
     if (!text) return NULL;
-    if (strchr(text, '[')) return Py_NewRef(path);
+    if (strchr(text, '[')) return spyp_library_name(path);
     size_t n = strcspn(text, "<");
     for (const char *c = text; c < text + n; c++)
         if (*c == '.' || *c == ':') start = c + 1;
@@ -152,9 +152,15 @@ static PyObject *spyp_struct_get_size(PyObject *self, void *ignored) {
 }
 
 static PyObject *spyp_struct_compare(PyObject *a, PyObject *b, int op) {
-    if ((op != Py_EQ && op != Py_NE) || !PyObject_TypeCheck(b, spyp.struct_type)) Py_RETURN_NOTIMPLEMENTED;
+    if ((op != Py_EQ && op != Py_NE) || (!PyObject_TypeCheck(b, spyp.struct_type) && !spyp_reflection_is(b, SPYP_TYPE))) Py_RETURN_NOTIMPLEMENTED;
     spyp_struct *x = (spyp_struct *)a, *y = (spyp_struct *)b;
-    spyp_module *module;
+    spyp_module *module, *of;
+    if (!PyObject_TypeCheck(b, spyp.struct_type)) { // struct.struct, which SlangPy's tensors have as dtype
+        const spy_type_info *t = spyp_reflection_type(a, &module), *u = t ? spyp_reflection_type(b, &of) : NULL;
+        if (!u) return NULL;
+        bool equal = strcmp(t->name, u->name) == 0 && (module->module == of->module || (!t->decl && !u->decl));
+        return PyBool_FromLong(equal == (op == Py_EQ));
+    }
     bool same = PyUnicode_Compare(x->name, y->name) == 0;
     if (same && x->module != y->module) { // built-in types are the same in all modules
         const spy_type_info *t = spyp_reflection_type(a, &module), *u = t ? spyp_reflection_type(b, &module) : NULL;
@@ -184,9 +190,22 @@ static PyGetSetDef spyp_struct_getset[] = {
     { NULL, NULL, NULL, NULL, NULL },
 };
 
+// Struct(module, slang_struct, options={}): the Struct of a TypeReflection.
+static PyObject *spyp_struct_of(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "module", "slang_struct", "options", NULL };
+    PyObject *module, *given, *options = Py_None;
+    SPYP_UNUSED(type);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O|O:Struct", names, spyp.module_type, &module, &given, &options)) return NULL;
+    PyObject *name = PyUnicode_Check(given) ? Py_NewRef(given) : PyObject_GetAttrString(given, "full_name");
+    PyObject *found = name ? PyObject_CallMethod(module, "require_struct", "O", name) : NULL;
+    Py_XDECREF(name);
+    return found;
+}
+
 static PyType_Slot spyp_struct_slots[] = {
+    { Py_tp_new, (void *)spyp_struct_of },
     { Py_tp_doc, (void *)"A Slang type: `module.Particle`, `module.float3`. Attributes are its methods and nested types; calling it "
-                         "calls its constructor." },
+                         "calls its constructor. Struct(module, slang_struct, options={}) makes it of a TypeReflection." },
     { Py_tp_dealloc, (void *)spyp_struct_dealloc },
     { Py_tp_traverse, (void *)spyp_struct_traverse },
     { Py_tp_getattro, (void *)spyp_struct_getattr },
@@ -202,7 +221,7 @@ static PyType_Slot spyp_struct_slots[] = {
 
 static PyType_Spec spyp_struct_spec = {
     "slangpy._slangpy.Struct", sizeof(spyp_struct), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_struct_slots,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, spyp_struct_slots,
 };
 
 // >>modules
@@ -258,11 +277,14 @@ static PyObject *spyp_module_hint(const char *message, const char *name) {
 static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **why) {
     const char *text = spyp_utf8(name);
     spyp_device *d = m->device;
-    if (!text) return NULL;
-    if (spy_has_type(m->module, text)) {
-        const spy_type_info *info = spy_reflect_type(m->module, text);
-        return info ? spyp_struct_make(m, info) : spyp_raise(d);
-    }
+    PyObject *turned = text ? spyp_library_name(name) : NULL, *made = NULL;
+    const char *type = turned ? spyp_utf8(turned) : NULL;
+    if (!type) return NULL;
+    bool known = spy_has_type(m->module, type);
+    const spy_type_info *info = known ? spy_reflect_type(m->module, type) : NULL;
+    Py_DECREF(turned);
+    if (known) made = info ? spyp_struct_make(m, info) : spyp_raise(d);
+    if (known) return made;
     d->quiet = true; // a search that finds nothing is no error
     spy_function *function = spy_find_function(m->module, text);
     spy_error error = { SPY_OK, "" };
@@ -303,6 +325,16 @@ static PyObject *spyp_module_missing(spyp_module *m, PyObject *name, PyObject *w
     return NULL;
 }
 
+// Returns the object that draws with functions of the module, for a module that has no function or type `draw`. It is kept with what
+// was found, so that it is found again at once.
+static PyObject *spyp_module_draw(spyp_module *m, PyObject *name) {
+    PyObject *drawing = PyImport_ImportModule("slangpy.drawing");
+    PyObject *made = drawing ? PyObject_CallMethod(drawing, "Draw", "O", (PyObject *)m) : NULL;
+    if (made && PyDict_SetItem(m->found, name, made) < 0) Py_CLEAR(made);
+    Py_XDECREF(drawing);
+    return made;
+}
+
 static PyObject *spyp_module_getattr(PyObject *self, PyObject *name) {
     PyObject *value = PyObject_GenericGetAttr(self, name), *why = NULL;
     if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
@@ -310,6 +342,10 @@ static PyObject *spyp_module_getattr(PyObject *self, PyObject *name) {
     if (!text || strncmp(text, "__", 2) == 0 || strncmp(text, "_repr_", 6) == 0 || strncmp(text, "_ipython_", 9) == 0) return NULL;
     PyErr_Clear();
     value = spyp_module_find_why((spyp_module *)self, name, &why);
+    if (!value && strcmp(text, "draw") == 0 && !PyErr_Occurred()) {
+        Py_XDECREF(why);
+        return spyp_module_draw((spyp_module *)self, name);
+    }
     return value ? value : spyp_module_missing((spyp_module *)self, name, why, PyExc_AttributeError);
 }
 
@@ -480,7 +516,7 @@ static const char *const spyp_option_names[] = {
     // The next options have no effect.
     "shader_model", "matrix_layout", "enable_warnings", "disable_warnings", "report_downstream_time", "report_perf_benchmark",
     "skip_spirv_validation", "dump_intermediates", "dump_intermediates_prefix", "implicit_element_casts",
-    "implicit_tensor_casts",
+    "implicit_tensor_casts", "defer_target_compilation",
 };
 
 static int spyp_warn_unknown(PyObject *options, const char *where) {

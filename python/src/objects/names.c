@@ -66,7 +66,11 @@ static PyObject *spyp_module_dir(PyObject *self, PyObject *ignored) {
     const spy_decl *root = spy_reflect_module(m->module);
     if (!root) spyp_raise(m->device);
     spyp_leave(m->device);
-    return root ? spyp_names_of(self, root) : NULL;
+    PyObject *list = root ? spyp_names_of(self, root) : NULL, *draw = list ? PyUnicode_FromString("draw") : NULL;
+    int there = draw ? PySequence_Contains(list, draw) : -1;
+    if (there < 0 || (!there && PyList_Append(list, draw) < 0)) Py_CLEAR(list);
+    Py_XDECREF(draw);
+    return list;
 }
 
 static PyObject *spyp_struct_dir(PyObject *self, PyObject *ignored) {
@@ -78,7 +82,7 @@ static PyObject *spyp_struct_dir(PyObject *self, PyObject *ignored) {
 
 int spyp_names_ready(void) {
     static PyMethodDef of_module[] = {
-        { "__dir__", spyp_module_dir, METH_NOARGS, "__dir__(): its functions, types and constants too." },
+        { "__dir__", spyp_module_dir, METH_NOARGS, "__dir__(): its functions, types and constants too, and draw." },
         { NULL, NULL, 0, NULL },
     };
     static PyMethodDef of_struct[] = {

@@ -43,6 +43,9 @@ int spyp_buffer_ready(PyObject *module);
 // >>texture.c
 int spyp_texture_ready(PyObject *module);
 
+// >>raster.c
+int spyp_raster_ready(PyObject *module);
+
 // >>device.c, cuda.c, encoder.c, reflection.c
 int spyp_device_ready(PyObject *module);
 int spyp_cuda_ready(PyObject *module);

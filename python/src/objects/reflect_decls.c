@@ -123,6 +123,46 @@ SPYP_NAMED(spyp_find_attribute_by_text, spyp_find_attribute, "find_user_attribut
     SPYP_GET("user_attributes", spyp_get_attributes, "The attributes of the user's own, as Attributes.")
 
 // >>declarations
+//
+// Slang has a generic function or struct as two declarations: the generic one has the generic parameters and, as its last child, the
+// function or struct itself. spy_decl has one for both, so two DeclReflections stand for it: `inner` tells them apart.
+
+#define SPYP_GENERIC_KINDS (1u << SPY_DECL_KIND_GENERIC_TYPE | 1u << SPY_DECL_KIND_GENERIC_VALUE)
+
+static uint32_t spyp_decl_generics(const spy_decl *decl) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < decl->child_count; i++) count += SPYP_GENERIC_KINDS >> decl->children[i].kind & 1;
+    return count;
+}
+
+// Returns whether it stands for the generic declaration of a function or struct.
+static bool spyp_decl_is_generic(const spyp_reflection *r) {
+    return !r->inner && spyp_decl_generics(r->decl) > 0;
+}
+
+static PyObject *spyp_reflect_inner(spyp_reflection *generic) {
+    spyp_reflection *inner = spyp_reflection_get(SPYP_DECL, generic->module, spyp_format("inner %p", generic->decl));
+    if (!inner) return NULL;
+    inner->decl = generic->decl;
+    inner->inner = true;
+    return (PyObject *)inner;
+}
+
+static uint32_t spyp_decl_count(const spyp_reflection *r) {
+    uint32_t generics = spyp_decl_generics(r->decl);
+    return r->inner ? r->decl->child_count - generics : generics ? generics + 1 : r->decl->child_count;
+}
+
+// Returns the child of that index as a new reference.
+static PyObject *spyp_decl_child(spyp_reflection *r, uint32_t index) {
+    bool generic = spyp_decl_is_generic(r);
+    for (uint32_t i = 0; i < r->decl->child_count; i++) {
+        bool parameter = SPYP_GENERIC_KINDS >> r->decl->children[i].kind & 1;
+        if ((generic && !parameter) || (r->inner && parameter)) continue;
+        if (index-- == 0) return spyp_reflect_decl(SPYP_DECL, r->module, &r->decl->children[i]);
+    }
+    return spyp_reflect_inner(r);
+}
 
 static PyObject *spyp_decl_kind(spyp_reflection *r) {
     static const uint8_t kinds[] = {
@@ -139,19 +179,54 @@ static PyObject *spyp_decl_kind(spyp_reflection *r) {
         [SPY_DECL_KIND_GENERIC_VALUE] = 14,  [SPY_DECL_KIND_CONSTRAINT] = 15,
         [SPY_DECL_KIND_VARIABLE] = 5,        [SPY_DECL_KIND_SHADER_PARAMETER] = 5,
     };
+    if (spyp_decl_is_generic(r)) return spyp_enum("DeclKind", 4);
     return spyp_enum("DeclKind", r->decl->kind < sizeof kinds ? kinds[r->decl->kind] : 0);
 }
 
+// Returns the type, in which a specialised function's arguments stand for its generic parameters.
 static PyObject *spyp_decl_type(spyp_reflection *r) {
-    return spyp_reflect_type(SPYP_TYPE, r->module, r->decl->type);
+    if (!r->arguments || !r->decl->type) return spyp_reflect_type(SPYP_TYPE, r->module, r->decl->type);
+    PyObject *helpers = PyImport_ImportModule("slangpy.helpers"), *name = helpers ? spyp_full_name(r->decl->type) : NULL;
+    PyObject *whole = name ? PyObject_CallMethod(helpers, "with_arguments", "OO", name, r->arguments) : NULL;
+    const char *text = whole ? spyp_utf8(whole) : NULL;
+    const spy_type_info *info = text ? spyp_find_type(r->module, text, false) : NULL;
+    PyObject *type = PyErr_Occurred() ? NULL : spyp_reflect_type(SPYP_TYPE, r->module, info ? info : r->decl->type);
+    Py_XDECREF(helpers);
+    Py_XDECREF(name);
+    Py_XDECREF(whole);
+    return type;
+}
+
+// Makes the object of a function or parameter whose generic parameters have these arguments, which may be NULL.
+static PyObject *spyp_reflect_with(spyp_reflected kind, spyp_module *module, const spy_decl *decl, PyObject *arguments) {
+    if (!arguments) return spyp_reflect_decl(kind, module, decl);
+    spyp_reflection *r = spyp_reflection_get(kind, module, spyp_format("%d %p %R", (int)kind, decl, arguments));
+    if (r) {
+        r->decl = decl;
+        if (!r->arguments) r->arguments = Py_NewRef(arguments);
+    }
+    return (PyObject *)r;
 }
 
 static PyObject *spyp_decl_parent(spyp_reflection *r) {
-    return spyp_reflect_decl(SPYP_DECL, r->module, r->decl->parent);
+    PyObject *parent = spyp_reflect_decl(SPYP_DECL, r->module, r->inner ? r->decl : r->decl->parent);
+    if (!parent || parent == Py_None || r->inner || SPYP_GENERIC_KINDS >> r->decl->kind & 1) return parent;
+    if (spyp_decl_is_generic((spyp_reflection *)parent)) spyp_replace(&parent, spyp_reflect_inner((spyp_reflection *)parent));
+    return parent;
 }
 
 static PyObject *spyp_decl_children(spyp_reflection *r) {
-    return spyp_decl_list(SPYP_DECL, r->module, r->decl->children, r->decl->child_count, ~0u);
+    uint32_t count = spyp_decl_count(r);
+    PyObject *list = PyList_New(count);
+    for (uint32_t i = 0; list && i < count; i++) {
+        PyObject *item = spyp_decl_child(r, i);
+        if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *spyp_decl_child_count(spyp_reflection *r) {
+    return PyLong_FromUnsignedLong(spyp_decl_count(r));
 }
 
 static PyObject *spyp_decl_value(spyp_reflection *r) {
@@ -186,10 +261,13 @@ static PyObject *spyp_decl_find(PyObject *self, PyObject *kind, PyObject *name, 
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "DeclReflection") < 0) return NULL;
     PyObject *list = PyList_New(0), *found = NULL;
-    for (uint32_t i = 0; list && !found && i < r->decl->child_count; i++) {
-        const spy_decl *child = &r->decl->children[i];
-        if (name && PyUnicode_CompareWithASCIIString(name, child->name) != 0) continue;
-        PyObject *item = spyp_reflect_decl(SPYP_DECL, r->module, child);
+    uint32_t count = spyp_decl_count(r);
+    for (uint32_t i = 0; list && !found && i < count; i++) {
+        PyObject *item = spyp_decl_child(r, i);
+        if (item && name && PyUnicode_CompareWithASCIIString(name, ((spyp_reflection *)item)->decl->name) != 0) {
+            Py_DECREF(item);
+            continue;
+        }
         PyObject *has = item ? spyp_decl_kind((spyp_reflection *)item) : NULL;
         int same = has ? PyObject_RichCompareBool(has, kind, Py_EQ) : -1;
         if (same < 0 || (same > 0 && PyList_Append(list, item) < 0)) Py_CLEAR(list);
@@ -227,15 +305,15 @@ static PyObject *spyp_decl_find_first(PyObject *self, PyObject *args, PyObject *
 
 static Py_ssize_t spyp_decl_length(PyObject *self) {
     spyp_reflection *r = (spyp_reflection *)self;
-    return spyp_reflection_open(r, "len") < 0 ? -1 : (Py_ssize_t)r->decl->child_count;
+    return spyp_reflection_open(r, "len") < 0 ? -1 : (Py_ssize_t)spyp_decl_count(r);
 }
 
 static PyObject *spyp_decl_item(PyObject *self, Py_ssize_t i) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "DeclReflection") < 0) return NULL;
-    if (i < 0 || i >= (Py_ssize_t)r->decl->child_count)
-        return PyErr_Format(PyExc_IndexError, "DeclReflection: index %zd is out of range: there are %u children", i, r->decl->child_count);
-    return spyp_reflect_decl(SPYP_DECL, r->module, &r->decl->children[i]);
+    if (i < 0 || i >= (Py_ssize_t)spyp_decl_count(r))
+        return PyErr_Format(PyExc_IndexError, "DeclReflection: index %zd is out of range: there are %u children", i, spyp_decl_count(r));
+    return spyp_decl_child(r, (uint32_t)i);
 }
 
 static int spyp_decl_bool(PyObject *self) { // it is true also when len() is 0
@@ -272,21 +350,31 @@ static const spyp_property spyp_decl_properties[] = {
     SPYP_GET("type", spyp_decl_type, "Of a variable; a function's result; what a struct declares; else None."),
     SPYP_GET("parent", spyp_decl_parent, "The declaration that this one lies in; None: it is the root."),
     SPYP_GET("children", spyp_decl_children, "The declarations in it, as a list; len() and [i] do it without one."),
-    SPYP_OF_DECL("child_count", SPYP_DECL_UINT, child_count, "How many children it has."),
+    SPYP_GET("child_count", spyp_decl_child_count, "How many children it has."),
     SPYP_GET("value", spyp_decl_value, "A number or text: of an enum's case, a constant, a default; None where it is not known."),
     SPYP_OF_DECL("file", SPYP_DECL_TEXT, file, "The file it is written in; '' when that is not known."),
     SPYP_OF_DECL("line", SPYP_DECL_UINT, line, "The line, from 1; 0 when that is not known."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_decl_class = {
-    "DeclReflection", "A declaration of a module. len(decl), decl[i] and iteration give its children.", spyp_decl_properties,
+    "DeclReflection",
+    "A declaration of a module. len(decl), decl[i] and iteration give its children. A generic function or struct is the last child "
+    "of a declaration of the kind generic, behind its generic parameters.",
+    spyp_decl_properties,
     spyp_decl_methods, spyp_decl_slots,
 };
 
 // >>functions
 
 static PyObject *spyp_function_parameters(spyp_reflection *r) {
-    return spyp_decl_list(SPYP_VARIABLE, r->module, r->decl->children, r->decl->child_count, 1u << SPY_DECL_KIND_PARAMETER);
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list && i < r->decl->child_count; i++) {
+        if (r->decl->children[i].kind != SPY_DECL_KIND_PARAMETER) continue;
+        PyObject *item = spyp_reflect_with(SPYP_VARIABLE, r->module, &r->decl->children[i], r->arguments);
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
 }
 
 static PyObject *spyp_function_this(spyp_reflection *r) {
@@ -347,7 +435,10 @@ static int spyp_type_cost(const spy_type_info *from, const spy_type_info *to) {
     const unsigned numbers =
         1u << SPY_TYPE_KIND_SCALAR | 1u << SPY_TYPE_KIND_VECTOR | 1u << SPY_TYPE_KIND_MATRIX;
     if (strcmp(from->name, to->name) == 0) return 0;
-    if (to->kind == SPY_TYPE_KIND_OTHER) return 8; // it depends on a generic parameter
+    const spy_type_info *inner = to;
+    while (inner->kind == SPY_TYPE_KIND_ARRAY && inner->count && inner->element) inner = inner->element;
+    // It depends on a generic parameter, or its size does.
+    if (inner->kind == SPY_TYPE_KIND_OTHER || (inner->kind == SPY_TYPE_KIND_ARRAY && from->kind == SPY_TYPE_KIND_ARRAY)) return 8;
     if (!(numbers >> from->kind & 1) || !(numbers >> to->kind & 1)) return -1;
     bool fills = from->kind == SPY_TYPE_KIND_SCALAR && to->kind != SPY_TYPE_KIND_SCALAR;
     if (!fills && (from->kind != to->kind || from->rows != to->rows || from->columns != to->columns))
@@ -373,6 +464,20 @@ static int spyp_types_cost(spyp_module *m, const spy_decl *f, PyObject *types, P
     return at == n ? all : -1;
 }
 
+// Returns a generic function with the arguments that follow from the types of a call's arguments, or None. Takes over the reference.
+static PyObject *spyp_function_with_types(PyObject *function, PyObject *types) {
+    spyp_reflection *f = (spyp_reflection *)function;
+    if (!f || function == Py_None || spyp_decl_generics(f->decl) == 0) return function;
+    PyObject *helpers = PyImport_ImportModule("slangpy.helpers"), *found = NULL;
+    PyObject *arguments = helpers ? PyObject_CallMethod(helpers, "generic_arguments", "OO", function, types) : NULL;
+    if (arguments == Py_None) found = Py_NewRef(Py_None);
+    else if (arguments) found = spyp_reflect_with(SPYP_FUNCTION, f->module, f->decl, arguments);
+    Py_XDECREF(helpers);
+    Py_XDECREF(arguments);
+    Py_DECREF(function);
+    return found;
+}
+
 static PyObject *spyp_function_specialize(PyObject *self, PyObject *types) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "specialize_with_arg_types") < 0) return NULL;
@@ -391,7 +496,7 @@ static PyObject *spyp_function_specialize(PyObject *self, PyObject *types) {
         least = cost;
         best = &parent->children[i];
     }
-    if (cost != -2) found = spyp_reflect_decl(SPYP_FUNCTION, r->module, best);
+    if (cost != -2) found = spyp_function_with_types(spyp_reflect_decl(SPYP_FUNCTION, r->module, best), all);
     Py_DECREF(all);
     return found;
 }
@@ -403,7 +508,8 @@ static PyMethodDef spyp_function_methods[] = {
     { "specialize_with_arg_types", SPYP_FUNC(spyp_function_specialize_by_types), METH_FASTCALL | METH_KEYWORDS,
       "specialize_with_arg_types(types): the overload that takes arguments of these types (TypeReflections "
       "or names) with the least "
-      "conversions, or None. Function.resolve() finds what a call would take." },
+      "conversions, or None. A generic function has these types in place of its generic parameters. Function.resolve() finds what a "
+      "call would take." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -507,10 +613,25 @@ static PyObject *spyp_entry_function(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_FUNCTION, r->module, r->decl);
 }
 
+// The name that rename() has given takes the place of the generic arguments.
+static PyObject *spyp_entry_override(spyp_reflection *r) {
+    return r->arguments ? Py_NewRef(r->arguments) : PyUnicode_FromString(r->decl->name);
+}
+
+static PyObject *spyp_entry_named(PyObject *self, PyObject *name) {
+    spyp_reflection *r = (spyp_reflection *)self;
+    if (spyp_reflection_open(r, "EntryPointLayout") < 0) return NULL;
+    return spyp_reflect_with(SPYP_ENTRY_POINT, r->module, r->decl, name);
+}
+
+static PyMethodDef spyp_entry_point_methods[] = {
+    { "_named", spyp_entry_named, METH_O, "_named(name): the same entry point under another name in the program." },
+    { NULL, NULL, 0, NULL },
+};
+
 static const spyp_property spyp_entry_point_properties[] = {
-    SPYP_OF_DECL("name", SPYP_DECL_TEXT, name, "The name."),
-    SPYP_OF_DECL("name_override", SPYP_DECL_TEXT, name,
-                 "The name in the program, which is the function's name."),
+    SPYP_OF_DECL("name", SPYP_DECL_TEXT, name, "The name of the function."),
+    SPYP_GET("name_override", spyp_entry_override, "The name in the program: the function's, or the one that rename() gave it."),
     SPYP_GET("stage", spyp_entry_stage, "The ShaderStage."),
     SPYP_GET("compute_thread_group_size", spyp_entry_group,
              "[numthreads] as a uint3; zeros for other stages."),
@@ -519,7 +640,7 @@ static const spyp_property spyp_entry_point_properties[] = {
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_entry_point_class = {
-    "EntryPointLayout", "A function with a [shader(...)] attribute.", spyp_entry_point_properties, NULL, NULL,
+    "EntryPointLayout", "A function with a [shader(...)] attribute.", spyp_entry_point_properties, spyp_entry_point_methods, NULL,
 };
 
 // >>attributes

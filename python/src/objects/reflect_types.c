@@ -89,7 +89,9 @@ static PyObject *spyp_type_name(spyp_reflection *r) {
         break;
     default: break;
     }
-    return PyUnicode_FromStringAndSize(name, end - name);
+    PyObject *text = PyUnicode_FromStringAndSize(name, end - name);
+    if (text && r->type->kind == SPY_TYPE_KIND_ARRAY) spyp_replace(&text, spyp_library_name(text));
+    return text;
 }
 
 // Returns the name that Slang itself prints: vectors and matrices are generic types there.
@@ -99,13 +101,14 @@ PyObject *spyp_full_name(const spy_type_info *t) {
     if (t->kind == SPY_TYPE_KIND_MATRIX) return spyp_format("matrix<%s,%u,%u>", scalar, (unsigned)t->rows, (unsigned)t->columns);
     const spy_type_info *inner = t;
     while (inner->kind == SPY_TYPE_KIND_ARRAY && inner->element) inner = inner->element;
-    const char *sizes = strchr(t->name, '[');
-    if (inner == t || !sizes) {
+    const char *sizes = t->name + strlen(inner->name);
+    if (inner == t || strncmp(t->name, inner->name, strlen(inner->name)) != 0) {
         PyObject *name = PyUnicode_FromString(t->name), *dotted = name ? PyObject_CallMethod(name, "replace", "ss", "::", ".") : NULL;
         Py_XDECREF(name);
         return dotted;
     }
     PyObject *name = spyp_full_name(inner), *text = name ? spyp_format("%U%s", name, sizes) : NULL;
+    if (text) spyp_replace(&text, spyp_library_name(text));
     Py_XDECREF(name);
     return text;
 }

@@ -90,8 +90,7 @@ static bool spyp_reflection_ended(const spyp_reflection *r) {
     return r->module->plain && r->reload_count != r->module->device->reload_count;
 }
 
-// Returns the object of that key, a new one if there is none. Takes over the reference `key`.
-static spyp_reflection *spyp_reflection_get(spyp_reflected kind, spyp_module *module, PyObject *key) {
+spyp_reflection *spyp_reflection_get(spyp_reflected kind, spyp_module *module, PyObject *key) {
     if (key && !module->reflected) module->reflected = PyDict_New();
     PyObject *known = key && module->reflected ? PyDict_GetItemWithError(module->reflected, key) : NULL;
     spyp_reflection *r = known ? (spyp_reflection *)PyLong_AsVoidPtr(known) : NULL;
@@ -169,6 +168,7 @@ static int spyp_reflection_traverse(PyObject *self, visitproc visit, void *arg) 
     Py_VISIT(((spyp_reflection *)self)->entries);
     Py_VISIT((PyObject *)((spyp_reflection *)self)->module);
     Py_VISIT(((spyp_reflection *)self)->parts);
+    Py_VISIT(((spyp_reflection *)self)->arguments);
     return 0;
 }
 
@@ -184,6 +184,7 @@ static void spyp_reflection_dealloc(PyObject *self) {
     Py_CLEAR(r->key);
     Py_CLEAR(((spyp_reflection *)self)->parts);
     Py_CLEAR(((spyp_reflection *)self)->entries);
+    Py_CLEAR(((spyp_reflection *)self)->arguments);
     Py_CLEAR(((spyp_reflection *)self)->module);
     spyp_free(self);
 }
@@ -210,8 +211,11 @@ static PyObject *spyp_reflection_repr(PyObject *self) {
 static PyObject *spyp_reflection_compare(PyObject *a, PyObject *b, int op) {
     if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
     spyp_reflection *x = (spyp_reflection *)a, *y = (spyp_reflection *)b;
-    bool same = x->module == y->module && x->decl == y->decl && x->attribute == y->attribute &&
-                x->offset == y->offset && x->parts == y->parts;
+    bool built_in = x->module != y->module && spyp_reflection_is(a, SPYP_TYPE) && spyp_reflection_open(x, "comparison") == 0 &&
+                    spyp_reflection_open(y, "comparison") == 0 && x->type && y->type && !x->type->decl && !y->type->decl;
+    if (PyErr_Occurred()) return NULL;
+    bool same = (x->module == y->module || built_in) && x->decl == y->decl && x->attribute == y->attribute &&
+                x->offset == y->offset && x->parts == y->parts && x->inner == y->inner && x->arguments == y->arguments;
     if (same && x->type != y->type)
         same = x->type && y->type && spyp_reflection_open(x, "comparison") == 0 &&
                strcmp(x->type->name, y->type->name) == 0;
@@ -222,7 +226,8 @@ static PyObject *spyp_reflection_compare(PyObject *a, PyObject *b, int op) {
 static Py_hash_t spyp_reflection_hash(PyObject *self) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "hash") < 0) return -1;
-    PyObject *text = PyUnicode_FromString(spyp_reflection_text(r));
+    bool type = r->type && spyp_reflection_is(self, SPYP_TYPE); // equal to the Struct of that name
+    PyObject *text = PyUnicode_FromString(type ? r->type->name : spyp_reflection_text(r));
     Py_hash_t hash = text ? PyObject_Hash(text) : -1;
     Py_XDECREF(text);
     return hash;
@@ -313,14 +318,21 @@ static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_refl
 
 // >>Module.layout
 
-const spy_type_info *spyp_find_type(spyp_module *m, const char *name, bool required) {
+const spy_type_info *spyp_find_type(spyp_module *m, const char *slang_name, bool required) {
     const spy_type_info *info = NULL;
-    if (spyp_enter(m->device, "reflection") < 0) return NULL;
+    PyObject *given = PyUnicode_FromString(slang_name), *turned = given ? spyp_library_name(given) : NULL;
+    const char *name = turned ? spyp_utf8(turned) : NULL;
+    Py_XDECREF(given);
+    if (!name || spyp_enter(m->device, "reflection") < 0) {
+        Py_XDECREF(turned);
+        return NULL;
+    }
     if (required || spy_has_type(m->module, name)) {
         info = spy_reflect_type(m->module, name);
         if (!info) spyp_raise(m->device);
     }
     spyp_leave(m->device);
+    Py_DECREF(turned);
     return info;
 }
 

@@ -42,6 +42,8 @@ extern const spyp_reflection_class spyp_program_class, spyp_decl_class, spyp_fun
     spyp_cursor_class;
 
 spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module);
+// Returns the object of that key, a new one if there is none. Takes over the reference `key`.
+spyp_reflection *spyp_reflection_get(spyp_reflected kind, spyp_module *module, PyObject *key);
 // Makes the object of a declaration. `decl` may be NULL, which gives None.
 PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl);
 // Makes the object of a type. `type` may be NULL, which gives None.
@@ -65,8 +67,8 @@ PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl
 // Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an
 // exception set. It takes over no reference.
 const spy_type_info *spyp_reflected_type(spyp_module *module, PyObject *object, const char *what);
-// Returns a type by its name, or NULL, without an exception, if there is no such type.
-const spy_type_info *spyp_find_type(spyp_module *module, const char *name, bool required);
+// Returns a type by its name in Slang, or NULL, without an exception, if there is no such type.
+const spy_type_info *spyp_find_type(spyp_module *module, const char *slang_name, bool required);
 
 #define SPYP_FUNCTION_KINDS                                                                                  \
     (1u << SPY_DECL_KIND_FUNCTION | 1u << SPY_DECL_KIND_METHOD | 1u << SPY_DECL_KIND_CONSTRUCTOR)

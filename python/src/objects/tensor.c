@@ -38,6 +38,14 @@ static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const sp
     return result;
 }
 
+// Takes the memory type that a tensor is made with, a MemoryType or NULL. It is only told again: memory is on the device.
+static int spyp_tensor_set_memory(PyObject *tensor, PyObject *memory) {
+    PyObject *value = !memory || memory == Py_None ? NULL : PyLong_Check(memory) ? Py_NewRef(memory) : PyObject_GetAttrString(memory, "value");
+    if (value) ((spyp_tensor *)tensor)->memory = (int)PyLong_AsLong(value);
+    Py_XDECREF(value);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 static PyObject *spyp_tensor_fresh(PyObject *type_object, PyObject *args, PyObject *kwargs, bool zeroed, const char *what) {
     static char *names[] = { "device", "shape", "dtype", "usage", "memory_type", "element_count", "program_layout", NULL };
     PyObject *device, *shape = Py_None, *dtype = NULL, *usage = NULL, *memory = NULL, *count = Py_None, *layout = Py_None;
@@ -57,7 +65,7 @@ static PyObject *spyp_tensor_fresh(PyObject *type_object, PyObject *args, PyObje
     if (shape == Py_None) return PyErr_Format(PyExc_ValueError, "%s: argument 'shape' not specified", what);
     if (spyp_shape_parse(shape, what, &sizes) < 0) return NULL;
     PyObject *made = spyp_tensor_create((PyTypeObject *)type_object, d, &sizes, dtype, zeroed, what);
-    if (made && spyp_tensor_set_usage(made, usage) < 0) Py_CLEAR(made);
+    if (made && (spyp_tensor_set_usage(made, usage) < 0 || spyp_tensor_set_memory(made, memory) < 0)) Py_CLEAR(made);
     return made;
 }
 
@@ -215,7 +223,7 @@ static PyObject *spyp_tensor_of_type(PyTypeObject *type, spyp_device *d, const s
 static PyObject *spyp_tensor_of_own(PyTypeObject *type, spyp_device *d, const spyp_host_array *array) {
     spy_tensor_desc desc;
     if (array->dtype == SPY_DTYPE_DEFAULT)
-        return PyErr_Format(PyExc_TypeError, "Tensor.from_numpy: a structured array has no Slang type of its own: expected dtype=module.Struct as well");
+        return PyErr_Format(spyp.type_error, "Tensor.from_numpy: a structured array has no Slang type of its own: expected dtype=module.Struct as well");
     if (spyp_enter(d, "Tensor.from_numpy") < 0) return NULL;
     memset(&desc, 0, sizeof desc);
     desc.shape = array->shape;
@@ -366,6 +374,35 @@ static PyObject *spyp_view_of(spyp_tensor *t, spy_tensor *view) {
     return view ? spyp_tensor_make_view(spyp_view_type((PyObject *)t), t, view, t->module) : NULL;
 }
 
+// Widens a range of elements, from *low to *high, by the steps of a shape with these strides. Returns false for an empty
+// shape, and for numbers that no memory has.
+static bool spyp_view_range(const spy_shape *shape, const spy_shape *strides, int64_t *low, int64_t *high) {
+    int64_t step = 1;
+    for (uint32_t i = shape->rank; i-- > 0;) {
+        int64_t n = shape->dims[i], stride = strides->rank ? strides->dims[i] : step;
+        if (n <= 0 || n > INT32_MAX || stride > INT32_MAX || stride < -INT32_MAX || *high > INT64_MAX / 4 || *low < INT64_MIN / 4) return false;
+        *(stride < 0 ? low : high) += (n - 1) * stride;
+        step = stride * n;
+    }
+    return true;
+}
+
+// Returns the tensor that view() goes to: the tensor itself, or all the memory that it is part of if the view reaches
+// beyond its elements. The offset then counts from there. Call it inside the device.
+static spy_tensor *spyp_view_source(spyp_tensor *t, spy_view_desc *desc) {
+    spy_tensor_info info = spy_get_tensor_info(t->tensor);
+    int64_t low = desc->offset_elements, high = low, first = 0, last = 0;
+    uint64_t before;
+    bool known = !desc->type && (!desc->strides.rank || desc->strides.rank == desc->shape.rank) && spyp_view_range(&desc->shape, &desc->strides, &low, &high);
+    if (!known || (spyp_view_range(&info.shape, &info.strides, &first, &last) && low >= first && high <= last)) return t->tensor;
+    spy_tensor *whole = spyp_tensor_whole(t, &before);
+    if (whole == t->tensor || before % info.element_size_bytes) return t->tensor;
+    desc->offset_elements += (int64_t)(before / info.element_size_bytes);
+    desc->type = info.type;
+    desc->module = t->module ? ((spyp_module *)t->module)->module : NULL;
+    return whole;
+}
+
 static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *shape, PyObject *strides, Py_ssize_t offset, PyObject *dtype,
                                 const char *what) {
     spy_view_desc desc;
@@ -383,7 +420,8 @@ static PyObject *spyp_view_make(PyTypeObject *type, spyp_tensor *t, PyObject *sh
     if (parsed.from && parsed.from->device != t->device) {
         PyErr_Format(PyExc_ValueError, "%s: argument 'dtype': %s belongs to a module of another device", what, desc.type);
     } else if (spyp_enter(t->device, what) == 0) {
-        view = spy_create_view(t->tensor, &desc);
+        spy_tensor *source = t->root ? spyp_view_source(t, &desc) : t->tensor;
+        view = spy_create_view(source, &desc);
         if (!view) spyp_raise(t->device);
         spyp_leave(t->device);
     }
@@ -505,13 +543,15 @@ static PyObject *spyp_tensor_clear_data(PyObject *self, PyObject *args, PyObject
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:clear", names, &encoder)) return NULL;
     spy_command_list *list = encoder == Py_None ? NULL : spyp_encoder_list(encoder, t->device);
     if ((encoder != Py_None && !list) || spyp_enter(t->device, "Tensor.clear") < 0) return NULL;
+    uint64_t before;
+    spy_tensor *whole = spyp_tensor_whole(t, &before); // of a view, too, all the memory is cleared, as SlangPy does
     if (list) {
-        status = spy_list_fill(list, t->tensor, 0);
+        status = spy_list_fill(list, whole, 0);
     } else {
-        spy_tensor_info info = spy_get_tensor_info(t->tensor);
+        spy_tensor_info info = spy_get_tensor_info(whole);
         char *zero = (char *)PyMem_Calloc(1, info.element_size_bytes * 2 + 64);
         size_t host = info.element_count ? info.host_size_bytes / (size_t)info.element_count : 0;
-        if (zero && host) status = spy_tensor_fill_data(t->tensor, zero, host);
+        if (zero && host) status = spy_tensor_fill_data(whole, zero, host);
         PyMem_Free(zero);
     }
     if (status != SPY_OK) spyp_raise(t->device);
@@ -535,6 +575,7 @@ static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *
     Py_CLEAR(t->grad_out);
     if (status != SPY_OK) return NULL;
     spyp_replace(&t->owner, Py_XNewRef(((spyp_tensor *)other)->owner));
+    if (other != self) spyp_tensor_set_root(t, (spyp_tensor *)other);
     Py_RETURN_NONE;
 }
 
@@ -716,7 +757,10 @@ static void spyp_tensor_dealloc(PyObject *self) {
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject_GC_UnTrack(self);
     if (t->weakrefs) PyObject_ClearWeakRefs(self);
-    if (t->tensor && t->device->device && t->device->fork_count == spyp.fork_count) spy_release_tensor(t->tensor);
+    if (t->tensor && t->device->device && t->device->fork_count == spyp.fork_count) {
+        spy_release_tensor(t->root);
+        spy_release_tensor(t->tensor);
+    }
     Py_CLEAR(t->dtype);
     Py_CLEAR(t->module);
     Py_CLEAR(t->grad_in);
@@ -744,7 +788,7 @@ static PyMethodDef spyp_tensor_methods[] = {
     { "broadcast_to", SPYP_FUNC(spyp_tensor_broadcast), METH_VARARGS | METH_KEYWORDS, "broadcast_to(shape): sizes of 1 stretched, leading dimensions added; no copy." },
     { "reshape", SPYP_FUNC(spyp_tensor_reshape), METH_VARARGS | METH_KEYWORDS, "reshape(shape): the same elements in other sizes; one may be -1. Never copies." },
     { "flatten_dtype", spyp_tensor_flatten, METH_NOARGS, "flatten_dtype(): elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory." },
-    { "clear", SPYP_FUNC(spyp_tensor_clear_data), METH_VARARGS | METH_KEYWORDS, "clear(command_encoder=None): set all bytes to zero." },
+    { "clear", SPYP_FUNC(spyp_tensor_clear_data), METH_VARARGS | METH_KEYWORDS, "clear(command_encoder=None): set all bytes of the tensor's memory to zero: of a view, of all that it is part of." },
     { "point_to", SPYP_FUNC(spyp_tensor_point_to), METH_VARARGS | METH_KEYWORDS,
       "point_to(target): see the memory that `target` sees; same shape, strides and type, else ValueError." },
     { "cursor", SPYP_FUNC(spyp_tensor_cursor), METH_VARARGS | METH_KEYWORDS,
@@ -769,6 +813,8 @@ static PyGetSetDef spyp_tensor_getset[] = {
 };
 
 static PyMemberDef spyp_tensor_members[] = {
+    { "_usage", Py_T_INT, offsetof(spyp_tensor, usage), Py_READONLY, "The value of its BufferUsage; 0: the default." },
+    { "_memory", Py_T_INT, offsetof(spyp_tensor, memory), Py_READONLY, "The value of its MemoryType." },
     { "__weaklistoffset__", Py_T_PYSSIZET, offsetof(spyp_tensor, weakrefs), Py_READONLY, NULL },
     { NULL, 0, 0, 0, NULL },
 };

@@ -62,6 +62,7 @@ static PyObject *spyp_texture_wrap(PyTypeObject *type, spyp_device *d, spy_textu
     }
     t->device = (spyp_device *)Py_NewRef((PyObject *)d);
     t->texture = texture;
+    t->sampler = Py_NewRef(Py_None);
     return (PyObject *)t;
 }
 
@@ -102,25 +103,49 @@ static PyObject *spyp_texture_make(PyObject *self, PyObject *args) {
     return result;
 }
 
-// _texture_view(cls, texture, format, level, level_count, layer, layer_count)
+// _texture_view(cls, texture, format, level, level_count, layer, layer_count, with_grad=False)
 static PyObject *spyp_texture_part(PyObject *self, PyObject *args) {
     PyObject *cls, *object, *result = NULL;
-    int format;
+    int format, with_grad = 0;
     spy_texture_view_desc desc;
     SPYP_UNUSED(self);
     memset(&desc, 0, sizeof desc);
-    if (!PyArg_ParseTuple(args, "OO!iIIII:create_view", &cls, spyp.texture, &object, &format, &desc.level,
-                          &desc.level_count, &desc.layer, &desc.layer_count) ||
+    if (!PyArg_ParseTuple(args, "OO!iIIII|p:create_view", &cls, spyp.texture, &object, &format, &desc.level,
+                          &desc.level_count, &desc.layer, &desc.layer_count, &with_grad) ||
         !spyp_is_kind_of(cls, spyp.texture, "create_view"))
         return NULL;
     spyp_texture *t = (spyp_texture *)object;
     desc.format = (spy_format)format;
-    if (spyp_enter(t->device, "create_view") < 0) return NULL;
+    desc.with_grad = with_grad != 0;
+    if (spyp_enter(t->device, with_grad ? "Texture.with_grads" : "create_view") < 0) return NULL;
     spy_texture *texture = spy_texture_view(t->texture, &desc);
     if (!texture) spyp_raise(t->device);
     spyp_leave(t->device);
     if (texture) result = spyp_texture_wrap((PyTypeObject *)cls, t->device, texture);
     return result;
+}
+
+// _texture_grad(texture, level): the gradient of a level as a Tensor, or None.
+static PyObject *spyp_texture_gradient(PyObject *self, PyObject *args) {
+    PyObject *object;
+    unsigned level;
+    SPYP_UNUSED(self);
+    if (!PyArg_ParseTuple(args, "O!I:get_grad", spyp.texture, &object, &level)) return NULL;
+    spyp_texture *t = (spyp_texture *)object;
+    if (spyp_enter(t->device, "Texture.get_grad") < 0) return NULL;
+    spy_tensor *grad = spy_texture_grad(t->texture, level);
+    if (grad) spy_retain_tensor(grad);
+    spyp_leave(t->device);
+    if (!grad) Py_RETURN_NONE; // levels are checked before
+    return spyp_tensor_make(spyp.tensor, t->device, grad, NULL);
+}
+
+static PyObject *spyp_texture_zero_gradient(PyObject *self, PyObject *object) {
+    spyp_place place;
+    spyp_texture *t = spyp_texture_of(object, "Texture.zero_grad");
+    SPYP_UNUSED(self);
+    if (!t || spyp_place_begin(&place, t->device, NULL, "Texture.zero_grad") < 0) return NULL;
+    return spyp_place_done(&place, spy_texture_zero_grad(t->texture));
 }
 
 // _texture_info(texture): (type, format, width, height, depth, array_size, layer_count, levels, samples,
@@ -136,6 +161,31 @@ static PyObject *spyp_texture_info(PyObject *self, PyObject *object) {
     return Py_BuildValue("(iiIIIIIIIInN)", (int)info.type, (int)info.format, info.width, info.height,
                          info.depth, info.array_size, info.layer_count, info.levels, info.samples, info.usage,
                          (Py_ssize_t)info.size_bytes, shape);
+}
+
+// _texture_native(texture, view): the driver's image, or its view of it.
+static PyObject *spyp_texture_native(PyObject *self, PyObject *args) {
+    PyObject *object;
+    int view;
+    SPYP_UNUSED(self);
+    if (!PyArg_ParseTuple(args, "O!p:native_handle", spyp.texture, &object, &view)) return NULL;
+    spyp_texture *t = (spyp_texture *)object;
+    if (spyp_enter(t->device, "native_handle") < 0) return NULL;
+    uint64_t handle = view ? spy_texture_native_view(t->texture) : spy_texture_native_image(t->texture);
+    if (!handle) spyp_raise(t->device);
+    spyp_leave(t->device);
+    return handle ? PyLong_FromUnsignedLongLong(handle) : NULL;
+}
+
+// _sampler_native(sampler): the driver's sampler; 0 where it has none.
+static PyObject *spyp_sampler_native(PyObject *self, PyObject *object) {
+    SPYP_UNUSED(self);
+    if (!PyObject_TypeCheck(object, spyp.sampler)) return PyErr_Format(PyExc_TypeError, "native_handle: expected a Sampler");
+    spyp_sampler *s = (spyp_sampler *)object;
+    if (spyp_enter(s->device, "native_handle") < 0) return NULL;
+    uint64_t handle = spy_sampler_native(s->sampler);
+    spyp_leave(s->device);
+    return PyLong_FromUnsignedLongLong(handle);
 }
 
 // _texture_write(texture, region, data, encoder=None)
@@ -324,6 +374,7 @@ static PyObject *spyp_format_support(PyObject *self, PyObject *args) {
 static int spyp_texture_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT((PyObject *)((spyp_texture *)self)->device);
+    Py_VISIT(((spyp_texture *)self)->sampler);
     return 0;
 }
 
@@ -333,6 +384,7 @@ static void spyp_texture_dealloc(PyObject *self) {
     if (t->weakrefs) PyObject_ClearWeakRefs(self);
     if (t->texture && t->device->device && t->device->fork_count == spyp.fork_count)
         spy_release_texture(t->texture);
+    Py_CLEAR(t->sampler);
     Py_CLEAR(t->device);
     spyp_free(self);
 }
@@ -409,11 +461,18 @@ static PyMethodDef spyp_texture_functions[] = {
       "_texture_make(cls, device, type, format, width, height, depth, array_size, levels, samples, usage, "
       "data, label): a texture." },
     { "_texture_view", spyp_texture_part, METH_VARARGS,
-      "_texture_view(cls, texture, format, level, level_count, layer, layer_count): a texture over a part of "
-      "another one." },
+      "_texture_view(cls, texture, format, level, level_count, layer, layer_count, with_grad=False): a texture "
+      "over a part of another one." },
+    { "_texture_grad", spyp_texture_gradient, METH_VARARGS,
+      "_texture_grad(texture, level): the gradient of a level, a Tensor or None." },
+    { "_texture_zero_grad", spyp_texture_zero_gradient, METH_O,
+      "_texture_zero_grad(texture): set its gradient to zero." },
     { "_texture_info", spyp_texture_info, METH_O,
       "_texture_info(texture): (type, format, width, height, depth, array_size, layer_count, levels, samples, "
       "usage, size_bytes, shape)." },
+    { "_texture_native", spyp_texture_native, METH_VARARGS,
+      "_texture_native(texture, view): the driver's image, or its view of it." },
+    { "_sampler_native", spyp_sampler_native, METH_O, "_sampler_native(sampler): the driver's sampler, or 0." },
     { "_texture_write", spyp_texture_write, METH_VARARGS,
       "_texture_write(texture, region, data, encoder=None): copy bytes to it." },
     { "_texture_read", spyp_texture_read, METH_VARARGS,
@@ -439,6 +498,8 @@ static PyMethodDef spyp_texture_functions[] = {
 };
 
 static PyMemberDef spyp_texture_members[] = {
+    { "sampler", Py_T_OBJECT_EX, offsetof(spyp_texture, sampler), 0,
+      "The Sampler that goes with it to parameters such as Sampler2D<T>, or None." },
     { "__weaklistoffset__", Py_T_PYSSIZET, offsetof(spyp_texture, weakrefs), Py_READONLY, NULL },
     { NULL, 0, 0, 0, NULL },
 };

@@ -37,10 +37,11 @@ int spyp_errors_ready(PyObject *module) {
                                            "A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError.", spyp.compile_error,
                                            PyExc_ValueError, NULL);
     spyp.marshalled = PyErr_NewException("slangpy._Marshalled", PyExc_TypeError, NULL);
+    spyp.wants_gradient = PyErr_NewException("slangpy._WantsGradient", spyp.error, NULL);
     spyp.attribute_error = PyExc_AttributeError;
     spyp.index_error = spyp_exception_add(module, "slangpy.IndexOutOfRangeError",
                                           "An index that a tensor does not have. Also an IndexError.", spyp.error, PyExc_IndexError, NULL);
-    if (!spyp.index_error || !spyp.marshalled || !spyp.kernel_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
+    if (!spyp.index_error || !spyp.marshalled || !spyp.wants_gradient || !spyp.kernel_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
     // KeyError.__str__() is the repr of the text.
     PyObject *plain = PyObject_GetAttrString(PyExc_BaseException, "__str__");
     int set = plain ? PyObject_SetAttrString(spyp.lookup_error, "__str__", plain) : -1;

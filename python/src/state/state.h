@@ -16,6 +16,7 @@
 #if PY_VERSION_HEX < 0x030C0000
 #include <structmember.h>
 #define Py_T_PYSSIZET T_PYSSIZET
+#define Py_T_INT T_INT
 #define Py_T_BOOL T_BOOL
 #define Py_T_OBJECT_EX T_OBJECT_EX
 #define Py_READONLY READONLY
@@ -28,10 +29,10 @@
 typedef struct spyp_state {
     PyObject *module;
     // Exception classes for the library's statuses.
-    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error, *marshalled;
+    PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error, *marshalled, *wants_gradient;
     // Classes of this package.
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *generators[5], *value_ref,
-        *packed, *recorder, *encoder, *commands, *pair, *texture, *sampler;
+        *packed, *recorder, *encoder, *commands, *pair, *texture, *sampler, *raster;
     // Interned strings, each for the name that its member has.
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_exchange;
@@ -181,7 +182,9 @@ typedef struct spyp_tensor {
     PyObject *module; // Module that the element type comes from, or NULL
     PyObject *grad_in, *grad_out; // Tensors, or NULL
     bool read_only;               // its usage says that no call may write it
+    int usage, memory;            // as it was made: BufferUsage and MemoryType of enums.py; 0: the defaults
     PyObject *owner;              // lease of another library's memory under the tensor, or NULL
+    spy_tensor *root; // of a view: the tensor that the memory was made for, which it retains; else NULL
     PyObject *weakrefs;
 } spyp_tensor;
 
@@ -190,6 +193,7 @@ typedef struct spyp_texture {
     PyObject_HEAD
     spyp_device *device;
     spy_texture *texture;
+    PyObject *sampler; // a Sampler for parameters such as Sampler2D<T>, or None
     PyObject *weakrefs;
 } spyp_texture;
 

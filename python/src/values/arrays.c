@@ -421,9 +421,9 @@ static int spyp_grad_enabled(void) {
 int spyp_refuse_gradient(const char *what) {
     int enabled = spyp_grad_enabled();
     if (enabled <= 0) return enabled;
-    PyErr_Format(spyp.error,
-                 "%s%sit requires a gradient, which a call does not give to torch: write x.detach() for its numbers alone, or "
-                 "DiffPair(x.detach(), gradient) as an argument of .bwds; within torch.no_grad() it is taken as it is",
+    PyErr_Format(spyp.wants_gradient,
+                 "%s%sit requires a gradient, which only a direct call of a function gives to torch: write x.detach() for its numbers "
+                 "alone, or DiffPair(x.detach(), gradient) as an argument of .bwds; within torch.no_grad() it is taken as it is",
                  what ? what : "", what ? ": " : "");
     return -1;
 }

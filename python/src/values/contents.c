@@ -23,14 +23,42 @@ int spyp_tensor_set_usage(PyObject *tensor, PyObject *usage) {
     long bits = value ? PyLong_AsLong(value) : 0;
     Py_XDECREF(value);
     if (PyErr_Occurred()) return -1;
+    ((spyp_tensor *)tensor)->usage = (int)bits;
     ((spyp_tensor *)tensor)->read_only = (bits & shader_resource) && !(bits & unordered_access);
     return 0;
 }
 
+static spy_tensor *spyp_tensor_root(const spyp_tensor *t) {
+    return t->root ? t->root : t->tensor;
+}
+
+void spyp_tensor_set_root(spyp_tensor *t, const spyp_tensor *of) {
+    spy_tensor *old = t->root, *root = spyp_tensor_root(of);
+    spy_retain_tensor(root);
+    t->root = root;
+    spy_release_tensor(old);
+}
+
+spy_tensor *spyp_tensor_whole(spyp_tensor *t, uint64_t *before_bytes) {
+    *before_bytes = 0;
+    if (!t->root) return t->tensor;
+    // After point_to() the root may see other memory than this view does.
+    uint64_t begin = spy_tensor_address(t->root), at = begin ? spy_tensor_address(t->tensor) : 0;
+    spy_tensor_info info = spy_get_tensor_info(t->root);
+    if (!begin) (void)spy_take_error(t->device->device); // a device without pointers
+    if (!begin || !info.is_contiguous || at < begin || at - begin > (uint64_t)info.element_count * info.element_size_bytes) return t->tensor;
+    *before_bytes = at - begin;
+    return t->root;
+}
+
 PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor *view, PyObject *module) {
     PyObject *made = spyp_tensor_make(type, of->device, view, module);
-    if (made) ((spyp_tensor *)made)->owner = Py_XNewRef(of->owner);
-    if (made) ((spyp_tensor *)made)->read_only = of->read_only;
+    if (!made) return NULL;
+    ((spyp_tensor *)made)->owner = Py_XNewRef(of->owner);
+    ((spyp_tensor *)made)->read_only = of->read_only;
+    ((spyp_tensor *)made)->usage = of->usage;
+    ((spyp_tensor *)made)->memory = of->memory;
+    spyp_tensor_set_root((spyp_tensor *)made, of);
     return made;
 }
 

@@ -48,6 +48,39 @@ const spy_type_info *spyp_reflection_type(PyObject *object, spyp_module **module
     return NULL;
 }
 
+// >>names of types in Slang and in the library
+
+PyObject *spyp_library_name(PyObject *name) {
+    const char *text = PyUnicode_Check(name) ? spyp_utf8(name) : NULL;
+    size_t size = text ? strlen(text) : 0, count = 0, end = size, at = 0;
+    while (end > 0 && text[end - 1] == ']') {
+        size_t begin = end - 1;
+        while (begin > 0 && text[begin - 1] != '[' && text[begin - 1] != ']') begin--;
+        if (begin == 0 || text[begin - 1] == ']') break;
+        end = begin - 1;
+        count++;
+    }
+    if (size > 1 && text[size - 1] == '*') {
+        PyObject *target = PyUnicode_FromStringAndSize(text, (Py_ssize_t)size - 1), *pointer = target ? spyp_format("Ptr<%U>", target) : NULL;
+        Py_XDECREF(target);
+        return pointer;
+    }
+    if (!text || count < 2) return Py_NewRef(name);
+    char *turned = (char *)PyMem_Malloc(size + 1);
+    if (!turned) return PyErr_NoMemory();
+    memcpy(turned, text, end);
+    for (size_t last = size; last > end;) { // the groups from the last one to the first one
+        size_t begin = last - 1;
+        while (text[begin] != '[') begin--;
+        memcpy(turned + end + at, text + begin, last - begin);
+        at += last - begin;
+        last = begin;
+    }
+    PyObject *made = PyUnicode_FromStringAndSize(turned, (Py_ssize_t)size);
+    PyMem_Free(turned);
+    return made;
+}
+
 // >>parsing dtypes
 
 static const struct {
@@ -89,7 +122,7 @@ int spyp_dtype_parse(PyObject *object, const char *what, spyp_dtype *dtype) {
     if (dtype->scalar) return 0;
     PyObject *name = NULL;
     if (PyUnicode_Check(object)) {
-        name = Py_NewRef(object);
+        name = spyp_library_name(object);
     } else if (PyType_Check(object)) { // classes such as numpy.float32 and float3
         name = PyObject_GetAttrString(object, "__name__");
     } else { // objects with a name: numpy.dtype, DataType.float32, torch.float32

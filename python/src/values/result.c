@@ -129,6 +129,7 @@ PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const 
     case SPY_TYPE_KIND_ENUM: return spyp_scalar_read(info->dtype, data);
     case SPY_TYPE_KIND_ARRAY: return spyp_read_array(module, info, (const char *)data);
     case SPY_TYPE_KIND_STRUCT: return spyp_read_struct(module, info, (const char *)data);
+    case SPY_TYPE_KIND_POINTER: return spyp_scalar_read(SPY_DTYPE_UINT64, data);
     default: return PyErr_Format(spyp.error, "a value of %s has no form in Python", info->name);
     }
 }
@@ -208,6 +209,25 @@ static int spyp_write_struct(spyp_module *module, const spy_type_info *info, PyO
     return status;
 }
 
+// Writes a pointer: an address as an int, or that of the first element of a Tensor or Buffer. Call it inside the
+// device.
+static int spyp_write_pointer(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what) {
+    if (!PyObject_TypeCheck(value, spyp.tensor)) {
+        if (PyLong_Check(value) && !PyBool_Check(value)) return spyp_number_write(SPY_DTYPE_UINT64, value, data, what);
+        PyErr_Format(PyExc_TypeError, "%s: expected an address, a Buffer or a Tensor for %s, got %R", what, info->name, (PyObject *)Py_TYPE(value));
+        return -1;
+    }
+    spyp_tensor *t = (spyp_tensor *)value;
+    if (t->device != module->device) {
+        PyErr_Format(PyExc_ValueError, "%s: a Tensor for %s belongs to another device", what, info->name);
+        return -1;
+    }
+    uint64_t address = spy_tensor_address(t->tensor);
+    if (!address) spyp_raise(t->device);
+    memcpy(data, &address, sizeof address);
+    return address ? 0 : -1;
+}
+
 int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what) {
     size_t scalar = spy_dtype_size_bytes(info->dtype);
     PyObject *other = spyp_extension_value(value); // its class may be registered or have to_cursor()
@@ -229,6 +249,7 @@ int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *v
     case SPY_TYPE_KIND_ARRAY:
         return spyp_write_items(module, info, value, (char *)data, info->count, info->element->size_bytes, info->element, SPY_DTYPE_FLOAT32, 0, what);
     case SPY_TYPE_KIND_STRUCT: return spyp_write_struct(module, info, value, (char *)data, what);
+    case SPY_TYPE_KIND_POINTER: return spyp_write_pointer(module, info, value, data, what);
     default: PyErr_Format(spyp.error, "%s: a value of %s cannot be given from Python", what, info->name); return -1;
     }
 }

@@ -115,6 +115,10 @@ PyObject *spyp_extension_value(PyObject *object);
 int spyp_extension_ready(PyObject *module);
 
 // >>dtype.c: element types, and the modules that they come from
+// Returns the library's name of a type that is named as in Slang, as a new reference. Slang's "float[2][3]" has 3 elements of
+// float[2]; in the library's names the outermost size comes first, as in C's declarations: "float[3][2]". The same turns the library's
+// name of an array into Slang's. A pointer "float*" is "Ptr<float>".
+PyObject *spyp_library_name(PyObject *name);
 // Parses a dtype that a user gave: a Struct, a name such as "float3", a numpy dtype, float, int, bool, or a
 // class such as float3. `type` is its name, and `module` knows the name (NULL: it is built in). Returns 0, or
 // -1 with an exception set.
@@ -147,7 +151,11 @@ typedef struct spyp_reflection {
     PyObject *key;   // key in module->reflected, or NULL
     PyObject *parts; // dict of a program's cursor: the layouts of its globals and entry points by name; or NULL
     PyObject *entries; // of a program: a list of EntryPointLayouts instead of all of the module's, or NULL
+    // Of a function, or of its parameters: a dict of types by the names of generic parameters. Of an entry point: its name in the
+    // program. Or NULL.
+    PyObject *arguments;
     uint32_t reload_count; // the device's when it was made
+    bool inner; // of a DeclReflection: the function or struct within the generic declaration
 } spyp_reflection;
 
 typedef enum spyp_reflected {
@@ -169,11 +177,16 @@ bool spyp_reflection_is(PyObject *object, spyp_reflected kind);
 // >>contents.c: tensors
 // Makes a Python object for a tensor. Takes over `tensor`.
 PyObject *spyp_tensor_make(PyTypeObject *type, spyp_device *device, spy_tensor *tensor, PyObject *module);
-// Makes a Python object for a view of the tensor `of`. Takes over `view`.
 // Takes the usage that a tensor is made with, a BufferUsage or NULL. Returns -1 with an exception set if it is
 // no number.
 int spyp_tensor_set_usage(PyObject *tensor, PyObject *usage);
+// Makes a Python object for a view of the tensor `of`. Takes over `view`.
 PyObject *spyp_tensor_make_view(PyTypeObject *type, spyp_tensor *of, spy_tensor *view, PyObject *module);
+// Notes that a tensor sees the memory of `of`.
+void spyp_tensor_set_root(spyp_tensor *t, const spyp_tensor *of);
+// Returns the tensor, borrowed, that has all the memory that a view is part of, and the bytes from its beginning to the
+// view's first element; the view itself if that memory is not known. Call it inside the device.
+spy_tensor *spyp_tensor_whole(spyp_tensor *t, uint64_t *before_bytes);
 // Makes a tensor with the element type and the shape of `other`.
 PyObject *spyp_tensor_like(PyObject *type, PyObject *other, bool zeroed, const char *what);
 // Makes a tensor with the same contents. The host does not wait for the copy.

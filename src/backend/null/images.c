@@ -42,7 +42,7 @@ static uint64_t spyi_null_level_bytes(const spyi_image_desc *d, uint32_t level) 
 
 SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format) {
     const spy_format_info *f = spyi_format(format);
-    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED;
+    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
     (void)gpu;
     if (!f || (f->is_compressed && f->block_width == 6)) return 0; // a format that no texture has
     if (f->has_depth) return usage | SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
@@ -114,6 +114,13 @@ static bool spyi_null_op_has_image(const spyi_null_gpu *n, const spyi_null_op *o
     }
     case SPYI_WORK_IMAGE_CLEAR:
         return ((const spyi_image_clear_work *)(const void *)op->work)->image == handle;
+    case SPYI_WORK_DRAW: {
+        const spyi_draw_work *w = (const spyi_draw_work *)(const void *)op->work;
+        for (uint32_t i = 0; i < w->target_count; i++)
+            if (w->targets[i].image == handle) return true;
+        if (w->depth.view && w->depth.image == handle) return true;
+        break;
+    }
     default: break;
     }
     for (uint32_t i = 0; i < op->binding_count; i++) {
@@ -319,6 +326,17 @@ SPYI_FN spy_status spyi_null_check_image_binding(spyi_null_gpu *n, const char *l
     return spyi_null_check_part(
         n, label, view->image->handle, d->first_level, d->level_count, d->first_layer, d->layer_count,
         stored || b->offset == SPYI_USE_STORED ? SPYI_USE_STORED : SPYI_USE_SAMPLED, error);
+}
+
+SPYI_FN spy_status spyi_null_check_target(spyi_null_gpu *n, const char *label, uint64_t image, uint64_t view,
+                                          spyi_text *error) {
+    const spyi_null_image_view *found = spyi_null_find_view(n, view);
+    if (!found || !found->desc.target || (image && found->image->handle != image))
+        return spyi_null_broken(n, error, "draw of \"%s\": a target is no view of its image for draws",
+                                label);
+    const spyi_image_view_desc *d = &found->desc;
+    return spyi_null_check_part(n, label, found->image->handle, d->first_level, d->level_count,
+                                d->first_layer, d->layer_count, SPYI_USE_ATTACHMENT, error);
 }
 
 // >>texels

@@ -17,6 +17,8 @@ typedef struct spyi_null_chunk {
 
 typedef struct spyi_null_kernel {
     spyi_kernel_base base; // first
+    bool draws;            // made by spyi_null_load_raster()
+    spyi_raster_state state;
     char *label;
     spyi_interface iface;
     spyi_parameter *parameters; // the parameters that iface points to
@@ -52,7 +54,8 @@ typedef struct spyi_null_gpu {
     spyi_null_func func;
     void *user_data;
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
-    void *on_kernel_data;
+    spy_status (*on_raster)(const spyi_raster_desc *desc, void *user_data, spyi_text *error);
+    void *on_kernel_data; // of both
 
     spyi_mutex lock; // guards the members below, which compile threads also use
     spyi_text own_report, *report;
@@ -94,6 +97,18 @@ SPYI_FN void spyi_null_run_image_blit(spyi_null_gpu *n, spyi_null_op *op);
 SPYI_FN spy_status spyi_null_check_image_clear(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
 SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op);
 
+// Returns whether the view is a target in the layout for it; an error names the draw.
+SPYI_FN spy_status spyi_null_check_target(spyi_null_gpu *n, const char *label, uint64_t image, uint64_t view,
+                                          spyi_text *error);
+
+// >>raster.c
+SPYI_FN spy_status spyi_null_load_raster(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel,
+                                         spyi_text *error);
+SPYI_FN spy_status spyi_null_check_draw(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
+SPYI_FN size_t spyi_null_draw_extra(const spyi_work *work);
+SPYI_FN void spyi_null_describe_draw(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
+SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op);
+
 // >>works.c
 
 // How the backend handles one kind of work, besides logging it.
@@ -112,7 +127,13 @@ typedef struct spyi_null_rule {
 // Returns the rule for the work. Work that the backend does not know is logged and changes nothing.
 SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work);
 
+// Checks that the block, uniform buffers and bindings of work fit the kernel. `what`: "dispatch".
+SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, const spyi_null_kernel *kernel,
+                                          const void *block, const spyi_binding *bindings,
+                                          const spyi_uniform *uniforms, spyi_text *error);
+
 // >>objects.c
+SPYI_FN spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface, spyi_text *error);
 SPYI_FN spyi_null_chunk *spyi_null_find(spyi_null_gpu *n, uint64_t handle);
 // Returns the host address of a range; NULL, with the broken rule in `error`, when there is no such range.
 SPYI_FN unsigned char *spyi_null_range(spyi_null_gpu *n, const char *what, uint64_t handle, uint64_t offset,

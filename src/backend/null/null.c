@@ -87,6 +87,7 @@ static spy_status spyi_null_create(spyi_context *ctx, const spy_device_desc *des
     n->hold = d.hold_submits;
     n->no_log = d.no_log;
     n->on_kernel = d.on_kernel;
+    n->on_raster = d.on_raster;
     n->on_kernel_data = d.on_kernel_data;
     n->report = d.report ? d.report : &n->own_report;
     spyi_mutex_init(&n->lock);
@@ -130,6 +131,8 @@ static const spyi_image_functions spyi_null_images = { spyi_null_image_support, 
                                                        spyi_null_destroy_view,   spyi_null_create_sampler,
                                                        spyi_null_destroy_sampler };
 
+static const spyi_raster_functions spyi_null_raster = { spyi_null_load_raster };
+
 static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_enumerate,
                                                      spyi_null_create,
@@ -153,7 +156,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      NULL,
-                                                     &spyi_null_images };
+                                                     &spyi_null_images,
+                                                     &spyi_null_raster };
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;

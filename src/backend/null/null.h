@@ -11,7 +11,7 @@
 #ifndef SPYI_BACKEND_NULL_H
 #define SPYI_BACKEND_NULL_H
 
-#include "backend/image.h"
+#include "backend/raster.h"
 
 SPYI_FN const spy_backend *spyi_null_backend(void); // its name is "null"
 
@@ -42,6 +42,8 @@ typedef struct spyi_null_desc {
     bool fail_create;             // creating the device fails
     bool hold_submits;            // see spyi_null_hold_submits()
     bool no_log;                  // work is removed from the list once it has finished
+    // Called for each pipeline of a draw that is loaded; a status other than SPY_OK refuses it. Threads: as load.
+    spy_status (*on_raster)(const spyi_raster_desc *desc, void *user_data, spyi_text *error);
     // Called for each kernel that is loaded; a status other than SPY_OK refuses it. Threads: as load.
     spy_status (*on_kernel)(const spyi_kernel_desc *desc, void *user_data, spyi_text *error);
     void *on_kernel_data;
@@ -54,7 +56,8 @@ typedef enum spyi_null_op_kind {
     SPYI_NULL_COPY,
     SPYI_NULL_FILL,
     SPYI_NULL_UPLOAD,
-    SPYI_NULL_LABEL
+    SPYI_NULL_LABEL,
+    SPYI_NULL_DRAW // its vertices and targets are in `work`, a spyi_draw_work
 } spyi_null_op_kind;
 
 // One piece of recorded work. It is valid until spyi_null_clear_ops() or the end of the device.
@@ -64,7 +67,7 @@ typedef struct spyi_null_op {
     bool barrier;
     bool done;
     uint64_t submit; // number of its batch
-    // Of dispatches:
+    // Of dispatches and draws:
     const char *label; // the kernel's label, or ""; of a label: its name, "" for a pop
     uint32_t group_size;
     uint32_t groups[3]; // of an indirect dispatch: filled from `from` when it runs

@@ -123,8 +123,8 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
 // >>kernels
 
 // Checks that the parameters' numbers have no gaps and that they are within the limits.
-static spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface,
-                                             spyi_text *error) {
+SPYI_FN spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_interface *iface,
+                                              spyi_text *error) {
     const spyi_limits *limits = &n->base.limits;
     uint32_t next = 0;
     for (uint32_t i = 0; i < iface->parameter_count; i++) {

@@ -100,7 +100,8 @@ static spy_status spyi_null_add_op(spyi_null_gpu *n, spyi_null_op *op, spyi_text
     if (op->kernel) {
         spyi_atomic_add(&op->kernel->pending, 1);
         n->recorded_dispatches++;
-        n->base.stats.dispatches++;
+        if (op->kind == SPYI_NULL_DRAW) n->base.stats.draws++;
+        else n->base.stats.dispatches++;
     }
     return SPY_OK;
 }

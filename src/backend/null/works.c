@@ -21,6 +21,46 @@ static void spyi_null_set_from(spyi_null_gpu *n, spyi_null_op *op, uint64_t hand
 
 // >>dispatch
 
+SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, const spyi_null_kernel *k,
+                                          const void *block, const spyi_binding *bindings,
+                                          const spyi_uniform *uniforms, spyi_text *error) {
+    const spyi_limits *limits = &n->base.limits;
+    uint32_t i;
+    if ((k->base.block_size && !block) || (k->base.binding_count && !bindings) ||
+        (k->base.uniform_count && !uniforms))
+        return spyi_null_broken(n, error, "%s of \"%s\": its block or its bindings are NULL", what, k->label);
+    for (i = 0; i < k->base.uniform_count; i++) {
+        const spyi_uniform *u = &uniforms[i];
+        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
+            u->size > limits->profile.max_uniform_bytes)
+            return spyi_null_broken(n, error, "%s of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
+                                    what, k->label, i, u->data ? u->size : 0,
+                                    limits->profile.max_uniform_bytes);
+    }
+    for (i = 0; i < k->base.binding_count; i++) {
+        const spyi_binding *b = &bindings[i];
+        const spyi_parameter *s = spyi_interface_find(&k->iface, i);
+        bool texels = s->kind != SPYI_PARAMETER_BUFFER;
+        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        if (b->kind != SPYI_BINDING_BUFFER) {
+            spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
+            if (status != SPY_OK) return status;
+            continue;
+        }
+        if (s->kind >= SPYI_PARAMETER_TEXTURE)
+            return spyi_null_broken(n, error, "%s of \"%s\": binding %u is a buffer", what, k->label, i);
+        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
+            b->range % texel != 0 ||
+            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
+            return spyi_null_broken(
+                n, error, "%s of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
+                what, k->label, i, (unsigned long long)b->offset, (unsigned long long)b->range);
+        if (!spyi_null_range(n, "dispatch: binding", b->handle, b->offset, b->range, error))
+            return SPY_ERROR_INTERNAL;
+    }
+    return SPY_OK;
+}
+
 static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *work, spyi_text *error) {
     const spyi_dispatch *d = (const spyi_dispatch *)(const void *)work;
     const spyi_limits *limits = &n->base.limits;
@@ -40,40 +80,7 @@ static spy_status spyi_null_check_dispatch(spyi_null_gpu *n, const spyi_work *wo
             return spyi_null_broken(n, error, "dispatch of \"%s\": %u groups in dimension %u are not 1 to %u",
                                     k->label, d->groups[i], i, limits->info.max_group_count);
     }
-    if ((k->base.block_size && !d->block) || (k->base.binding_count && !d->bindings) ||
-        (k->base.uniform_count && !d->uniforms))
-        return spyi_null_broken(n, error, "dispatch of \"%s\": its block or its bindings are NULL", k->label);
-    for (i = 0; i < k->base.uniform_count; i++) {
-        const spyi_uniform *u = &d->uniforms[i];
-        if (!u->data || (u->size == 0 && !spyi_rules_of(limits->profile.target)->by_address) ||
-            u->size > limits->profile.max_uniform_bytes)
-            return spyi_null_broken(n, error,
-                                    "dispatch of \"%s\": uniform buffer %u has %u bytes, not 1 to %u",
-                                    k->label, i, u->data ? u->size : 0, limits->profile.max_uniform_bytes);
-    }
-    for (i = 0; i < k->base.binding_count; i++) {
-        const spyi_binding *b = &d->bindings[i];
-        const spyi_parameter *s = spyi_interface_find(&k->iface, i);
-        bool texels = s->kind != SPYI_PARAMETER_BUFFER;
-        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
-        if (b->kind != SPYI_BINDING_BUFFER) {
-            spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
-            if (status != SPY_OK) return status;
-            continue;
-        }
-        if (s->kind >= SPYI_PARAMETER_TEXTURE)
-            return spyi_null_broken(n, error, "dispatch of \"%s\": binding %u is a buffer", k->label, i);
-        if (b->offset % (texels ? limits->texel_alignment : limits->binding_alignment) != 0 ||
-            b->range % texel != 0 ||
-            b->range > (texels ? limits->max_texels * texel : limits->max_binding_bytes))
-            return spyi_null_broken(
-                n, error,
-                "dispatch of \"%s\": binding %u: offset %llu is misaligned, or range %llu too large",
-                k->label, i, (unsigned long long)b->offset, (unsigned long long)b->range);
-        if (!spyi_null_range(n, "dispatch: binding", b->handle, b->offset, b->range, error))
-            return SPY_ERROR_INTERNAL;
-    }
-    return SPY_OK;
+    return spyi_null_check_inputs(n, "dispatch", k, d->block, d->bindings, d->uniforms, error);
 }
 
 static void spyi_null_describe_dispatch(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work,
@@ -257,6 +264,8 @@ SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
         { SPYI_NULL_OTHER, false, spyi_null_check_image_copy, NULL, NULL, NULL, spyi_null_run_image_copy },
         { SPYI_NULL_OTHER, false, spyi_null_check_image_blit, NULL, NULL, NULL, spyi_null_run_image_blit },
         { SPYI_NULL_OTHER, false, spyi_null_check_image_clear, NULL, NULL, NULL, spyi_null_run_image_clear },
+        { SPYI_NULL_DRAW, false, spyi_null_check_draw, NULL, spyi_null_draw_extra, spyi_null_describe_draw,
+          spyi_null_run_draw },
     };
     return &rules[work->kind->number];
 }

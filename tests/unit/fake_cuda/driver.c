@@ -2,6 +2,7 @@
 // played by the test. Modules are PTX: the device says that it is newer than any NVRTC, which then makes no cubins. A cubin's
 // kernel has a name and no parameters.
 #include "fake_cuda.h"
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,8 +206,10 @@ static array *new_array(const array_desc *desc, unsigned level) {
     return a;
 }
 
+static void *texels_of(void *of) { return ((array *)of)->data; }
 FAKE(cuArray3DCreate_v2, (void **out, const array_desc *desc)) {
     MAY_FAIL("cuArray3DCreate_v2");
+    state.texels = texels_of;
     return *out = new_array(desc, 0), *out ? 0 : 2;
 }
 FAKE(cuArrayDestroy, (void *a)) { return free(a), 0; }
@@ -262,18 +265,31 @@ FAKE(cuMemcpy3DAsync_v2, (const array_copy *copy, void *stream)) {
     return (void)stream, 0;
 }
 
-// Objects are blocks of their own, so that leaks and wrong handles are found.
-FAKE(cuTexObjectCreate, (uint64_t * object, const void *resource, const void *desc, const void *view)) {
+// Objects are blocks of their own, so that leaks and wrong handles are found. Each begins with what it was made of.
+typedef struct resource_desc { // the head of CUDA_RESOURCE_DESC
+    int type;
+    void *array;
+} resource_desc;
+FAKE(cuTexObjectCreate, (uint64_t * object, const resource_desc *resource, const fake_texture_desc *desc, const void *view)) {
     MAY_FAIL("cuTexObjectCreate");
-    return *object = (uint64_t)(uintptr_t)malloc(8), (void)resource, (void)desc, (void)view, 0;
+    fake_texture *made = (fake_texture *)calloc(1, sizeof *made);
+    if (!made) return 2;
+    made->array = resource->array;
+    made->desc = *desc;
+    made->part = view != NULL;
+    state.textures++;
+    return *object = state.texture = (uint64_t)(uintptr_t)made, 0;
 }
-FAKE(cuTexObjectDestroy, (uint64_t object)) { return free((void *)(uintptr_t)object), 0; }
-FAKE(cuSurfObjectCreate, (uint64_t * object, const void *resource)) {
+FAKE(cuTexObjectDestroy, (uint64_t object)) { return free((void *)(uintptr_t)object), state.textures--, 0; }
+FAKE(cuSurfObjectCreate, (uint64_t * object, const resource_desc *resource)) {
     MAY_FAIL("cuSurfObjectCreate");
-    return *object = (uint64_t)(uintptr_t)malloc(8), (void)resource, 0;
+    fake_texture *made = (fake_texture *)calloc(1, sizeof *made);
+    if (!made) return 2;
+    made->array = resource->array;
+    state.textures++;
+    return *object = state.surface = (uint64_t)(uintptr_t)made, 0;
 }
-FAKE(cuSurfObjectDestroy, (uint64_t object)) { return free((void *)(uintptr_t)object), 0; }
-
+FAKE(cuSurfObjectDestroy, (uint64_t object)) { return free((void *)(uintptr_t)object), state.textures--, 0; }
 // Streams know their context.
 FAKE(cuStreamCreate, (void **stream, unsigned flags)) {
     context **made = (context **)malloc(sizeof *made);
@@ -394,6 +410,42 @@ FAKE(cuModuleGetGlobal_v2, (uint64_t * address, size_t *size, void *handle, cons
 }
 FAKE(cuFuncGetAttribute, (int *value, int attribute, void *function)) { return *value = attribute == 0 ? 1024 : 16, (void)function, 0; }
 
+// >>the kernel of blits, which is C as well
+
+#define __global__ static
+#define __device__
+typedef struct thread_index {
+    unsigned x;
+} thread_index;
+static thread_index blockIdx, threadIdx;
+
+static float spy_from_half(unsigned bits) {
+    int exponent = (int)(bits >> 10 & 31);
+    double value = exponent == 31 ? (bits & 1023 ? (double)NAN : (double)INFINITY)
+                   : exponent     ? ldexp((double)(bits & 1023) / 1024 + 1, exponent - 15)
+                                  : ldexp((double)(bits & 1023), -24);
+    return (float)(bits & 0x8000 ? -value : value);
+}
+
+static unsigned spy_to_half(float value) { // rounds to even, as the GPU does
+    int exponent = 0;
+    unsigned sign = signbit(value) ? 0x8000u : 0;
+    double size = fabs((double)value);
+    if (isnan(value)) return 0x7fff;
+    if (size >= 65520) return sign | 0x7c00;
+    (void)frexp(size, &exponent);
+    if (size == 0 || exponent < -13) return sign | (unsigned)rint(ldexp(size, 24));
+    return sign | (((unsigned)(exponent + 13) << 10) + (unsigned)rint(ldexp(size, 11 - exponent)));
+}
+#include "../../../src/cuda/blit.cuh"
+
+static void play_blit(const unsigned *grid, void *const *params) {
+    spy_blit_args b;
+    memcpy(&b, params[0], sizeof b);
+    for (blockIdx.x = 0; blockIdx.x < grid[0]; blockIdx.x++)
+        for (threadIdx.x = 0; threadIdx.x < 256; threadIdx.x++) spy_blit(b);
+}
+
 static void *copy_of(const void *data, size_t size) {
     void *copy = malloc(size);
     return copy ? memcpy(copy, data, size) : NULL;
@@ -401,6 +453,7 @@ static void *copy_of(const void *data, size_t size) {
 
 static void run(const fake_function *f, const unsigned *grid, void **params) {
     void *copies[FAKE_MOST_PARAMS];
+    if (strcmp(f->name, "spy_blit") == 0) play_blit(grid, params);
     for (unsigned i = 0; i < f->param_count; i++) copies[i] = copy_of(params[i], f->sizes[i]);
     state.kernels++;
     if (state.on_kernel) state.on_kernel(f, grid, copies, state.user);

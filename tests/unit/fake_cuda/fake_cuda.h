@@ -14,6 +14,20 @@ typedef struct fake_function {
     void *globals;                  // SLANG_globalParams of its module; NULL: none
 } fake_function;
 
+typedef struct fake_texture_desc { // CUDA_TEXTURE_DESC
+    int address[3], filter;
+    unsigned flags, max_anisotropy;
+    int mip_filter;
+    float bias, min_level, max_level, border[4];
+    int reserved[12];
+} fake_texture_desc;
+
+typedef struct fake_texture { // what a texture or surface object points to
+    void *array;
+    fake_texture_desc desc; // all zero: a surface
+    int part;               // a view was given
+} fake_texture;
+
 typedef struct fake_cuda {
     // Stands in for a kernel that runs. `params`: a copy of each parameter.
     void (*on_kernel)(const fake_function *function, const unsigned grid[3], void *const *params, void *user);
@@ -32,6 +46,9 @@ typedef struct fake_cuda {
     unsigned nodes, edges, empty;                // of the last graph instantiated
     uint64_t mapped, mapped_size;                // memory of the test's own that is mapped on the first device
     uint64_t waits;                              // cuStreamWaitEvent
+    uint64_t texture, surface;                   // the last objects made
+    int64_t textures;                            // texture and surface objects alive
+    void *(*texels)(void *array);                // texels of a plain array, rows without gaps
 } fake_cuda;
 
 #endif // FAKE_CUDA_H

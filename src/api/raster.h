@@ -1,0 +1,252 @@
+// Raster: draws of triangles, lines and points by a vertex and a fragment function of a module.
+#ifndef SPY_API_RASTER_H
+#define SPY_API_RASTER_H
+
+#include "api/texture.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct spy_raster spy_raster; // a vertex and a fragment function, and how they draw
+
+#define SPY_MOST_TARGETS 8 // colour targets of a draw
+#define SPY_MOST_VERTEX_BUFFERS 16
+
+// The shapes that vertices make.
+typedef enum spy_topology {
+    SPY_TOPOLOGY_DEFAULT, // triangle list
+    SPY_TOPOLOGY_POINT_LIST,
+    SPY_TOPOLOGY_LINE_LIST,
+    SPY_TOPOLOGY_LINE_STRIP,
+    SPY_TOPOLOGY_TRIANGLE_LIST,
+    SPY_TOPOLOGY_TRIANGLE_STRIP,
+    SPY_TOPOLOGY_COUNT
+} spy_topology;
+
+// Which sides of triangles are not drawn.
+typedef enum spy_cull {
+    SPY_CULL_NONE, // both are drawn
+    SPY_CULL_FRONT,
+    SPY_CULL_BACK
+} spy_cull;
+
+// What a blend multiplies the new colour ("source") and the target's old colour ("target") by.
+typedef enum spy_blend_factor {
+    SPY_BLEND_FACTOR_DEFAULT, // source: one, target: zero
+    SPY_BLEND_FACTOR_ZERO,
+    SPY_BLEND_FACTOR_ONE,
+    SPY_BLEND_FACTOR_SOURCE_COLOR,
+    SPY_BLEND_FACTOR_ONE_MINUS_SOURCE_COLOR,
+    SPY_BLEND_FACTOR_SOURCE_ALPHA,
+    SPY_BLEND_FACTOR_ONE_MINUS_SOURCE_ALPHA,
+    SPY_BLEND_FACTOR_TARGET_ALPHA,
+    SPY_BLEND_FACTOR_ONE_MINUS_TARGET_ALPHA,
+    SPY_BLEND_FACTOR_TARGET_COLOR,
+    SPY_BLEND_FACTOR_ONE_MINUS_TARGET_COLOR,
+    SPY_BLEND_FACTOR_SOURCE_ALPHA_SATURATED,
+    SPY_BLEND_FACTOR_CONSTANT, // spy_draw_desc.blend_color
+    SPY_BLEND_FACTOR_ONE_MINUS_CONSTANT,
+    SPY_BLEND_FACTOR_SOURCE1_COLOR, // the fragment function's second colour for the target
+    SPY_BLEND_FACTOR_ONE_MINUS_SOURCE1_COLOR,
+    SPY_BLEND_FACTOR_SOURCE1_ALPHA,
+    SPY_BLEND_FACTOR_ONE_MINUS_SOURCE1_ALPHA,
+    SPY_BLEND_FACTOR_COUNT
+} spy_blend_factor;
+
+// How the two products of a blend become the target's colour.
+typedef enum spy_blend_op {
+    SPY_BLEND_OP_DEFAULT, // add
+    SPY_BLEND_OP_ADD,
+    SPY_BLEND_OP_SUBTRACT,         // source - target
+    SPY_BLEND_OP_REVERSE_SUBTRACT, // target - source
+    SPY_BLEND_OP_MIN,
+    SPY_BLEND_OP_MAX,
+    SPY_BLEND_OP_COUNT
+} spy_blend_op;
+
+// How a colour target takes what the fragment function returns. All zero: it is replaced, in all channels.
+typedef struct spy_blend {
+    bool enabled;
+    spy_blend_factor color_source, color_target;
+    spy_blend_op color_op;
+    spy_blend_factor alpha_source, alpha_target;
+    spy_blend_op alpha_op;
+    uint32_t keep; // channels that are not written, as bits: 1 red, 2 green, 4 blue, 8 alpha. 15: the fragment
+                   // function needs no output for the target
+} spy_blend;
+
+// What a stencil test does to the target's stencil value.
+typedef enum spy_stencil_op {
+    SPY_STENCIL_OP_DEFAULT, // the value stays
+    SPY_STENCIL_OP_ZERO,
+    SPY_STENCIL_OP_REPLACE, // with spy_draw_desc.stencil_reference
+    SPY_STENCIL_OP_INCREMENT_CLAMPED,
+    SPY_STENCIL_OP_DECREMENT_CLAMPED,
+    SPY_STENCIL_OP_INVERT,
+    SPY_STENCIL_OP_INCREMENT_WRAPPED,
+    SPY_STENCIL_OP_DECREMENT_WRAPPED,
+    SPY_STENCIL_OP_COUNT
+} spy_stencil_op;
+
+// The stencil test of one side of triangles. All zero: it passes and changes nothing.
+typedef struct spy_stencil {
+    spy_stencil_op fail, depth_fail, pass;
+    spy_compare compare; // of the reference with the target; NONE: always
+} spy_stencil;
+
+// An attribute of a vertex in a buffer that holds several of them.
+typedef struct spy_vertex_attribute {
+    const char *name;        // the input's semantic ("POSITION"; case does not matter), or its name in Slang
+    uint32_t semantic_index; // 1 for TEXCOORD1
+    spy_format format;       // how the bytes are read; Slang's type has as many channels or fewer
+    uint32_t offset_bytes;   // from the start of an element
+    uint32_t buffer;         // index in spy_draw_desc.vertex_buffers
+} spy_vertex_attribute;
+
+// The elements of a vertex buffer.
+typedef struct spy_vertex_layout {
+    uint32_t stride_bytes;  // from element to element
+    uint32_t per_instances; // 0: an element for each vertex; n: one for each n instances
+} spy_vertex_layout;
+
+// How a raster draws. All zero but `vertex`: triangles, both sides, no depth test, nothing blended.
+typedef struct spy_raster_desc {
+    spy_function *vertex;   // required: a [shader("vertex")] function
+    spy_function *fragment; // a [shader("fragment")] function; NULL: only depth and stencil are written
+    spy_topology topology;
+    spy_cull cull;
+    bool clockwise_is_front; // seen on the target, whose y grows downwards
+    bool wireframe;
+    spy_blend blends[SPY_MOST_TARGETS];
+
+    // Tests against spy_draw_desc.depth. compare NONE: no test, and depth is not written.
+    spy_compare depth_compare;
+    bool depth_read_only; // depth is not written
+    float depth_bias, depth_bias_slope, depth_bias_clamp;
+    bool depth_clamped; // instead of clipping at the near and far plane
+    bool stencil_enabled;
+    uint32_t stencil_read_mask, stencil_write_mask; // 0: 255
+    spy_stencil stencil_front, stencil_back;
+
+    uint32_t sample_mask; // samples that are written; 0: all
+    bool alpha_to_coverage;
+
+    // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
+    // SV_ values are found here; attributes that it does not take are ignored. None: arguments of the draw are its
+    // attributes (spy_draw).
+    const spy_vertex_attribute *attributes;
+    size_t attribute_count;
+    const spy_vertex_layout *layouts; // of spy_draw_desc.vertex_buffers
+    size_t layout_count;
+    // Names of arguments that are attributes with an element for each instance.
+    const char *const *instance_attributes;
+    size_t instance_attribute_count;
+
+    const char *label;
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_raster_desc;
+
+// Creates a raster. Both functions are of one device, and of one module or of modules that have the same globals.
+// What the fragment function takes is what the vertex function returns at the same place, counted without SV_ values.
+// Pipelines are made by the first draw with targets of certain formats and arguments of certain kinds; after a reload
+// the next draw makes them anew. NULL on failure. Released by the caller, or with the device. Threads: any.
+SPY_API spy_raster *spy_create_raster(spy_device *device, const spy_raster_desc *desc);
+// Returns the colour targets that the fragment function writes, as bits: 1 for SV_Target0, 2 for SV_Target1. 0 without
+// a fragment function. Threads: any.
+SPY_API uint32_t spy_raster_outputs(spy_raster *raster);
+SPY_API void spy_retain_raster(spy_raster *raster);  // Threads: any.
+SPY_API void spy_release_raster(spy_raster *raster); // NULL is ignored. Threads: any, at any time.
+
+// What happens to a target's old content before the draw.
+typedef enum spy_load {
+    SPY_LOAD_DEFAULT, // it stays
+    SPY_LOAD_CLEAR,
+    SPY_LOAD_IGNORE // it does not matter: the draw covers all
+} spy_load;
+
+// A colour target: the first level of a texture or view, all its layers.
+typedef struct spy_draw_target {
+    spy_texture *texture; // NULL: the fragment function's output of this number is dropped
+    spy_load load;
+    spy_clear_color clear;
+    spy_texture *resolve; // gets the averages of the samples after the draw; NULL: none
+} spy_draw_target;
+
+// The depth and stencil target: the first level of a texture or view, all its layers.
+typedef struct spy_draw_depth {
+    spy_texture *texture; // NULL: there is no depth target
+    spy_load load, stencil_load;
+    float clear;
+    uint32_t stencil_clear;
+} spy_draw_depth;
+
+// Where on the targets the vertices' positions from -1 to 1 lie.
+typedef struct spy_viewport {
+    float x, y, width, height;  // pixels of the target; y grows downwards
+    float min_depth, max_depth; // both 0: 0 and 1
+} spy_viewport;
+
+// The part of the targets outside of which nothing is drawn.
+typedef struct spy_scissor {
+    int32_t x, y;
+    uint32_t width, height; // pixels
+} spy_scissor;
+
+// Elements of a tensor as vertices, from byte `offset_bytes` of the tensor's first element on.
+typedef struct spy_vertex_buffer {
+    spy_tensor *tensor;
+    size_t offset_bytes;
+} spy_vertex_buffer;
+
+// What is drawn, and where to.
+typedef struct spy_draw_desc {
+    spy_draw_target targets[SPY_MOST_TARGETS]; // all of one size; those behind the last texture do not exist
+    spy_draw_depth depth;
+    spy_viewport viewport; // width 0: the whole target
+    spy_scissor scissor;   // width 0: no limit
+
+    // Vertices, or indices if there are any. vertex_count 0: as many as `indices` has from first_vertex on, else as
+    // all attributes of vertices have; `draw_nothing` for none. Without triangles, targets are cleared.
+    uint32_t vertex_count, first_vertex;
+    uint32_t instance_count, first_instance; // instance_count 0: 1
+    bool draw_nothing;
+    // Contiguous, of uint32 or uint16; NULL: vertices in their order. That each index, with vertex_offset, is one of a
+    // vertex is the caller's duty: the GPU reads what lies there, or zeros where robustBufferAccess is on (devices that
+    // an engine has made with it).
+    spy_tensor *indices;
+    size_t indices_offset_bytes;
+    bool indices_are_16_bit; // of a tensor of bytes or structs; of a tensor of uint16 it need not be said
+    int32_t vertex_offset;   // added to each index
+    spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // for spy_raster_desc.layouts
+
+    // Counts that the GPU reads when it draws: `indirect_count` times VkDrawIndirectCommand (vertices, instances,
+    // first vertex, first instance) or, with indices, VkDrawIndexedIndirectCommand (indices, instances, first index,
+    // vertex offset, first instance), all uint32_t.
+    spy_tensor *indirect;
+    size_t indirect_offset_bytes;
+    uint32_t indirect_count; // 0: 1
+
+    uint32_t stencil_reference;
+    float blend_color[4];
+    uint64_t _end_canary; // must be 0
+} spy_draw_desc;
+
+// Draws. `args`, all with names, are:
+// - values for the functions' uniform parameters, as those of a shader that spy_dispatch() runs. A name that both
+//   functions have feeds both;
+// - attributes, unless spy_raster_desc.attributes says where they lie: a tensor with the name of an input of the vertex
+//   function (a parameter, or the field of a struct that is a parameter) and one element for each vertex, such as
+//   floats (n, 3) for a float3, or halfs, with any stride; or a tensor of structs with the name of the struct's
+//   parameter. A matrix is given by its rows, as inputs of their own.
+// `options` as for spy_dispatch(): globals, which each of the functions takes if it uses them, constants,
+// conformances, append_to. Draws into the same targets that follow each other become one pass. A texture that is a
+// target cannot be read or written by the same draw, but other levels and layers of it can. Returns before the GPU is
+// done. Errors found before the draw leave all targets unchanged. Threads: any.
+SPY_API spy_status spy_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
+                            const spy_call_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif // SPY_API_RASTER_H

@@ -1,0 +1,132 @@
+// Raster: what a backend makes pipelines of vertex and fragment shaders of, and a draw as work.
+#ifndef SPYI_RASTER_H
+#define SPYI_RASTER_H
+
+#include "api/raster.h"
+#include "backend/image.h"
+
+#define SPYI_MOST_TARGETS 8u     // colour targets of a draw: SPY_MOST_TARGETS
+#define SPYI_MOST_ATTRIBUTES 16u // attributes of a vertex, and buffers that they lie in
+
+typedef enum spyi_raster_stage {
+    SPYI_RASTER_VERTEX,
+    SPYI_RASTER_FRAGMENT,
+    SPYI_RASTER_STAGES
+} spyi_raster_stage;
+
+// How a colour target takes what the fragment shader returns. All zero: it is replaced, in all channels.
+typedef struct spyi_raster_blend {
+    uint8_t enabled;
+    uint8_t color_from, color_to, color_op; // spy_blend_factor of the new and the old colour, spy_blend_op
+    uint8_t alpha_from, alpha_to, alpha_op;
+    uint8_t keeps; // bits of the channels that are not written: 1 red, 2 green, 4 blue, 8 alpha
+} spyi_raster_blend;
+
+// One attribute of a vertex: where its bytes lie in the elements of a vertex buffer.
+typedef struct spyi_raster_attribute {
+    uint8_t location, buffer;
+    uint8_t format; // spy_format
+    uint32_t offset;
+} spyi_raster_attribute;
+
+typedef struct spyi_raster_buffer {
+    uint32_t stride;       // bytes from element to element
+    uint32_t per_instance; // 0: an element for each vertex; n: one for each n instances
+} spyi_raster_buffer;
+
+// What a pipeline depends on besides its code. Plain bytes, zeroed before the members are set, so that equal states
+// have equal bytes.
+typedef struct spyi_raster_state {
+    uint8_t topology; // spy_topology, not DEFAULT
+    uint8_t cull;     // spy_cull
+    uint8_t clockwise_is_front, wireframe;
+    uint8_t depth_compare; // spy_compare; NONE: no depth test
+    uint8_t depth_write;
+    uint8_t depth_format; // spy_format; NONE: no depth target
+    uint8_t depth_clamped;
+    uint8_t stencil_enabled, stencil_read_mask, stencil_write_mask;
+    uint8_t stencil[2][4]; // front and back: spy_stencil_op fail, depth_fail, pass; spy_compare, not NONE
+    uint8_t samples;       // at least 1
+    uint8_t target_count, attribute_count, buffer_count, alpha_to_coverage;
+    uint8_t target_formats[SPYI_MOST_TARGETS]; // spy_format
+    spyi_raster_blend blends[SPYI_MOST_TARGETS];
+    spyi_raster_attribute attributes[SPYI_MOST_ATTRIBUTES];
+    spyi_raster_buffer buffers[SPYI_MOST_ATTRIBUTES];
+    float depth_bias, depth_bias_slope, depth_bias_clamp;
+    uint32_t sample_mask; // not 0
+} spyi_raster_state;
+
+// What a pipeline is made from. The stages share one interface: block_size bytes of parameters, of which each stage's
+// code reads its own part; bindings and uniform buffers have one number for all stages. (The caller has changed the
+// stages' code so that this is true: push constants of the fragment stage lie behind those of the vertex stage.)
+typedef struct spyi_raster_desc {
+    const char *label;
+    struct {
+        const void *code; // SPIR-V words
+        size_t code_size; // bytes
+        const char *entry;
+    } stages[SPYI_RASTER_STAGES]; // a fragment shader without code: only depth is written
+    spyi_interface iface;
+    spyi_raster_state state;
+} spyi_raster_desc;
+
+// A target of a draw: one level and some layers of an image.
+typedef struct spyi_draw_target {
+    // Handles; view 0: there is no such target. The view is made with spyi_image_view_desc.target. The image's layout
+    // is for SPYI_USE_ATTACHMENT, and that of `resolve`, too.
+    uint64_t image, view;
+    // Before the draw the target is set to the colour, or depth and stencil, if `clear`; its old content is kept if
+    // not, unless `ignore` says that it does not matter.
+    bool clear, ignore;
+    bool clear_stencil, ignore_stencil;
+    spy_clear_color color;
+    float depth;
+    uint32_t stencil;
+    // Handle of a view that gets the average of the samples after the draw; 0: none.
+    uint64_t resolve;
+} spyi_draw_target;
+
+typedef struct spyi_draw_buffer {
+    uint64_t handle, offset; // of a chunk; bytes
+} spyi_draw_buffer;
+
+// Draws triangles, lines or points into the targets. Draws that follow each other into the same targets without a
+// barrier or a clear between them become one pass. Passes order themselves: the backend waits for earlier passes'
+// writes to attachments before a pass, so a draw after a draw into the same targets has no barrier.
+typedef struct spyi_draw_work {
+    spyi_work work;
+    spyi_kernel *kernel; // from `load` below; also of a draw that only clears, whose targets it describes
+    const void *block;
+    const spyi_binding *bindings;
+    const spyi_uniform *uniforms;
+    spyi_draw_target targets[SPYI_MOST_TARGETS], depth;
+    uint32_t target_count;
+    uint32_t width, height, layers; // of the targets
+    // x, y, width, height, least and greatest depth. Clip space is Direct3D's, which is Slang's: y = 1 is the upper
+    // edge. (The backend turns it over where the API has it otherwise.)
+    float viewport[6];
+    int32_t scissor[4]; // x, y, width, height
+    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES];
+    uint32_t buffer_count;
+    // Indices: uint16_t if `short_indices`, else uint32_t. handle 0: vertices in their order.
+    spyi_draw_buffer indices;
+    uint64_t indices_size; // bytes from indices.offset on
+    bool short_indices;
+    uint32_t count, first;                   // indices, or vertices
+    int32_t first_vertex;                    // added to each index
+    uint32_t instance_count, first_instance; // count or instance_count 0: only clears
+    // Handle of a chunk with the counts, as VkDrawIndirectCommand or VkDrawIndexedIndirectCommand; 0: as above.
+    spyi_draw_buffer indirect;
+    uint32_t indirect_count; // draws
+    uint32_t stencil_reference;
+    float blend_color[4];
+} spyi_draw_work;
+SPYI_FN const spyi_work_kind *spyi_work_draw(void);
+
+// The functions for raster; NULL in the backend's table: it has none.
+typedef struct spyi_raster_functions {
+    // As the table's `load`: free-threaded. destroy_kernel takes such kernels, too.
+    spy_status (*load)(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel, spyi_text *error);
+} spyi_raster_functions;
+
+#endif // SPYI_RASTER_H

@@ -1,0 +1,131 @@
+// Raster: a vertex and a fragment function, each bound and compiled like a dispatch of a shader that runs as it is,
+// the pipelines that are made of both, and draws.
+#ifndef SPYI_CALL_RASTER_H
+#define SPYI_CALL_RASTER_H
+
+#include "backend/raster.h"
+#include "call/run.h"
+#include "data/texture.h"
+
+#define SPYI_MOST_DRAW_ARGS 64
+#define SPYI_MOST_FED 16
+
+// A pipeline of the backend. Work uses it as a resource, so that command lists hold it and it is freed when its work
+// has finished. To the tracker it is memory without bytes.
+typedef struct spyi_pipeline {
+    spyi_storage head; // first; all zero but for head.resource
+    spyi_kernel *kernel;
+    // What it was made of. Each plan has one reference, so that no other variant gets the address.
+    spyi_plan *plans[SPYI_RASTER_STAGES];
+    const spyi_variant *variants[SPYI_RASTER_STAGES];
+    spyi_raster_state state;
+    uint32_t offsets[SPYI_RASTER_STAGES]; // where each stage's block begins in that of both
+    uint32_t block_size;
+    struct spyi_pipeline *next; // in spy_raster.pipelines or spy_device.waiting_pipelines
+} spyi_pipeline;
+
+// One stage: the function, and what reflection says of its code of this generation.
+typedef struct spyi_raster_part {
+    spy_function *function; // NULL: there is no fragment function
+    spyi_stage stage;
+    uint32_t generation;
+} spyi_raster_part;
+
+// How draws with arguments of the same names, kinds and types repeat a stage's plan.
+typedef struct spyi_stage_again {
+    spyi_plan *plan; // one reference; NULL: nothing has been learnt
+    spyi_variant *variant;
+    spyi_value *items; // of the stage's arguments, behind `systems` values of its inputs and outputs
+    uint32_t capacity, count, systems;
+    size_t arg_count; // of the whole draw
+} spyi_stage_again;
+
+struct spy_raster {
+    spyi_object object;
+    char *label; // for messages and debug tools
+    spyi_raster_part parts[SPYI_RASTER_STAGES];
+    spyi_raster_state state; // what does not depend on a draw
+    spyi_raster_blend blends[SPYI_MOST_TARGETS];
+    bool depth_read_only;
+    // Copies of the desc's lists.
+    spy_vertex_attribute *attributes;
+    uint32_t attribute_count;
+    spyi_raster_buffer layouts[SPY_MOST_VERTEX_BUFFERS];
+    uint32_t layout_count;
+    char **instance_attributes;
+    uint32_t instance_attribute_count;
+    spyi_pipeline *pipelines; // the most recently used first; one reference each
+    uint32_t pipeline_count;
+    // Memory of the running draw, kept so that draws do not allocate.
+    spyi_use *uses;
+    uint32_t use_capacity;
+    uint8_t *block;
+    uint32_t block_capacity;
+    // What the last arguments were for, by their names, which draws mostly give again.
+    struct {
+        char name[31];
+        uint8_t feeds;
+    } fed[SPYI_MOST_FED];
+    uint32_t fed_count;
+    spyi_stage_again again[SPYI_RASTER_STAGES];
+    struct spy_raster *previous, *next; // in spy_device.rasters
+};
+
+// What one stage of the running draw has.
+typedef struct spyi_draw_stage {
+    spyi_plan *plan; // one reference
+    spyi_variant *variant;
+    const uint8_t *block;
+} spyi_draw_stage;
+
+// A draw that is being put together.
+typedef struct spyi_drawing {
+    spy_raster *raster;
+    spy_device *device;
+    const spy_draw_desc *desc;
+    spy_args args;
+    uint8_t feeds[SPYI_MOST_DRAW_ARGS]; // what each argument is for: bits of spyi_feeds
+    spyi_draw_work work;
+    spyi_raster_state state;
+    spyi_draw_stage stages[SPYI_RASTER_STAGES];
+    uint32_t use_count, target_uses; // in raster->uses: those of targets come first
+    bool untracked;
+    // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX: there is none.
+    uint64_t vertices, instances;
+    const char *least_vertices, *least_instances; // its name, for messages
+    spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
+    spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
+} spyi_drawing;
+
+// Bits.
+enum spyi_feeds { SPYI_FEEDS_VERTEX = 1, SPYI_FEEDS_FRAGMENT = 2, SPYI_FEEDS_ATTRIBUTE = 4 };
+
+// raster.c
+// Looks again at a stage whose code a reload has replaced; leaves the device meanwhile.
+SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int stage, spyi_text *error);
+SPYI_FN void spyi_rasters_attach(spy_device *device);
+SPYI_FN void spyi_rasters_free_all(spy_device *device); // at the device's release
+SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets `again`
+// Makes room for `count` more uses; returns false when out of memory.
+SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
+
+// pipeline.c
+// Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.
+// *left: the device was left to make it, and the draw begins anew.
+SPYI_FN spy_status spyi_pipeline_get(spyi_drawing *d, spyi_pipeline **pipeline, bool *left, spyi_text *error);
+SPYI_FN void spyi_pipelines_drop(spy_raster *raster);          // all of a raster
+SPYI_FN void spyi_pipelines_free_finished(spy_device *device); // those without references
+
+// targets.c
+// Checks the targets and fills their part of the work, the state and the uses.
+SPYI_FN spy_status spyi_draw_targets(spyi_drawing *d, spyi_text *error);
+
+// vertices.c
+// The same for attributes, indices and indirect counts, and how much is drawn.
+SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error);
+// Checks a desc's lists of attributes and layouts against the vertex function's inputs.
+SPYI_FN spy_status spyi_raster_check_attributes(const spy_raster *raster, spyi_text *error);
+// Returns whether an argument of this name gives attributes.
+SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
+
+#endif // SPYI_CALL_RASTER_H

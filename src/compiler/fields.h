@@ -1,0 +1,15 @@
+// What compiler.h gives, as fields of a stream: for recipes, and for answers kept on disk. Each function writes the
+// fields, or reads them into a struct of zeros. After a failure the struct may hold parts, and is freed as usual.
+#ifndef SPYI_COMPILER_FIELDS_H
+#define SPYI_COMPILER_FIELDS_H
+
+#include "compiler/compiler.h"
+#include "data/stream.h"
+
+SPYI_FN void spyi_signature_fields(spyi_stream *r, spyi_signature *signature);
+SPYI_FN void spyi_literals_fields(spyi_stream *r, spyi_literals *literals);
+SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *parameter);
+SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs);
+SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *entry);
+
+#endif // SPYI_COMPILER_FIELDS_H
