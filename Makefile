@@ -247,6 +247,7 @@ test-torch:
 bench:
 	@tools/setup test # raw_vk.c, a rival, uses volk
 	@$(MAKE) --no-print-directory config=release bench-programs
+	@tests/compile/run time
 	@tests/bench/run build/release/bench $(BACKEND) # a script: rivals run in processes of their own, interleaved
 
 check:

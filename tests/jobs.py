@@ -42,10 +42,10 @@ def environment(extra):
 class Job:
     """One entry of the queue. call(job) does the work and counts its cases in the job; it needs the jobs of these names to have
     passed before it. seconds: what it takes, where no earlier run has said. inputs: files and folders that decide about its
-    result; None: it always runs. alone: it measures time, so it runs after all others, with nothing beside it."""
+    result; None: it always runs."""
 
-    def __init__(self, step, name, call, needs=(), seconds=2.0, inputs=None, env=None, alone=False):
-        self.step, self.name, self.call, self.needs, self.seconds, self.alone = step, name, call, tuple(needs), seconds, alone
+    def __init__(self, step, name, call, needs=(), seconds=2.0, inputs=None, env=None):
+        self.step, self.name, self.call, self.needs, self.seconds = step, name, call, tuple(needs), seconds
         self.inputs, self.env = inputs, env or {}
         self.passed = self.failed = self.skipped = 0
         self.cpu = 0.0
@@ -220,8 +220,6 @@ class Queue:
         with self.change:
             while self.waiting:
                 ready = [j for j in self.waiting.values() if all(n in self.done or n not in self.jobs for n in j.needs)]
-                if self.running or any(not j.alone for j in self.waiting.values()):
-                    ready = [j for j in ready if not j.alone]
                 if ready:
                     job = max(ready, key=lambda j: self.length[j.name])
                     del self.waiting[job.name]
