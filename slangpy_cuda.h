@@ -797,9 +797,6 @@ static const char *const spyi_text_prelude[] = {
     "    TX1_(B##3, B, v[0], v[1], v[2])                                                                                \\",
     "    TX1_(B##4, B, v[0], v[1], v[2], v[3])                                                                          \\",
     "    D_ void tx1_(B *v, CUtexObject t, int x, int m) {                                                              \\",
-    "        asm(\"tex.1d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5}];\"                                                       \\",
-    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x));                                                \\",
-    "        if (m == 0) return;                                                                                        \\",
     "        int w;                                                                                                     \\",
     "        asm(\"txq.width.b32 %0, [%1];\" : \"=r\"(w) : \"l\"(t));                                                         \\",
     "        B##4 f = tex1DLod<B##4>(t, (x + 0.5f) / max(w >> m, 1), m);                                                \\",
@@ -831,7 +828,7 @@ static const char *const spyi_text_prelude[] = {
     "        return TX_<T>::of(v);                                     \\",
     "    }",
     "#define TXC_ ,",
-    "TXF_(tex1Dfetch_int, tx1_, int x, x, m) // PTX has no level for these: the centre of a texel is read by a sampler",
+    "TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays: the centre of a texel is read by a sampler",
     "TXF_(tex2Dfetch_int, tx2_, int x TXC_ int y, x, y, m)",
     "TXF_(tex3Dfetch_int, tx3_, int x TXC_ int y TXC_ int z, x, y, z, m)",
     "TXF_(tex1DArrayfetch_int, tx1a_, int x TXC_ int l, x, l, m)",
@@ -4367,7 +4364,7 @@ SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_de
     made->desc.address[2] = modes[desc->address_w];
     made->desc.filter = desc->min_filter != SPY_FILTER_NEAREST;
     made->desc.mip_filter = desc->mip_filter != SPY_FILTER_NEAREST;
-    made->desc.flags = SPYI_CU_TEXTURE_NORMALIZED | SPYI_CU_TEXTURE_SEAMLESS;
+    made->desc.flags = SPYI_CU_TEXTURE_NORMALIZED;
     made->desc.max_anisotropy = desc->max_anisotropy;
     made->desc.bias = desc->mip_bias;
     made->desc.min_level = desc->min_level;
@@ -4429,6 +4426,7 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
         texture.flags |= SPYI_CU_TEXTURE_INTEGER;
         texture.filter = texture.mip_filter = 0;
     }
+    if (of->type == SPY_TEXTURE_TYPE_CUBE) texture.flags |= SPYI_CU_TEXTURE_SEAMLESS; // refused for others
     if (desc->format == SPY_FORMAT_RGBA8_UNORM_SRGB) texture.flags |= SPYI_CU_TEXTURE_SRGB;
     return gpu->cu.TexObjectCreate(view, &resource, &texture, whole ? NULL : &part);
 }

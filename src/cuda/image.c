@@ -198,7 +198,7 @@ SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_de
     made->desc.address[2] = modes[desc->address_w];
     made->desc.filter = desc->min_filter != SPY_FILTER_NEAREST;
     made->desc.mip_filter = desc->mip_filter != SPY_FILTER_NEAREST;
-    made->desc.flags = SPYI_CU_TEXTURE_NORMALIZED | SPYI_CU_TEXTURE_SEAMLESS;
+    made->desc.flags = SPYI_CU_TEXTURE_NORMALIZED;
     made->desc.max_anisotropy = desc->max_anisotropy;
     made->desc.bias = desc->mip_bias;
     made->desc.min_level = desc->min_level;
@@ -260,6 +260,7 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
         texture.flags |= SPYI_CU_TEXTURE_INTEGER;
         texture.filter = texture.mip_filter = 0;
     }
+    if (of->type == SPY_TEXTURE_TYPE_CUBE) texture.flags |= SPYI_CU_TEXTURE_SEAMLESS; // refused for others
     if (desc->format == SPY_FORMAT_RGBA8_UNORM_SRGB) texture.flags |= SPYI_CU_TEXTURE_SRGB;
     return gpu->cu.TexObjectCreate(view, &resource, &texture, whole ? NULL : &part);
 }

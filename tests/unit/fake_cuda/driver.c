@@ -272,6 +272,8 @@ typedef struct resource_desc { // the head of CUDA_RESOURCE_DESC
 } resource_desc;
 FAKE(cuTexObjectCreate, (uint64_t * object, const resource_desc *resource, const fake_texture_desc *desc, const void *view)) {
     MAY_FAIL("cuTexObjectCreate");
+    // As an H200's driver does: SEAMLESS_CUBEMAP is for CUBEMAP arrays only.
+    if ((desc->flags & 64u) && !(((const array *)resource->array)->desc.flags & 4u)) return 1;
     fake_texture *made = (fake_texture *)calloc(1, sizeof *made);
     if (!made) return 2;
     made->array = resource->array;
