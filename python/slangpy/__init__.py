@@ -98,6 +98,8 @@ _MODULES = ("slangtorch", "reflection", "bindings", "types", "core", "builtin", 
 
 
 def _find_lazily(name):
+    if name == "__all__":  # `from slangpy import *` also takes the names that are found when they are asked for
+        return [n for n in sorted({*globals(), *_LAZY, "reflection", "bindings", "types"}) if not n.startswith("_")]
     module = _LAZY.get(name, name if name in _MODULES else "builtin" if name == "internal_marshalls" else None)
     import importlib
 

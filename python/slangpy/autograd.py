@@ -81,7 +81,7 @@ def _paths(value, path, out):
 class _Call:
     """A call whose tensors have been taken out: the function, what it is given, and which tensors it writes."""
 
-    def __init__(self, function, args, kwargs, tensors):
+    def __init__(self, function, args, kwargs):
         self.function, self.args, self.kwargs = function, args, kwargs
         given = self.kwargs.get("_result")
         self.result = given.index if isinstance(given, _Slot) else None
@@ -186,7 +186,7 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if torch is None or not hasattr(torch, "autograd") or kwargs.get("_append_to") is not None:
         return NotImplemented
     tensors: list[Any] = []
-    taken = _Call(function, _take(args, tensors, torch.Tensor), _take(kwargs, tensors, torch.Tensor), tensors)
+    taken = _Call(function, _take(args, tensors, torch.Tensor), _take(kwargs, tensors, torch.Tensor))
     if not any(t.requires_grad for t in tensors):
         return NotImplemented
     if _node is None:

@@ -365,7 +365,9 @@ class Device(_slangpy._Device):
         s = self.stats()
         folder = self._desc.shader_cache_path
         if folder:
-            entries = sum(len(files) for _, _, files in os.walk(folder))
+            from . import disk_cache
+
+            entries = sum(1 for _ in disk_cache.files(folder))
             return ShaderCacheStats(entry_count=entries, hit_count=s["cache_hits"], miss_count=s["cache_misses"])
         return ShaderCacheStats(entry_count=s["plan_count"], hit_count=s["plan_hits"], miss_count=s["plans_built"])
 

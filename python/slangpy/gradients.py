@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from . import _slangpy
+from .helpers import matching_overload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,14 +63,15 @@ def _is_number(value):
 
 
 def _parameters(function, args, kwargs):
-    """Returns a list of (argument, parameter) of a call; the parameter is None for the instance of a method and for the result."""
+    """Returns the overload that a call means, or None, and a list of (argument, parameter); the parameter is None for the instance of a
+    method and for the result."""
+    names = {name for name in kwargs if not name.startswith("_")}
+    count = len(args) + len(names)
     reflected = function.reflection
-    overloads = list(reflected.overloads) if reflected.is_overloaded else [reflected]
-    given = len(args) + sum(not name.startswith("_") for name in kwargs)
-    fits = [o for o in overloads if len(o.parameters) == given] + [o for o in overloads if len(o.parameters) + 1 == given]
-    by_name = {p.name: p for p in fits[0].parameters} if fits else {}
+    overload = matching_overload(reflected, count, names) or matching_overload(reflected, count - 1, names)  # the last may be the result
+    by_name = {p.name: p for p in overload.parameters} if overload else {}
     by_position = list(by_name.values()) + [None]
-    return fits[0] if fits else None, [(a, p) for a, p in zip(args, by_position)] + [(a, by_name.get(name)) for name, a in kwargs.items()]
+    return overload, [(a, p) for a, p in zip(args, by_position)] + [(a, by_name.get(name)) for name, a in kwargs.items()]
 
 
 def _pairs(value):

@@ -214,8 +214,9 @@ class RenderPipeline(_Child):
         return state
 
     def _raster(self, depth_read_only: bool, has_depth: bool, targets: int) -> Any:
-        """Returns the library's raster for a pass: whether its depth is only read, or there is none, and bits of its color attachments. The
-        library wants a depth target for each test of depth or stencil, and outputs for all targets that are written."""
+        """Returns the library's raster for passes of one form. depth_read_only: the pass does not write its depth target. has_depth: the pass
+        has a depth target. targets: a bit for each color attachment of the pass. The library refuses a test of depth or stencil without a
+        depth target, and a written target without an output of the fragment function, so these are switched off here."""
         key = (depth_read_only or self._state["depth_read_only"], has_depth, targets & ~self._outputs)
         found = self._rasters.get(key)
         if found is None:

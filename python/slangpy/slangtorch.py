@@ -70,14 +70,11 @@ def clearSessionShaderCache() -> None:
 
 def clearPersistentShaderCache(moduleKey: str | None = None) -> None:
     """Removes what earlier starts have kept on disk: `python -m slangpy cache clear`."""
-    from . import __main__
+    from . import disk_cache
 
-    folder = __main__._cache_folder()
-    for path in list(__main__._cache_files(folder)) if folder else ():
-        try:
-            os.remove(path)
-        except FileNotFoundError:  # another process was first
-            pass
+    folder = disk_cache.folder()
+    if folder is not None:
+        disk_cache.clear(folder)
 
 
 def clearShaderCaches() -> None:
