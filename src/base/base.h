@@ -219,6 +219,9 @@ SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
 // Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
+// Returns a number that differs when a library is another build: a hash of its build id and size, so that a copy of
+// it, or one that is unpacked again, has the same number. A library without a build id has its file's stamp.
+SPYI_FN uint64_t spyi_library_stamp(const char *path);
 // Gives the folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 

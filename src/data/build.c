@@ -101,7 +101,7 @@ static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
     spy_device *device = b->device;
     const char *compiler = device->base->compiler;
     spyi_store *store = device->backend->compile == spyi_compile_as_is ? NULL : device->ctx.store;
-    uint64_t stamp = compiler ? spyi_file_stamp(compiler) : 0;
+    uint64_t stamp = compiler ? spyi_library_stamp(compiler) : 0;
     spyi_text question = { NULL, 0, 0 };
     if (store) {
         spyi_text_add(&question, "%s\n%s\n%s\n", device->backend->name, device->base->limits.info.driver,
