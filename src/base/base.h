@@ -213,6 +213,7 @@ SPYI_FN void *spyi_realloc(void *memory, size_t size);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+SPYI_FN bool spyi_file_rename(const char *from, const char *to); // in the place of a file `to`
 // Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
@@ -304,6 +305,7 @@ typedef struct spyi_context {
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
     struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
+    struct spyi_store *pack;   // the pack that takes the compiler's place, or that is recorded; NULL: neither
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);

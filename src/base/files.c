@@ -65,6 +65,12 @@ uint64_t spyi_library_stamp(const char *path) {
     return spyi_file_stamp(path);
 }
 
+bool spyi_file_rename(const char *from, const char *to) {
+    wchar_t wide[2][SPYI_MAX_PATH];
+    return spyi_wide_path(from, wide[0]) && spyi_wide_path(to, wide[1]) &&
+           MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
+}
+
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
 static SPYI_THREAD_LOCAL char spyi_library_text[512];
 
@@ -241,6 +247,10 @@ static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
         at += (size_t)(name + content);
     }
     return 0;
+}
+
+bool spyi_file_rename(const char *from, const char *to) {
+    return rename(from, to) == 0;
 }
 
 uint64_t spyi_library_stamp(const char *path) {
