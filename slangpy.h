@@ -1194,7 +1194,20 @@ typedef struct spy_device_desc {
     // SLANGPY_CACHE, else `slangpy` in the user's cache folder. "" or "off": nothing is kept.
     const char *cache_path;
     uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0: 1 GiB
-    uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
+    // Packs (api/pack.h). A device with a pack never opens the Slang compiler, and reads no Slang file: modules and calls are
+    // found in the pack. Without cache_path it keeps nothing on disk.
+    const char *pack; // the pack's file; NULL: pack_data, or no pack
+    const void
+        *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL: none
+    size_t pack_size_bytes; // its size
+    bool record_pack;       // keep what modules and calls need, for spy_save_pack()
+    // With record_pack: no GPU and no driver is needed. Calls are checked and compiled, and compute nothing.
+    bool offline;
+    // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
+    // serves all devices that are not named, as PTX. NULL: the device's own.
+    const uint32_t *pack_archs;
+    size_t pack_arch_count;
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
 // Creates a device. NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has received it.
@@ -2648,6 +2661,41 @@ SPY_API spy_status spy_flush_print(spy_device *device);
 // cannot be read.
 // Threads: any.
 SPY_API size_t spy_read_print(spy_device *device, char *text, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+// >>api/pack.h ----------------------------------------------------------------------------------------------
+
+// Packs: what a program calls, compiled ahead of time, in one file or array, so that the program runs without the Slang
+// compiler, without NVRTC, and without Slang files.
+//
+//     desc.record_pack = true;                      // on the developer's machine, and desc.offline where there is no GPU
+//     ... load modules and make the calls ...
+//     spy_save_pack(device, "app.pack");
+//
+//     desc.pack = "app.pack";                       // in the program that is shipped; the rest of it is the same
+//
+// A pack has modules by their names (spy_module_desc.name, else the file's name) with their options, and calls by the
+// kinds and types of their arguments, as the cache of compiled calls has. Shapes, strides and offsets may differ from
+// those that were recorded. A module or a call that the pack lacks is SPY_ERROR_NO_COMPILER; the message has the line of
+// tools/pack's list that adds it.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Writes what a device with desc.record_pack has recorded since it was created. If there is a pack at `path`, it gets
+// what it does not have yet, so that one file serves several backends. SPY_ERROR_UNSUPPORTED for a device that does not
+// record; SPY_ERROR_IO when the file cannot be written; SPY_ERROR_INVALID_ARGUMENT when another file is there.
+// Threads: any.
+SPY_API spy_status spy_save_pack(spy_device *device, const char *path);
+
+// Copies the manifest of the device's pack, a text with a line for each module, architecture and call: fields with tabs
+// between them, "call", the target, the call, its kernels and their bytes. Returns the size of the text in bytes without
+// its NUL, and writes at most `capacity` bytes; `text` may be NULL when `capacity` is 0. 0 without a pack. Threads: any.
+SPY_API size_t spy_get_pack_manifest(spy_device *device, char *text, size_t capacity);
 
 #ifdef __cplusplus
 }
@@ -7047,12 +7095,16 @@ SPYI_FN void *spyi_realloc(void *memory, size_t size);
 // >>files
 SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // false: the file cannot be read
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
+SPYI_FN bool spyi_file_rename(const char *from, const char *to); // in the place of a file `to`
 // Says why this thread's last file function failed, such as "no such file". Ask right after the failure.
 SPYI_FN const char *spyi_file_problem(void);
 SPYI_FN bool spyi_file_exists(const char *path);
 SPYI_FN bool spyi_folder_exists(const char *path);
 // Returns a number that changes when the file is written or replaced; 0: there is no file. Cost: about 1 us.
 SPYI_FN uint64_t spyi_file_stamp(const char *path);
+// Returns a number that differs when a library is another build: a hash of its build id and size, so that a copy of
+// it, or one that is unpacked again, has the same number. A library without a build id has its file's stamp.
+SPYI_FN uint64_t spyi_library_stamp(const char *path);
 // Gives the folder of the program or library that holds this code, without a final slash; "" if unknown.
 SPYI_FN void spyi_own_folder(spyi_text *out);
 
@@ -7135,6 +7187,7 @@ typedef struct spyi_context {
     spyi_text taken;           // text that the last take returned
     spyi_turns turns;          // lets one thread at a time into the device
     struct spyi_store *store;  // what is kept on disk for later starts (store.h); NULL: nothing is
+    struct spyi_store *pack;   // the pack that takes the compiler's place, or that is recorded; NULL: neither
 } spyi_context;
 
 SPYI_FN void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc);
@@ -7236,6 +7289,40 @@ SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up; any alignment > 0
 SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // bytes in host memory
 
+// >>base/archive.h ------------------------------------------------------------------------------------------
+
+// Archives: the answers of a store in one piece of memory, which users know as packs, for programs that are shipped
+// without the compiler.
+//
+// A pack is a head, an index that is sorted by hashes of the questions, a manifest that people and tools read, and the
+// answers. A hash of all bytes is checked when it is opened: a pack that was cut, damaged or is of another format is
+// refused as a whole. What it holds are answers as in any store (store.h), to questions without paths and times.
+
+typedef struct spyi_archive spyi_archive;
+
+// Opens a pack. `bytes` must stay while it is open, unless `owned`: then it is freed with the pack, or here when
+// that fails. NULL: `error` says what is wrong with the bytes.
+SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error);
+// Begins a pack that is to be written.
+SPYI_FN spyi_archive *spyi_archive_begin(void);
+SPYI_FN void spyi_archive_close(spyi_archive *pack);
+SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack);
+// Threads: any, for these. `answer` gets the bytes behind what it has.
+SPYI_FN bool spyi_archive_get(spyi_archive *pack, const spyi_text *question, spyi_text *answer);
+SPYI_FN bool spyi_archive_has(spyi_archive *pack, const spyi_text *question);
+SPYI_FN bool spyi_archive_put(spyi_archive *pack, const spyi_text *question, const spyi_text *answer);
+// Gives the name of a kernel's text: a hash of it. Packs have the name in the place of the text: of that many bytes, it
+// is its own name.
+#define SPYI_ARCHIVE_NAME_BYTES 16
+SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name[2]);
+// Adds to a line of the manifest, whose fields have tabs between them: `count` and `bytes` are added to the numbers
+// that end the line with these fields.
+SPYI_FN void spyi_archive_note(spyi_archive *pack, const char *line, uint32_t count, uint64_t bytes);
+// The manifest: lines of fields with tabs between them. The text lives as long as the pack that was opened.
+SPYI_FN const char *spyi_archive_manifest(const spyi_archive *pack, size_t *size);
+// Appends the whole pack as bytes, with what `other` (NULL: none) has besides. Returns false when out of memory.
+SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, spyi_text *out);
+
 // >>base/store.h --------------------------------------------------------------------------------------------
 
 // Stores: answers kept on disk by their questions, for later processes and those that run now.
@@ -7257,6 +7344,10 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
 // Removes the answers that were not used for longest, down to nine tenths of most_bytes, if this process has written
 // any. NULL is ignored.
 SPYI_FN void spyi_store_close(spyi_store *store);
+// A store in the memory of a pack, which is closed with it: the questions of a pack have no answers but those that it
+// holds, or, while it is recorded, all that are put into it. NULL: out of memory; the pack is then closed.
+SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack);
+SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store); // NULL: it is no pack's, or `store` is NULL
 // Threads: any, for these. `answer` gets the bytes behind what it has. Returns false when there is no answer.
 SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer);
 // Returns whether there is a file for the question; it may be damaged.
@@ -8239,6 +8330,16 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
+uint64_t spyi_library_stamp(const char *path) {
+    return spyi_file_stamp(path);
+}
+
+bool spyi_file_rename(const char *from, const char *to) {
+    wchar_t wide[2][SPYI_MAX_PATH];
+    return spyi_wide_path(from, wide[0]) && spyi_wide_path(to, wide[1]) &&
+           MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
+}
+
 static SPYI_THREAD_LOCAL DWORD spyi_library_status;
 static SPYI_THREAD_LOCAL char spyi_library_text[512];
 
@@ -8329,50 +8430,117 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
-// Offsets and sizes in bytes of what spyi_library_is_whole() reads in a 64-bit ELF file. Source: the System V
-// ABI, chapter 4.
+// Offsets and sizes in bytes of what is read of a 64-bit ELF file. Source: the System V ABI, chapters 4 and 5.
 enum {
     SPYI_ELF_HEADER = 64,
     SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
     SPYI_ELF_SEGMENT_SIZE = 54, // bytes of one entry, then the number of entries
     SPYI_ELF_SEGMENT = 56,      // bytes of an entry that are read
-    SPYI_ELF_LOAD = 1
+    SPYI_ELF_LOAD = 1,
+    SPYI_ELF_NOTE = 4,
+    SPYI_ELF_BUILD_ID = 3,     // the type of a note
+    SPYI_ELF_MOST_NOTES = 4096 // bytes of a segment of notes that are read
 };
+
+typedef struct spyi_elf_segment {
+    uint32_t type;
+    uint64_t offset, size;
+} spyi_elf_segment;
+
+// Opens an ELF file of this machine, and gives the number of its segments. NULL: it is none, or cannot be read.
+static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, uint16_t *count) {
+    const uint16_t one = 1;
+    unsigned char head[SPYI_ELF_HEADER];
+    const bool little_endian = *(const unsigned char *)&one != 0;
+    const unsigned char little[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }, big[6] = { 0x7f, 'E', 'L', 'F', 2, 2 };
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    if (fread(head, 1, sizeof head, file) != sizeof head ||
+        memcmp(head, little_endian ? little : big, sizeof little) != 0) {
+        fclose(file);
+        return NULL;
+    }
+    memcpy(table, head + SPYI_ELF_SEGMENTS, sizeof *table);
+    memcpy(entry, head + SPYI_ELF_SEGMENT_SIZE, sizeof *entry);
+    memcpy(count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof *count);
+    return file;
+}
+
+// Reads entry `i` of the segment table. Returns false when it lies beyond the file's `file_size` bytes.
+static bool spyi_elf_read(FILE *file, uint64_t table, uint16_t entry, uint16_t i, uint64_t file_size,
+                          spyi_elf_segment *out) {
+    unsigned char segment[SPYI_ELF_SEGMENT];
+    if (table >= file_size || // the sum below cannot overflow
+        fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) != 0 ||
+        fread(segment, 1, sizeof segment, file) != sizeof segment)
+        return false;
+    memcpy(&out->type, segment, sizeof out->type);
+    memcpy(&out->offset, segment + 8, sizeof out->offset);
+    memcpy(&out->size, segment + 32, sizeof out->size);
+    return true;
+}
 
 // Returns true when every segment that the loader would map lies inside the file. dlopen() maps a truncated
 // file all the same, and reading a missing part raises SIGBUS. A file that cannot be read, or is no ELF file
 // of this machine, passes: dlopen() reports it.
 static bool spyi_library_is_whole(const char *path) {
-    const uint16_t one = 1;
-    unsigned char head[SPYI_ELF_HEADER], segment[SPYI_ELF_SEGMENT];
-    const bool little_endian = *(const unsigned char *)&one != 0;
-    const unsigned char little[6] = { 0x7f, 'E', 'L', 'F', 2, 1 }, big[6] = { 0x7f, 'E', 'L', 'F', 2, 2 };
-    const unsigned char *wanted = little_endian ? little : big;
     struct stat info;
-    uint64_t table, offset, size;
+    uint64_t table;
     uint16_t entry, count;
     bool whole = true;
-    FILE *file = strchr(path, '/') && stat(path, &info) == 0 ? fopen(path, "rb") : NULL;
+    FILE *file =
+        strchr(path, '/') && stat(path, &info) == 0 ? spyi_elf_open(path, &table, &entry, &count) : NULL;
     if (!file) return true;
-    if (fread(head, 1, sizeof head, file) == sizeof head && memcmp(head, wanted, sizeof little) == 0) {
-        memcpy(&table, head + SPYI_ELF_SEGMENTS, sizeof table);
-        memcpy(&entry, head + SPYI_ELF_SEGMENT_SIZE, sizeof entry);
-        memcpy(&count, head + SPYI_ELF_SEGMENT_SIZE + 2, sizeof count);
-        for (uint16_t i = 0; i < count && whole; i++) {
-            uint32_t type;
-            whole = table < (uint64_t)info.st_size && // the sum below cannot overflow
-                    fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) == 0 &&
-                    fread(segment, 1, sizeof segment, file) == sizeof segment;
-            if (!whole) break;
-            memcpy(&type, segment, sizeof type);
-            memcpy(&offset, segment + 8, sizeof offset);
-            memcpy(&size, segment + 32, sizeof size);
-            if (type == SPYI_ELF_LOAD)
-                whole = offset <= (uint64_t)info.st_size && size <= (uint64_t)info.st_size - offset;
-        }
+    for (uint16_t i = 0; i < count && whole; i++) {
+        spyi_elf_segment s;
+        whole = spyi_elf_read(file, table, entry, i, (uint64_t)info.st_size, &s);
+        if (whole && s.type == SPYI_ELF_LOAD)
+            whole = s.offset <= (uint64_t)info.st_size && s.size <= (uint64_t)info.st_size - s.offset;
     }
     fclose(file);
     return whole;
+}
+
+// Finds the note with the build's id. A note is the sizes of its name and of its content, its type, then both,
+// each padded to 4 bytes. Returns a hash of it; 0: there is none.
+static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
+    for (size_t at = 0; size - at >= 12;) {
+        uint32_t head[3];
+        memcpy(head, notes + at, sizeof head);
+        uint64_t name = ((uint64_t)head[0] + 3) & ~(uint64_t)3,
+                 content = ((uint64_t)head[1] + 3) & ~(uint64_t)3;
+        at += sizeof head;
+        if (name + content > size - at) return 0;
+        if (head[2] == SPYI_ELF_BUILD_ID && head[0] == 4 && memcmp(notes + at, "GNU", 4) == 0)
+            return spyi_hash(notes + at + name, head[1], 0) | 1;
+        at += (size_t)(name + content);
+    }
+    return 0;
+}
+
+bool spyi_file_rename(const char *from, const char *to) {
+    return rename(from, to) == 0;
+}
+
+uint64_t spyi_library_stamp(const char *path) {
+    struct stat info;
+    uint64_t table, found = 0;
+    uint16_t entry, count;
+    FILE *file = path && stat(path, &info) == 0 && !S_ISDIR(info.st_mode)
+                     ? spyi_elf_open(path, &table, &entry, &count)
+                     : NULL;
+    for (uint16_t i = 0; file && i < count && !found; i++) {
+        unsigned char notes[SPYI_ELF_MOST_NOTES];
+        spyi_elf_segment s;
+        if (!spyi_elf_read(file, table, entry, i, (uint64_t)info.st_size, &s)) break;
+        if (s.type != SPYI_ELF_NOTE || s.offset >= (uint64_t)info.st_size) continue;
+        size_t size = s.size < sizeof notes ? (size_t)s.size : sizeof notes;
+        if (fseek(file, (long)s.offset, SEEK_SET) == 0)
+            found = spyi_elf_build_id(notes, fread(notes, 1, size, file));
+    }
+    if (file) fclose(file);
+    uint64_t parts[2] = { found, found ? (uint64_t)info.st_size : 0 };
+    return found ? spyi_hash(parts, sizeof parts, 0) | 1 : spyi_file_stamp(path);
 }
 
 static SPYI_THREAD_LOCAL bool spyi_library_cut;
@@ -8524,6 +8692,379 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
     return good;
 }
 
+// >>base/archive.c ------------------------------------------------------------------------------------------
+
+// Answers in one piece of memory: see pack.h.
+
+// Raise this number with every change of the frame, of what answers mean, or of the kernels' texts: a kernel is found by
+// a hash of its text.
+#define SPYI_ARCHIVE_VERSION 1u
+static const char spyi_archive_magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
+enum {
+    SPYI_ARCHIVE_HASHED = 24, // magic, format, version of slangpy, bytes of the whole; then the hash
+    SPYI_ARCHIVE_HEAD = 40,   // then the number of answers and the bytes of the manifest
+    SPYI_ARCHIVE_ENTRY = 32   // hash of the question, offset and bytes of the answer
+};
+
+typedef struct spyi_archive_entry {
+    uint64_t hash[2];
+    uint64_t offset, size; // of the answer, from the begin of the bytes
+    char *recorded;        // the answer, while a pack is recorded
+} spyi_archive_entry;
+
+typedef struct spyi_archive_line {
+    char *text;
+    uint32_t count;
+    uint64_t bytes;
+} spyi_archive_line;
+
+struct spyi_archive {
+    // A pack that was opened.
+    const uint8_t *bytes;
+    size_t size;
+    bool owned;
+    uint32_t count, manifest_size;
+    // A pack that is recorded.
+    bool recording;
+    spyi_mutex lock;
+    spyi_archive_entry *entries;
+    uint32_t capacity;
+    spyi_archive_line *lines;
+    uint32_t line_count, line_capacity;
+};
+
+static void spyi_archive_hash(const spyi_text *question, uint64_t hash[2]) {
+    hash[0] = spyi_hash(question->data, question->size, SPYI_ARCHIVE_VERSION);
+    hash[1] = spyi_hash(question->data, question->size, ~hash[0]);
+}
+
+// >>opening
+
+static uint64_t spyi_archive_whole_hash(const uint8_t *bytes, size_t size) {
+    return spyi_hash(bytes + SPYI_ARCHIVE_HASHED + 8, size - SPYI_ARCHIVE_HASHED - 8,
+                     spyi_hash(bytes, SPYI_ARCHIVE_HASHED, SPYI_ARCHIVE_VERSION));
+}
+
+static void spyi_archive_entry_at(const spyi_archive *pack, uint32_t i, spyi_archive_entry *out) {
+    uint64_t fields[4];
+    memcpy(fields, pack->bytes + SPYI_ARCHIVE_HEAD + (size_t)i * SPYI_ARCHIVE_ENTRY, sizeof fields);
+    out->hash[0] = fields[0];
+    out->hash[1] = fields[1];
+    out->offset = fields[2];
+    out->size = fields[3];
+    out->recorded = NULL;
+}
+
+static int spyi_archive_compare(const uint64_t a[2], const uint64_t b[2]) {
+    if (a[0] != b[0]) return a[0] < b[0] ? -1 : 1;
+    return a[1] < b[1] ? -1 : a[1] > b[1];
+}
+
+// Returns why the bytes are no pack of this library; NULL: all of it may be used.
+static const char *spyi_archive_check(spyi_archive *pack, spyi_text *error) {
+    const uint8_t *bytes = pack->bytes;
+    uint32_t numbers[2];
+    uint64_t size, hash;
+    spyi_archive_entry entry, before;
+    if (pack->size == 0) return "it is empty";
+    if (pack->size < 16 || memcmp(bytes, spyi_archive_magic, sizeof spyi_archive_magic) != 0)
+        return "it is no pack of slangpy's";
+    memcpy(numbers, bytes + 8, sizeof numbers);
+    if (numbers[0] != SPYI_ARCHIVE_VERSION || numbers[1] != SPY_VERSION) {
+        spyi_text_add(
+            error,
+            "it has format %u of slangpy %u.%u.%u, and this is format %u of slangpy %u.%u.%u: make it anew",
+            numbers[0], numbers[1] / 10000, numbers[1] / 100 % 100, numbers[1] % 100, SPYI_ARCHIVE_VERSION,
+            SPY_VERSION / 10000u, SPY_VERSION / 100u % 100u, SPY_VERSION % 100u);
+        return "";
+    }
+    if (pack->size < SPYI_ARCHIVE_HEAD) return "it is cut off";
+    memcpy(&size, bytes + 16, sizeof size);
+    memcpy(&hash, bytes + SPYI_ARCHIVE_HASHED, sizeof hash);
+    memcpy(numbers, bytes + SPYI_ARCHIVE_HASHED + 8, sizeof numbers);
+    if (size != pack->size) {
+        spyi_text_add(error, "it is damaged: it says that it has %llu bytes, and there are %zu",
+                      (unsigned long long)size, pack->size);
+        return "";
+    }
+    if (hash != spyi_archive_whole_hash(bytes, pack->size))
+        return "it is damaged: its content is not what was written";
+    uint64_t room = pack->size - SPYI_ARCHIVE_HEAD;
+    if (numbers[0] > room / SPYI_ARCHIVE_ENTRY ||
+        numbers[1] > room - (uint64_t)numbers[0] * SPYI_ARCHIVE_ENTRY)
+        return "it is damaged: its index does not fit";
+    pack->count = numbers[0];
+    pack->manifest_size = numbers[1];
+    for (uint32_t i = 0; i < pack->count; i++, before = entry) {
+        spyi_archive_entry_at(pack, i, &entry);
+        if (entry.offset > size || entry.size > size - entry.offset ||
+            (i && spyi_archive_compare(before.hash, entry.hash) >= 0))
+            return "it is damaged: its index is not in order";
+    }
+    return NULL;
+}
+
+SPYI_FN spyi_archive *spyi_archive_open(const void *bytes, size_t size, bool owned, spyi_text *error) {
+    spyi_archive *pack = (spyi_archive *)spyi_calloc(1, sizeof *pack);
+    if (!pack) {
+        spyi_text_add(error, "out of host memory");
+        if (owned) free((void *)(uintptr_t)bytes);
+        return NULL;
+    }
+    pack->bytes = (const uint8_t *)bytes;
+    pack->size = size;
+    pack->owned = owned;
+    const char *problem = spyi_archive_check(pack, error);
+    if (!problem) return pack;
+    spyi_text_add(error, "%s", problem);
+    spyi_archive_close(pack);
+    return NULL;
+}
+
+SPYI_FN spyi_archive *spyi_archive_begin(void) {
+    spyi_archive *pack = (spyi_archive *)spyi_calloc(1, sizeof *pack);
+    if (!pack) return NULL;
+    pack->recording = true;
+    spyi_mutex_init(&pack->lock);
+    return pack;
+}
+
+SPYI_FN void spyi_archive_close(spyi_archive *pack) {
+    if (!pack) return;
+    if (pack->owned) free((void *)(uintptr_t)pack->bytes);
+    for (uint32_t i = 0; pack->recording && i < pack->count; i++) free(pack->entries[i].recorded);
+    for (uint32_t i = 0; i < pack->line_count; i++) free(pack->lines[i].text);
+    if (pack->recording) spyi_mutex_destroy(&pack->lock);
+    free(pack->entries);
+    free(pack->lines);
+    free(pack);
+}
+
+SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack) {
+    return pack->recording;
+}
+
+// >>answers
+
+// Returns the number of the first entry that is not before `hash`, and whether it is the one.
+static uint32_t spyi_archive_find(const spyi_archive *pack, const uint64_t hash[2], spyi_archive_entry *out,
+                                  bool *found) {
+    uint32_t first = 0, last = pack->count;
+    *found = false;
+    while (first < last) {
+        uint32_t middle = first + (last - first) / 2;
+        if (pack->recording) *out = pack->entries[middle];
+        else spyi_archive_entry_at(pack, middle, out);
+        int order = spyi_archive_compare(out->hash, hash);
+        if (order == 0) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0) first = middle + 1;
+        else last = middle;
+    }
+    return first;
+}
+
+SPYI_FN bool spyi_archive_get(spyi_archive *pack, const spyi_text *question, spyi_text *answer) {
+    uint64_t hash[2];
+    spyi_archive_entry entry;
+    uint32_t failed = spyi_failed_allocations();
+    size_t before = answer->size;
+    bool found;
+    spyi_archive_hash(question, hash);
+    if (pack->recording) spyi_mutex_lock(&pack->lock);
+    (void)spyi_archive_find(pack, hash, &entry, &found);
+    if (found && entry.size)
+        spyi_text_add_n(answer, pack->recording ? entry.recorded : (const char *)pack->bytes + entry.offset,
+                        (size_t)entry.size);
+    if (pack->recording) spyi_mutex_unlock(&pack->lock);
+    if (spyi_failed_allocations() == failed) return found;
+    answer->size = before;
+    return false;
+}
+
+SPYI_FN bool spyi_archive_has(spyi_archive *pack, const spyi_text *question) {
+    uint64_t hash[2];
+    spyi_archive_entry entry;
+    bool found;
+    spyi_archive_hash(question, hash);
+    if (pack->recording) spyi_mutex_lock(&pack->lock);
+    (void)spyi_archive_find(pack, hash, &entry, &found);
+    if (pack->recording) spyi_mutex_unlock(&pack->lock);
+    return found;
+}
+
+// Puts a copy of an answer into a pack that is recorded. The caller holds the lock.
+static bool spyi_archive_insert(spyi_archive *pack, const uint64_t hash[2], const void *data, size_t size,
+                                bool replace) {
+    spyi_archive_entry entry;
+    bool found;
+    uint32_t at = spyi_archive_find(pack, hash, &entry, &found);
+    if (found && !replace) return true;
+    char *copy = (char *)spyi_malloc(size + 1);
+    if (!copy) return false;
+    if (!found && pack->count == pack->capacity) {
+        uint32_t capacity = pack->capacity ? 2 * pack->capacity : 64;
+        spyi_archive_entry *grown =
+            (spyi_archive_entry *)spyi_realloc(pack->entries, capacity * sizeof *grown);
+        if (!grown) {
+            free(copy);
+            return false;
+        }
+        pack->entries = grown;
+        pack->capacity = capacity;
+    }
+    if (size) memcpy(copy, data, size);
+    if (found) {
+        free(pack->entries[at].recorded);
+    } else {
+        memmove(pack->entries + at + 1, pack->entries + at, (pack->count - at) * sizeof *pack->entries);
+        pack->count++;
+    }
+    memcpy(pack->entries[at].hash, hash, sizeof pack->entries[at].hash);
+    pack->entries[at].offset = 0;
+    pack->entries[at].size = size;
+    pack->entries[at].recorded = copy;
+    return true;
+}
+
+SPYI_FN bool spyi_archive_put(spyi_archive *pack, const spyi_text *question, const spyi_text *answer) {
+    uint64_t hash[2];
+    if (!pack->recording) return false;
+    spyi_archive_hash(question, hash);
+    spyi_mutex_lock(&pack->lock);
+    bool good = spyi_archive_insert(pack, hash, answer->data, answer->size, true);
+    spyi_mutex_unlock(&pack->lock);
+    return good;
+}
+
+SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name[2]) {
+    spyi_text text = { (char *)(uintptr_t)code, size, 0 };
+    if (size == SPYI_ARCHIVE_NAME_BYTES) memcpy(name, code, SPYI_ARCHIVE_NAME_BYTES);
+    else spyi_archive_hash(&text, name);
+}
+
+// >>the manifest
+
+// Adds to the line whose text is the first `size` bytes of `text`. The caller holds the lock.
+static void spyi_archive_add_line(spyi_archive *pack, const char *text, size_t size, uint32_t count,
+                                  uint64_t bytes, bool sums) {
+    uint32_t i = 0;
+    while (i < pack->line_count &&
+           (strncmp(pack->lines[i].text, text, size) != 0 || pack->lines[i].text[size] != '\0'))
+        i++;
+    if (i == pack->line_count) {
+        if (pack->line_count == pack->line_capacity) {
+            uint32_t capacity = pack->line_capacity ? 2 * pack->line_capacity : 16;
+            spyi_archive_line *grown =
+                (spyi_archive_line *)spyi_realloc(pack->lines, capacity * sizeof *grown);
+            if (!grown) return;
+            pack->lines = grown;
+            pack->line_capacity = capacity;
+        }
+        char *copy = (char *)spyi_malloc(size + 1);
+        if (!copy) return;
+        memcpy(copy, text, size);
+        copy[size] = '\0';
+        memset(&pack->lines[i], 0, sizeof pack->lines[i]);
+        pack->lines[i].text = copy;
+        pack->line_count++;
+        sums = true;
+    }
+    if (!sums) return;
+    pack->lines[i].count += count;
+    pack->lines[i].bytes += bytes;
+}
+
+SPYI_FN void spyi_archive_note(spyi_archive *pack, const char *line, uint32_t count, uint64_t bytes) {
+    if (!pack->recording) return;
+    spyi_mutex_lock(&pack->lock);
+    spyi_archive_add_line(pack, line, strlen(line), count, bytes, true);
+    spyi_mutex_unlock(&pack->lock);
+}
+
+SPYI_FN const char *spyi_archive_manifest(const spyi_archive *pack, size_t *size) {
+    *size = pack->manifest_size;
+    return pack->recording
+               ? ""
+               : (const char *)pack->bytes + SPYI_ARCHIVE_HEAD + (size_t)pack->count * SPYI_ARCHIVE_ENTRY;
+}
+
+// >>writing
+
+// Takes over what another pack has and this one has not.
+static bool spyi_archive_merge(spyi_archive *pack, const spyi_archive *other) {
+    uint32_t failed = spyi_failed_allocations();
+    size_t size;
+    const char *manifest = spyi_archive_manifest(other, &size);
+    for (uint32_t i = 0; i < other->count; i++) {
+        spyi_archive_entry entry;
+        spyi_archive_entry_at(other, i, &entry);
+        if (!spyi_archive_insert(pack, entry.hash, other->bytes + entry.offset, (size_t)entry.size, false))
+            return false;
+    }
+    for (size_t at = 0; at < size;) { // a line ends with "\tCOUNT\tBYTES\n"
+        const char *end = (const char *)memchr(manifest + at, '\n', size - at);
+        size_t length = end ? (size_t)(end - manifest) - at : size - at, text = length;
+        int tabs = 0;
+        while (text && tabs < 2) tabs += manifest[at + --text] == '\t';
+        if (tabs == 2) {
+            char numbers[48];
+            unsigned count = 0;
+            unsigned long long bytes = 0;
+            snprintf(numbers, sizeof numbers, "%.*s", (int)(length - text < 47 ? length - text : 47),
+                     manifest + at + text);
+            (void)sscanf(numbers, "%u %llu", &count, &bytes);
+            spyi_archive_add_line(pack, manifest + at, text, count, bytes, false);
+        }
+        at += length + 1;
+    }
+    return spyi_failed_allocations() == failed;
+}
+
+static void spyi_archive_add_number(spyi_text *out, uint64_t number) {
+    spyi_text_add_n(out, (const char *)&number, sizeof number);
+}
+
+SPYI_FN bool spyi_archive_write(spyi_archive *pack, const spyi_archive *other, spyi_text *out) {
+    uint32_t failed = spyi_failed_allocations(), numbers[2] = { SPYI_ARCHIVE_VERSION, SPY_VERSION };
+    spyi_text manifest = { NULL, 0, 0 };
+    size_t begin = out->size;
+    spyi_mutex_lock(&pack->lock);
+    bool good = !other || spyi_archive_merge(pack, other);
+    for (uint32_t i = 0; i < pack->line_count; i++)
+        spyi_text_add(&manifest, "%s\t%u\t%llu\n", pack->lines[i].text, pack->lines[i].count,
+                      (unsigned long long)pack->lines[i].bytes);
+    uint64_t size = SPYI_ARCHIVE_HEAD + (uint64_t)pack->count * SPYI_ARCHIVE_ENTRY + manifest.size, at = size;
+    for (uint32_t i = 0; i < pack->count; i++) size += pack->entries[i].size;
+    spyi_text_add_n(out, spyi_archive_magic, sizeof spyi_archive_magic);
+    spyi_text_add_n(out, (const char *)numbers, sizeof numbers);
+    spyi_archive_add_number(out, size);
+    spyi_archive_add_number(out, 0);
+    numbers[0] = pack->count;
+    numbers[1] = (uint32_t)manifest.size;
+    spyi_text_add_n(out, (const char *)numbers, sizeof numbers);
+    for (uint32_t i = 0; i < pack->count; i++) {
+        const spyi_archive_entry *entry = &pack->entries[i];
+        spyi_archive_add_number(out, entry->hash[0]);
+        spyi_archive_add_number(out, entry->hash[1]);
+        spyi_archive_add_number(out, at);
+        spyi_archive_add_number(out, entry->size);
+        at += entry->size;
+    }
+    if (manifest.size) spyi_text_add_n(out, manifest.data, manifest.size);
+    for (uint32_t i = 0; i < pack->count; i++)
+        if (pack->entries[i].size)
+            spyi_text_add_n(out, pack->entries[i].recorded, (size_t)pack->entries[i].size);
+    spyi_mutex_unlock(&pack->lock);
+    spyi_text_free(&manifest);
+    if (!good || spyi_failed_allocations() != failed) return false;
+    uint64_t hash = spyi_archive_whole_hash((const uint8_t *)out->data + begin, (size_t)size);
+    memcpy(out->data + begin + SPYI_ARCHIVE_HASHED, &hash, sizeof hash);
+    return true;
+}
+
 // >>base/store.c --------------------------------------------------------------------------------------------
 
 // Answers kept on disk: see store.h.
@@ -8561,6 +9102,7 @@ struct spyi_store {
     uint64_t most_bytes;
     spyi_atomic hits, misses, writes, files; // files: numbers of unfinished files
     spyi_atomic broken;                      // writing has failed: nothing more is written
+    spyi_archive *pack;                      // the answers are in its memory; NULL: they are in `folder`
 };
 
 // >>the system
@@ -8588,12 +9130,6 @@ static bool spyi_make_folder(const char *path) {
 
 static const char *spyi_store_unsafe(const char *path) {
     return spyi_folder_exists(path) ? NULL : "it is not a folder";
-}
-
-static bool spyi_store_rename(const char *from, const char *to) {
-    wchar_t wide[2][1024];
-    return spyi_store_wide(from, wide[0], 1024) && spyi_store_wide(to, wide[1], 1024) &&
-           MoveFileExW(wide[0], wide[1], MOVEFILE_REPLACE_EXISTING);
 }
 
 static void spyi_store_remove(const char *path) {
@@ -8656,10 +9192,6 @@ static const char *spyi_store_unsafe(const char *path) {
     if (info.st_uid != geteuid()) return "it belongs to another user";
     if (info.st_mode & (S_IWGRP | S_IWOTH)) return "other users can write to it";
     return NULL;
-}
-
-static bool spyi_store_rename(const char *from, const char *to) {
-    return rename(from, to) == 0;
 }
 
 static void spyi_store_remove(const char *path) {
@@ -8744,6 +9276,21 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
     return store;
 }
 
+SPYI_FN spyi_store *spyi_store_of_pack(spyi_context *ctx, spyi_archive *pack) {
+    spyi_store *store = (spyi_store *)spyi_calloc(1, sizeof *store);
+    if (!store) {
+        spyi_archive_close(pack);
+        return NULL;
+    }
+    store->ctx = ctx;
+    store->pack = pack;
+    return store;
+}
+
+SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store) {
+    return store ? store->pack : NULL;
+}
+
 SPYI_FN const char *spyi_store_folder(const spyi_store *store) {
     return store->folder;
 }
@@ -8792,6 +9339,7 @@ static bool spyi_store_check(const spyi_text *file, const spyi_text *question, s
 SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_text *answer) {
     spyi_text path = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     if (!store || !question->size) return false;
+    if (store->pack) return spyi_archive_get(store->pack, question, answer);
     spyi_store_path(store, question, &path);
     bool found = path.size && spyi_file_read(path.data, &file);
     bool good = found && spyi_store_check(&file, question, answer);
@@ -8810,6 +9358,7 @@ SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_t
 SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question) {
     spyi_text path = { NULL, 0, 0 };
     if (!store || !question->size) return false;
+    if (store->pack) return spyi_archive_has(store->pack, question);
     spyi_store_path(store, question, &path);
     bool has = path.size && spyi_file_exists(path.data);
     spyi_text_free(&path);
@@ -8820,6 +9369,10 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
     spyi_text path = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 }, file = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations(), version[2] = { SPYI_STORE_VERSION, 0 };
     if (!store || spyi_atomic_load(&store->broken) || !question->size) return;
+    if (store->pack) {
+        (void)spyi_archive_put(store->pack, question, answer);
+        return;
+    }
     uint64_t sizes[2] = { question->size, answer->size };
     spyi_text_add_n(&file, spyi_store_magic, sizeof spyi_store_magic);
     spyi_text_add_n(&file, (const char *)version, sizeof version);
@@ -8841,7 +9394,7 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
             path.data[folder] = separator;
         }
         const char *problem = written ? NULL : spyi_file_problem();
-        if (written && !spyi_store_rename(unfinished.data, path.data)) problem = spyi_file_problem();
+        if (written && !spyi_file_rename(unfinished.data, path.data)) problem = spyi_file_problem();
         if (problem) spyi_store_remove(unfinished.data);
         if (!problem) (void)spyi_atomic_add(&store->writes, 1);
         else if (spyi_atomic_add(&store->broken, 1) == 1)
@@ -8945,6 +9498,7 @@ static void spyi_store_shrink(const spyi_store *store) {
 SPYI_FN void spyi_store_close(spyi_store *store) {
     if (!store) return;
     if (spyi_atomic_load(&store->writes)) spyi_store_shrink(store);
+    spyi_archive_close(store->pack);
     free(store->folder);
     free(store);
 }
@@ -9713,6 +10267,7 @@ typedef struct spyi_profile {
     uint8_t float_mode, debug_info;
     bool prefers_bindings;    // structured buffers are faster than pointers at any size (lavapipe)
     bool names_formats;       // kernels name the formats of textures that they store to (lavapipe)
+    bool portable;            // SPYI_TARGET_CUDA: PTX for `arch` and all later ones, rather than a cubin
     uint32_t features;        // SPY_FEATURE_*
     uint32_t max_group_size;  // threads of a group
     uint32_t max_group_count; // groups of a dispatch in each dimension
@@ -9899,6 +10454,7 @@ struct spyi_backend {
     const struct spyi_image_functions *images;
     // Pipelines of vertex and fragment shaders (raster.h); NULL: the backend has none.
     const struct spyi_raster_functions *raster;
+    spyi_target target; // what its kernels are compiled to
 };
 
 // >>wait.c
@@ -13089,7 +13645,8 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      NULL,
                                                      NULL,
                                                      &spyi_null_images,
-                                                     &spyi_null_raster };
+                                                     &spyi_null_raster,
+                                                     SPYI_TARGET_SPIRV }; // or that of its desc
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;
@@ -13872,6 +14429,8 @@ typedef struct spyi_builds {
     bool released;       // the device has been released: the last build that ends frees it
 } spyi_builds;
 
+#define SPYI_MOST_ARCHS 16
+
 struct spy_device {
     spyi_context ctx; // first member; itself begins with spyi_object
     const spy_backend *backend;
@@ -13914,6 +14473,13 @@ struct spy_device {
     spyi_builds builds;
     // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
     bool keep_programs;
+    // Of a device that records a pack: the compute capabilities that kernels are compiled for, in order. `offline`:
+    // there is no GPU, and its kernels are not loaded (device/device.c).
+    uint32_t pack_archs[SPYI_MOST_ARCHS];
+    uint32_t pack_arch_count;
+    bool offline;
+    spy_backend offline_backend; // of an offline device: the null backend, with another's compiler
+    char *record_path;           // where the pack is written when the device is released; NULL: nowhere
     spy_device_stats stats;
     // Members of later rooms, named behind the first member of each. This room uses only modules_of.
     const spyi_module_table *modules_of; // module/
@@ -21619,14 +22185,81 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
 
 // >>the work
 
+// Asks for what was compiled of a kernel's text, in a pack.
+static void spyi_build_question(const spyi_build *b, uint32_t arch, bool portable, spyi_text *out) {
+    uint32_t numbers[5] = { (uint32_t)b->profile.target, arch, portable, b->profile.float_mode,
+                            b->profile.debug_info };
+    uint64_t name[2];
+    spyi_archive_code_name(b->desc.code, b->desc.code_size, name);
+    spyi_text_clear(out);
+    spyi_text_add(out, "kernel %s\n", b->desc.entry);
+    spyi_text_add_n(out, (const char *)numbers, sizeof numbers);
+    spyi_text_add_n(out, (const char *)name, sizeof name);
+}
+
+// Finds what a pack has for this device: code of its own compute capability or of an earlier one of its generation, else
+// PTX of any earlier one, newest first.
+static spy_status spyi_build_unpack(spyi_build *b, spyi_text *blob) {
+    spyi_store *pack = b->device->ctx.pack;
+    spyi_text question = { NULL, 0, 0 };
+    uint32_t arch = b->profile.arch;
+    bool found = false;
+    for (int portable = 0; portable < 2; portable++)
+        for (uint32_t a = arch; !found && a && a + (portable ? arch : arch % 10) >= arch; a--) {
+            spyi_build_question(b, a, portable != 0, &question);
+            found = spyi_store_get(pack, &question, blob);
+        }
+    spyi_text_free(&question);
+    if (found) return SPY_OK;
+    spyi_text_add(&b->error,
+                  "the pack has kernel '%s', but no code of it for compute capability %u.%u: name sm_%u "
+                  "among the pack's architectures, or an older one for PTX",
+                  b->desc.label ? b->desc.label : b->desc.entry, arch / 10, arch % 10, arch);
+    return SPY_ERROR_NO_COMPILER;
+}
+
+// Compiles the kernel for all architectures of the pack that the device records: a cubin for each, and PTX of the oldest
+// for all others.
+static spy_status spyi_build_pack(spyi_build *b, spyi_text *blob) {
+    spy_device *device = b->device;
+    spyi_text question = { NULL, 0, 0 }, made = { NULL, 0, 0 };
+    spyi_archive *pack = spyi_store_pack(device->ctx.pack);
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i <= device->pack_arch_count && status == SPY_OK; i++) {
+        spyi_profile profile = b->profile;
+        profile.portable = i == device->pack_arch_count;
+        profile.arch = device->pack_archs[profile.portable ? 0 : i];
+        spyi_text_clear(&made);
+        status = device->backend->compile(&device->ctx, device->base->compiler, &profile, &b->desc, &made,
+                                          &b->error);
+        if (status != SPY_OK) break;
+        spyi_build_question(b, profile.arch, profile.portable, &question);
+        if (!spyi_archive_put(pack, &question, &made)) status = SPY_ERROR_OUT_OF_MEMORY;
+        char line[40];
+        snprintf(line, sizeof line, "arch\tcu\t%s_%u", profile.portable ? "ptx" : "sm",
+                 (unsigned)profile.arch);
+        spyi_archive_note(pack, line, 1, made.size);
+        if (device->offline && i == 0) spyi_text_add_n(blob, made.data, made.size);
+    }
+    spyi_text_free(&question);
+    spyi_text_free(&made);
+    return status;
+}
+
 // Compiles, unless the device's store has the blob: it depends on the desc, the profile and the driver. Which version
 // of the compiler made it does not matter to the driver; another file of desc's compiler is another question.
 static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
     spy_device *device = b->device;
     const char *compiler = device->base->compiler;
-    spyi_store *store = device->backend->compile == spyi_compile_as_is ? NULL : device->ctx.store;
-    uint64_t stamp = compiler ? spyi_file_stamp(compiler) : 0;
+    bool as_is = device->backend->compile == spyi_compile_as_is;
+    spyi_store *store = as_is ? NULL : device->ctx.store;
+    uint64_t stamp = compiler ? spyi_library_stamp(compiler) : 0;
     spyi_text question = { NULL, 0, 0 };
+    if (device->ctx.pack && !as_is) {
+        if (!spyi_archive_is_recording(spyi_store_pack(device->ctx.pack))) return spyi_build_unpack(b, blob);
+        spy_status status = spyi_build_pack(b, blob);
+        if (status != SPY_OK || device->offline) return status;
+    }
     if (store) {
         spyi_text_add(&question, "%s\n%s\n%s\n", device->backend->name, device->base->limits.info.driver,
                       compiler ? compiler : "");
@@ -22726,6 +23359,7 @@ SPYI_FN void spyi_device_free(spy_device *device) {
     if (device->gpu) device->backend->destroy(device->gpu);
     spyi_mutex_destroy(&device->dump_lock);
     spyi_store_close(ctx->store);
+    spyi_store_close(ctx->pack);
     spy_allocator allocator = ctx->allocator;
     spyi_context_destroy(ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
@@ -22777,6 +23411,9 @@ SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types
 SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must be released before
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
+
+// Returns how many questions the device's pack had no answer to so far; 0 without a pack.
+SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
 
 // Gives how many kernels had their code in the device's store, and how many were compiled though there is one.
 SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses);
@@ -23062,6 +23699,8 @@ SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_nam
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
+// Returns the SPY_FEATURE_* that SPIR-V code declares to need.
+SPYI_FN uint32_t spyi_code_features(const spyi_code *code);
 // For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
 // that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,
@@ -23675,7 +24314,9 @@ struct spyi_compiler {
     // 100 ms.
     spyi_sl_stored *embedded_stored;
     uint64_t embedded_hash;         // of the embedded modules' text
-    struct spyi_store *store;       // the device's answers on disk; NULL: there is none
+    struct spyi_store *store;       // the device's answers: its pack's or those on disk; NULL: there are none
+    bool packed, recording;         // `store` is a pack: it takes libslang's place, or it is recorded
+    spyi_atomic lacks;              // questions that the pack had no answer to
     const spyi_sl_library *library; // NULL until the first unit
     spyi_atomic unit_count;         // units ever made; gives each its serial
     spy_file_hook hook;
@@ -23961,6 +24602,8 @@ SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // of a const spyi_ty
 // when there is none; the unit is then to be opened, and spyi_memo_keep_unit() called.
 SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, spyi_text *warnings);
 SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
+// Gives the unit what the device's pack has under its name; its file is not read. `error` says what is missing.
+SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error);
 // Opens the session of a unit that has had its answers from disk. NULL: its modules are neither on disk any more nor
 // their files unchanged.
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);
@@ -24597,7 +25240,7 @@ static uint64_t spyi_sl_find_in(const char *folder, spyi_text *found) {
     for (size_t i = 0; i < SPYI_SL_FILE_NAME_COUNT && !stamp; ++i) {
         spyi_text_clear(found);
         spyi_text_add(found, "%s/%s", folder, spyi_sl_file_names[i]);
-        stamp = spyi_file_stamp(spyi_text_str(found));
+        stamp = spyi_library_stamp(spyi_text_str(found));
     }
     return stamp;
 }
@@ -24607,7 +25250,7 @@ SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_
     const char *named = path ? path : getenv("SLANGPY_SLANG_LIBRARY");
     if (named && *named) {
         spyi_text_add(found, "%s", named);
-        return spyi_file_stamp(named);
+        return spyi_library_stamp(named);
     }
     spyi_text folder = { NULL, 0, 0 };
     spyi_own_folder(&folder);
@@ -24615,7 +25258,7 @@ SPYI_FN uint64_t spyi_sl_find(const char *path, const char *const *places, size_
     for (size_t i = 0; i < place_count && !stamp; ++i) {
         spyi_text_clear(found);
         spyi_text_add(found, "%s", places[i]);
-        stamp = spyi_file_stamp(places[i]);
+        stamp = spyi_library_stamp(places[i]);
         if (!stamp) stamp = spyi_sl_find_in(places[i], found);
     }
     spyi_text_free(&folder);
@@ -25134,6 +25777,12 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     q.func = func;
     q.context = context;
     q.asked = false;
+    if (unit->compiler->packed) {
+        (void)spyi_atomic_add(&unit->compiler->lacks, 1);
+        if (error)
+            spyi_text_add(error, "%s: module '%s' of the pack has no answer to this", what, unit->name);
+        return SPY_ERROR_NO_COMPILER;
+    }
     spyi_text ignored = { NULL, 0, 0 };
     spy_status status = spyi_compiler_ready(unit->compiler, error ? error : &ignored);
     if (ignored.size) spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING, "%s: %s", what, ignored.data);
@@ -25969,7 +26618,9 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->embedded_stored = (spyi_sl_stored *)spyi_calloc(desc->embedded_count + 1, sizeof(spyi_sl_stored));
     c->embedded_count = c->embedded_stored ? desc->embedded_count : 0;
     c->hook = desc->files;
-    c->store = ctx->store;
+    c->store = ctx->pack ? ctx->pack : ctx->store;
+    c->recording = ctx->pack && spyi_archive_is_recording(spyi_store_pack(ctx->pack));
+    c->packed = ctx->pack && !c->recording;
     for (size_t i = 0; i < c->embedded_count; ++i)
         for (const char *const *line = c->embedded[i].lines; *line; ++line)
             c->embedded_hash = spyi_hash(*line, strlen(*line), c->embedded_hash + i);
@@ -25996,6 +26647,10 @@ void spyi_compiler_destroy(spyi_compiler *compiler) {
 
 uint64_t spyi_compiler_loads(const spyi_compiler *compiler) {
     return compiler ? (uint64_t)spyi_atomic_load((spyi_atomic *)(uintptr_t)&compiler->loads) : 0;
+}
+
+SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler) {
+    return (uint32_t)spyi_atomic_load(&compiler->lacks);
 }
 
 SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses) {
@@ -26317,7 +26972,7 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     spyi_memo_add(out, &stamp, sizeof stamp);
     spyi_memo_add(out, &c->embedded_hash, sizeof c->embedded_hash);
     spyi_text_free(&library);
-    return stamp != 0;
+    return stamp != 0 || c->recording; // of a pack nothing is read again
 }
 
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
@@ -26476,6 +27131,104 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
     return good;
 }
 
+// >>packs: a unit is found by its name and options, and answers as the one of that identity did
+
+static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
+    const spyi_compiler *c = unit->compiler;
+    const spy_compile_options *o = &unit->options;
+    uint32_t numbers[7] = { (uint32_t)c->target->format, c->print,
+                            (uint32_t)o->optimization,   (uint32_t)o->debug_info,
+                            (uint32_t)o->float_mode,     o->warnings_as_errors,
+                            o->experimental_features };
+    spyi_text_add(out, "module of a pack");
+    spyi_memo_add(out, numbers, sizeof numbers);
+    spyi_memo_text_into(out, unit->name);
+    for (size_t i = 0; i < unit->define_count; i++) {
+        spyi_memo_text_into(out, unit->defines[i].name);
+        spyi_memo_text_into(out, unit->defines[i].value);
+    }
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
+    spyi_memo_text_into(out, NULL);
+    for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
+}
+
+typedef struct spyi_memo_packed {
+    spyi_memo_hash given; // of the text that the program gave; of a file: 0
+    spyi_text identity;
+    spyi_memo_unit unit;
+} spyi_memo_packed;
+
+static void spyi_memo_packed_fields(spyi_stream *r, spyi_memo_packed *p) {
+    spyi_stream_raw(r, &p->given, sizeof p->given);
+    spyi_stream_bytes(r, &p->identity);
+    (void)spyi_stream_expect(r, p->identity.size != 0, "a module has no identity");
+    spyi_memo_unit_fields(r, &p->unit);
+}
+
+static spyi_memo_hash spyi_memo_given(const spyi_unit *unit) {
+    spyi_memo_hash none = { 0, 0 };
+    return unit->has_given ? spyi_memo_hash_of(unit->given.data, unit->given.size) : none;
+}
+
+static void spyi_memo_keep_packed(spyi_unit *unit, spyi_memo_unit *u) {
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, line = { NULL, 0, 0 };
+    spyi_memo_packed p;
+    spyi_stream r;
+    p.given = spyi_memo_given(unit);
+    p.identity = unit->identity;
+    p.unit = *u;
+    spyi_memo_pack_question(unit, &question);
+    spyi_memo_open(&r, unit->compiler, &bytes);
+    r.out = &bytes;
+    spyi_memo_packed_fields(&r, &p);
+    if (spyi_memo_close(&r)) spyi_store_put(unit->compiler->store, &question, &bytes);
+    spyi_text_add(&line, "module\t%s\t%s", unit->compiler->rules->suffix, unit->name);
+    spyi_archive_note(spyi_store_pack(unit->compiler->store), spyi_text_str(&line), 1, 0);
+    spyi_text_free(&line);
+    spyi_text_free(&question);
+    spyi_text_free(&bytes);
+}
+
+SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error) {
+    spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
+    spyi_memo_hash given = spyi_memo_given(unit);
+    spyi_memo_packed p;
+    spyi_stream r;
+    spy_status status = SPY_OK;
+    memset(&p, 0, sizeof p);
+    spyi_memo_pack_question(unit, &question);
+    bool found = spyi_store_get(unit->compiler->store, &question, &bytes);
+    if (found) {
+        spyi_memo_open(&r, unit->compiler, &bytes);
+        spyi_memo_packed_fields(&r, &p);
+        found = spyi_memo_close(&r);
+    }
+    if (!found) {
+        status = SPY_ERROR_NO_COMPILER;
+        spyi_text_add(error,
+                      "the pack has no module '%s' with these options, defines and links for this device",
+                      unit->name);
+    } else if (unit->has_given && (given.a != p.given.a || given.b != p.given.b)) {
+        status = SPY_ERROR_NO_COMPILER;
+        spyi_text_add(error, "the pack has another text of module '%s': make the pack anew", unit->name);
+    } else {
+        unit->identity = p.identity;
+        unit->imports = p.unit.imports;
+        unit->module_count = p.unit.import_count;
+        unit->has_visibility = p.unit.has_visibility;
+        memset(&p.identity, 0, sizeof p.identity);
+        p.unit.imports = NULL;
+        p.unit.import_count = 0;
+        if (p.unit.warnings.size) spyi_text_add_n(warnings, p.unit.warnings.data, p.unit.warnings.size);
+    }
+    spyi_memo_unit_free(&p.unit);
+    spyi_text_free(&p.identity);
+    spyi_text_free(&question);
+    spyi_text_free(&bytes);
+    return status;
+}
+
 // >>serialized modules
 
 static void spyi_memo_blob_question(const spyi_memo_hash *hash, spyi_text *out) {
@@ -26625,13 +27378,17 @@ SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, cons
             spyi_memo_modules modules = { unit->compiler, unit->stored, (uint32_t)unit->stored_count };
             spyi_memo m;
             spyi_memo_identify(&question, &u, &unit->identity);
-            spyi_memo_ask(&m, unit, 's', NULL);
-            spyi_memo_keep(&m, spyi_memo_modules_fields, &modules);
-            spyi_memo_end(&m);
-            spyi_memo_ask(&m, unit, 'u', NULL);
-            spyi_memo_keep(&m, spyi_memo_unit_fields, &u);
-            spyi_memo_end(&m);
-            spyi_store_put(unit->compiler->store, &question, &bytes);
+            if (unit->compiler->recording) {
+                spyi_memo_keep_packed(unit, &u);
+            } else {
+                spyi_memo_ask(&m, unit, 's', NULL);
+                spyi_memo_keep(&m, spyi_memo_modules_fields, &modules);
+                spyi_memo_end(&m);
+                spyi_memo_ask(&m, unit, 'u', NULL);
+                spyi_memo_keep(&m, spyi_memo_unit_fields, &u);
+                spyi_memo_end(&m);
+                spyi_store_put(unit->compiler->store, &question, &bytes);
+            }
         }
     }
     spyi_memo_unit_free(&u);
@@ -26670,7 +27427,7 @@ SPYI_FN void spyi_memo_recall_embedded(spyi_compiler *c) {
 }
 
 SPYI_FN void spyi_memo_keep_embedded(spyi_compiler *c) {
-    for (size_t i = 0; c->store && i < c->embedded_count; i++) {
+    for (size_t i = 0; c->store && !c->recording && i < c->embedded_count; i++) {
         spyi_sl_stored *stored = &c->embedded_stored[i];
         spyi_text question = { NULL, 0, 0 }, bytes = { NULL, 0, 0 };
         spyi_memo_hash hash;
@@ -27234,10 +27991,16 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
     uint32_t failed = spyi_failed_allocations();
-    spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
+    bool packed = compiler->packed;
+    if (packed && instead) {
+        spyi_text_add(error, "module '%s' comes from a pack, which takes no other text", unit->name);
+        return SPY_ERROR_NO_COMPILER;
+    }
+    spy_status status = packed ? spyi_memo_recall_packed(unit, &o.messages, error)
+                               : spyi_unit_content(&o.loading, instead, &o.content, error);
     // After a failed allocation the text may be cut off.
     status = spyi_check_allocations(failed, status, error);
-    bool recalled = status == SPY_OK && spyi_memo_recall_unit(unit, &o.content, &o.messages);
+    bool recalled = status == SPY_OK && (packed || spyi_memo_recall_unit(unit, &o.content, &o.messages));
     if (status == SPY_OK && !recalled) status = spyi_compiler_ready(compiler, error);
     spyi_text_add(&step, "load module %s", unit->name);
     if (recalled) {
@@ -31547,6 +32310,36 @@ SPYI_FN size_t spyi_code_drop_struct_names(uint32_t *words, size_t count) {
     return to;
 }
 
+// >>compiler/target_spirv_features.c ------------------------------------------------------------------------
+
+// Reads which of the device's features SPIR-V code declares to need. Source: SPIR-V 1.6, section 3.31.
+
+SPYI_FN uint32_t spyi_code_features(const spyi_code *code) {
+    static const struct {
+        uint32_t capability, feature;
+    } known[] = { { 9, SPY_FEATURE_FLOAT16 },
+                  { 10, SPY_FEATURE_FLOAT64 },
+                  { 11, SPY_FEATURE_INT64 },
+                  { 22, SPY_FEATURE_INT16 },
+                  { 39, SPY_FEATURE_INT8 },
+                  { 61, SPY_FEATURE_SUBGROUPS },
+                  { 63, SPY_FEATURE_SUBGROUPS },
+                  { 64, SPY_FEATURE_SUBGROUPS },
+                  { 65, SPY_FEATURE_SUBGROUPS },
+                  { 5347, SPY_FEATURE_POINTERS },
+                  { 6033, SPY_FEATURE_ATOMIC_FLOAT32_ADD } };
+    uint32_t features = 0;
+    uint32_t word[2];
+    // Capabilities come first, two words each, behind the five words of the head.
+    for (size_t at = 20; code->size >= at + sizeof word; at += sizeof word) {
+        memcpy(word, (const char *)code->data + at, sizeof word);
+        if (word[0] != (2u << 16 | SPYI_OP_CAPABILITY)) break;
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+            if (known[i].capability == word[1]) features |= known[i].feature;
+    }
+    return features;
+}
+
 // >>compiler/target_spirv_bindings.c ------------------------------------------------------------------------
 
 // Finds which shader parameters a kernel's SPIR-V uses, and gives their bindings new numbers. Backends expect
@@ -34438,6 +35231,7 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
 
 typedef struct spyi_code_answer {
     spyi_code *code;
+    bool named; // packs have no text of kernels, only its name, by which they have what was compiled of it
     spyi_entry *own; // NULL: a generated kernel
 } spyi_code_answer;
 
@@ -34445,7 +35239,13 @@ static void spyi_code_fields(spyi_stream *r, void *answer) {
     spyi_code_answer *a = (spyi_code_answer *)answer;
     spyi_code *code = a->code;
     spyi_text data = { (char *)code->data, code->size, 0 };
-    uint64_t prelude = code->prelude_size;
+    uint64_t prelude = code->prelude_size, id[2];
+    if (r->out && a->named) {
+        spyi_archive_code_name(code->data, code->size, id);
+        data.data = (char *)id;
+        data.size = sizeof id;
+        prelude = 0;
+    }
     spyi_stream_bytes(r, &data);
     spyi_stream_u64(r, &prelude);
     spyi_stream_raw(r, code->hash, sizeof code->hash);
@@ -34475,7 +35275,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     spyi_text name = { NULL, 0, 0 }, step = { NULL, 0, 0 };
     spyi_code_task t;
     spyi_memo m;
-    spyi_code_answer answer = { code, own };
+    spyi_code_answer answer = { code, unit->compiler->recording && unit->compiler->rules->is_text, own };
     spyi_entry before;
     if (own) before = *own;
     memset(code, 0, sizeof *code);
@@ -44630,6 +45430,12 @@ struct spyi_plan {
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
     spyi_plan *retired;       // next retired plan that waits for the GPU
+    // Of a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain variant,
+    // which walks memory of any strides (call/launch.h).
+    uint64_t *absent;
+    uint32_t absent_count;
+    // Of a device that records a pack: the plain variant has been asked for; the next launch is to be that of it.
+    bool plain_asked, plain_next;
     // For recipes.
     uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
     uint32_t value_count; // arguments
@@ -44703,6 +45509,10 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
 
+// Returns whether the device's pack lacks the variant; and remembers that, unless it was known (false).
+SPYI_FN bool spyi_plan_lacks(const spyi_plan *plan, const spyi_variant_key *key);
+SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key);
+
 // memory_access.c
 // Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of
 // memory.
@@ -44751,6 +45561,24 @@ SPYI_FN void spyi_make_recent(spy_function *function, spyi_plan *plan);
 
 SPYI_FN void spyi_plan_release(spy_device *device, spyi_plan *plan);
 SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whose work has finished
+
+// >>plan/packs.h --------------------------------------------------------------------------------------------
+
+// Packs: what a call is called in their lists and manifests, what a recorded kernel adds, and what is said of a call
+// that a pack lacks. base/archive.h has the answers, and compiler/memo.h how a module gets them.
+
+// Appends the call as a line of tools/pack's list: "call m.add(x: float[], y: float[,], _result: new)".
+SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out);
+// Notes a kernel in the manifest of the pack that the device records.
+SPYI_FN void spyi_pack_note_kernel(const spy_function *function, const spyi_values *values, uint64_t bytes);
+// Replaces an error by what the device's pack lacks: the call, the nearest one that it has, and the line to add.
+SPYI_FN spy_status spyi_pack_explain(const spy_function *function, const spyi_values *values,
+                                     spyi_text *error);
+// Returns whether the device runs from a pack, and whether it records one.
+SPYI_FN bool spyi_is_packed(const spy_device *device);
+SPYI_FN bool spyi_is_recording(const spy_device *device);
+// Writes the pack of a device that environment variable SLANGPY_RECORD_PACK has made record, and logs a failure.
+SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 
 // >>plan/recipe.h -------------------------------------------------------------------------------------------
 
@@ -45263,6 +46091,7 @@ static void spyi_plan_free(spy_device *device, spyi_plan *plan) {
     free(plan->variants);
     spyi_bound_free(&plan->bound);
     free(plan->repeated_options);
+    free(plan->absent);
     free(plan->key);
     free(plan->redirect);
     free(plan);
@@ -45478,6 +46307,222 @@ SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_s
         return true;
     }
     return false;
+}
+
+// >>plan/packs.c --------------------------------------------------------------------------------------------
+
+// Names of calls in packs, and writing packs: see packs.h.
+
+SPYI_FN bool spyi_is_packed(const spy_device *device) {
+    return device->ctx.pack && !spyi_archive_is_recording(spyi_store_pack(device->ctx.pack));
+}
+
+SPYI_FN bool spyi_is_recording(const spy_device *device) {
+    return device->ctx.pack && spyi_archive_is_recording(spyi_store_pack(device->ctx.pack));
+}
+
+// >>names of calls
+
+static const char *spyi_call_type_name(const spyi_value *v) {
+    return v->type ? v->type->display : "?";
+}
+
+// Appends "float[,]" for two dimensions.
+static void spyi_call_dims_text(const spyi_value *v, spyi_text *out) {
+    spyi_text_add(out, "%s", spyi_call_type_name(v));
+    for (uint32_t d = 0; d < v->rank; d++) spyi_text_add(out, d ? "," : "[");
+    spyi_text_add(out, v->rank ? "]" : "[0]"); // a tensor without dimensions
+}
+
+// Appends a value with its fields, and returns the index of the next one.
+static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi_text *out) {
+    const spyi_value *v = &values->items[i];
+    uint32_t next = i + 1;
+    if (v->name) spyi_text_add(out, "%s: ", v->name);
+    if (v->direction == SPY_DIRECTION_OUT) spyi_text_add(out, "out ");
+    if (v->direction == SPY_DIRECTION_INOUT) spyi_text_add(out, "inout ");
+    switch (v->kind) {
+    case SPY_ARG_KIND_TENSOR:
+        spyi_call_dims_text(v, out);
+        if (v->grads[0] || v->grads[1]) spyi_text_add(out, " grad");
+        break;
+    case SPY_ARG_KIND_ARRAY:
+        spyi_text_add(out, "host ");
+        spyi_call_dims_text(v, out);
+        break;
+    case SPY_ARG_KIND_DATA: spyi_text_add(out, "bytes %u", v->size); break;
+    case SPY_ARG_KIND_STRUCT:
+    case SPY_ARG_KIND_PAIR:
+        spyi_text_add(out, v->kind == SPY_ARG_KIND_PAIR ? "pair {" : "{");
+        for (uint32_t c = 0; c < v->child_count; c++) {
+            if (c) spyi_text_add(out, ", ");
+            next = spyi_call_value_text(values, next, out);
+        }
+        spyi_text_add(out, "}");
+        break;
+    case SPY_ARG_KIND_NEW: spyi_text_add(out, "new"); break;
+    case SPY_ARG_KIND_RESULT: spyi_text_add(out, "result"); break;
+    case SPY_ARG_KIND_CUSTOM:
+        spyi_text_add(out, "%s", v->custom->name);
+        if (v->type) spyi_text_add(out, " %s", v->type->display);
+        break;
+    default: spyi_text_add(out, "%s", spyi_call_type_name(v)); break;
+    }
+    if (v->cast) spyi_text_add(out, " as %s", v->cast);
+    if (v->whole) spyi_text_add(out, " whole");
+    for (uint32_t d = 0; d < v->map_count; d++) spyi_text_add(out, "%s%d", d ? "," : " map ", v->map[d]);
+    return next;
+}
+
+SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out) {
+    static const char *const modes[] = { "call", "backward", "forward" };
+    spyi_text_add(out, "%s %s.%s(", values->threads ? "dispatch" : modes[spyi_mode_of(values)],
+                  function->module->name, function->name);
+    for (uint32_t i = 0; i < spyi_values_given(values);) {
+        if (i) spyi_text_add(out, i == values->count ? "; " : ", ");
+        i = spyi_call_value_text(values, i, out);
+    }
+    spyi_text_add(out, ")");
+}
+
+static const char *spyi_pack_target(const spy_device *device) {
+    return spyi_rules_of(device->base->limits.profile.target)->suffix;
+}
+
+SPYI_FN void spyi_pack_note_kernel(const spy_function *function, const spyi_values *values, uint64_t bytes) {
+    const spy_device *device = function->object.device;
+    spyi_text line = { NULL, 0, 0 };
+    spyi_text_add(&line, "call\t%s\t", spyi_pack_target(device));
+    spyi_call_text(function, values, &line);
+    spyi_archive_note(spyi_store_pack(device->ctx.pack), spyi_text_str(&line), 1, bytes);
+    spyi_text_free(&line);
+}
+
+// >>what a pack lacks
+
+// Gives the recorded call that is most like `wanted`. Returns false when the pack has none for this target.
+static bool spyi_pack_nearest(const spy_device *device, const char *wanted, spyi_text *out) {
+    size_t size, best = SIZE_MAX;
+    const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
+    spyi_text begin = { NULL, 0, 0 }, name = { NULL, 0, 0 };
+    spyi_text_add(&begin, "call\t%s\t", spyi_pack_target(device));
+    for (size_t at = 0; at < size;) {
+        const char *line = manifest + at, *end = (const char *)memchr(line, '\n', size - at);
+        size_t length = end ? (size_t)(end - line) : size - at;
+        at += length + 1;
+        if (length < begin.size || memcmp(line, begin.data, begin.size) != 0) continue;
+        const char *tab = (const char *)memchr(line + begin.size, '\t', length - begin.size);
+        spyi_text_clear(&name);
+        spyi_text_add_n(&name, line + begin.size,
+                        tab ? (size_t)(tab - line) - begin.size : length - begin.size);
+        size_t distance = spyi_edit_distance(wanted, spyi_text_str(&name));
+        if (distance >= best) continue;
+        best = distance;
+        spyi_text_clear(out);
+        spyi_text_add(out, "%s", spyi_text_str(&name));
+    }
+    spyi_text_free(&begin);
+    spyi_text_free(&name);
+    return best != SIZE_MAX;
+}
+
+SPYI_FN spy_status spyi_pack_explain(const spy_function *function, const spyi_values *values,
+                                     spyi_text *error) {
+    const spy_device *device = function->object.device;
+    spyi_text wanted = { NULL, 0, 0 }, nearest = { NULL, 0, 0 };
+    spyi_call_text(function, values, &wanted);
+    spyi_text_clear(error);
+    spyi_text_add(
+        error,
+        "the pack lacks this call, and a device with a pack compiles nothing. To add it, record it, or add "
+        "this line to the list of tools/pack:\n  %s\n",
+        spyi_text_str(&wanted));
+    if (spyi_pack_nearest(device, spyi_text_str(&wanted), &nearest))
+        spyi_text_add(error, "The nearest call that the pack has:\n  %s", spyi_text_str(&nearest));
+    else spyi_text_add(error, "The pack has no calls for this kind of device");
+    spyi_text_free(&wanted);
+    spyi_text_free(&nearest);
+    return SPY_ERROR_NO_COMPILER;
+}
+
+// >>writing
+
+static spy_status spyi_pack_save(spy_device *device, const char *path, spyi_text *error) {
+    spyi_text file = { NULL, 0, 0 }, bytes = { NULL, 0, 0 }, unfinished = { NULL, 0, 0 };
+    spyi_archive *other = NULL;
+    spy_status status = SPY_OK;
+    if (spyi_file_exists(path)) {
+        spyi_text why = { NULL, 0, 0 };
+        bool read = spyi_file_read(path, &file);
+        if (read) other = spyi_archive_open(file.data, file.size, true, &why);
+        if (!other) {
+            spyi_text_add(error, "%s: there is a file that no pack can be added to: %s", path,
+                          read ? spyi_text_str(&why) : spyi_file_problem());
+            status = SPY_ERROR_INVALID_ARGUMENT;
+        }
+        spyi_text_free(&why);
+    }
+    if (status == SPY_OK && !spyi_archive_write(spyi_store_pack(device->ctx.pack), other, &bytes)) {
+        spyi_text_add(error, "out of host memory");
+        status = SPY_ERROR_OUT_OF_MEMORY;
+    }
+    // Another name first, so that a program that starts meanwhile reads a whole pack.
+    spyi_text_add(&unfinished, "%s.unfinished", path);
+    if (status == SPY_OK && (!spyi_file_write(spyi_text_str(&unfinished), bytes.data, bytes.size) ||
+                             !spyi_file_rename(spyi_text_str(&unfinished), path))) {
+        spyi_text_add(error, "%s: the file cannot be written: %s", path, spyi_file_problem());
+        status = SPY_ERROR_IO;
+    }
+    spyi_archive_close(other);
+    spyi_text_free(&bytes);
+    spyi_text_free(&unfinished);
+    return status;
+}
+
+SPYI_FN void spyi_pack_save_at_end(spy_device *device) {
+    spyi_text error = { NULL, 0, 0 };
+    if (!device->record_path) return;
+    if (spyi_pack_save(device, device->record_path, &error) != SPY_OK)
+        spyi_logf(&device->ctx, SPY_LOG_LEVEL_ERROR, "SLANGPY_RECORD_PACK: %s", spyi_text_str(&error));
+    spyi_text_free(&error);
+}
+
+spy_status spy_save_pack(spy_device *device, const char *path) {
+    const char *function = "spy_save_pack";
+    spy_status status = spyi_enter(device, SPYI_KIND_DEVICE, function);
+    spyi_text error = { NULL, 0, 0 };
+    if (status != SPY_OK) return status;
+    if (!path || !path[0]) {
+        spyi_text_add(&error, "path: expected a file's path, got %s", path ? "\"\"" : "NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (!spyi_is_recording(device)) {
+        spyi_text_add(&error, "the device was created without desc.record_pack");
+        status = SPY_ERROR_UNSUPPORTED;
+    } else {
+        status = spyi_pack_save(device, path, &error);
+    }
+    if (status != SPY_OK) status = spyi_fail_text(device, status, function, &error);
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return status;
+}
+
+size_t spy_get_pack_manifest(spy_device *device, char *text, size_t capacity) {
+    size_t size = 0;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_get_pack_manifest") != SPY_OK) return 0;
+    if (capacity && !text) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
+                  "spy_get_pack_manifest: text is NULL, capacity is %zu", capacity);
+    } else if (spyi_is_packed(device)) {
+        const char *manifest = spyi_archive_manifest(spyi_store_pack(device->ctx.pack), &size);
+        size_t n = size < capacity ? size : capacity ? capacity - 1 : 0;
+        if (capacity) {
+            memcpy(text, manifest, n);
+            text[n] = '\0';
+        }
+    }
+    spyi_leave(device);
+    return size;
 }
 
 // >>plan/plan.c ---------------------------------------------------------------------------------------------
@@ -45740,9 +46785,13 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
         return spyi_plan_get(function, values, plan, error);
     }
     spyi_plan *made = NULL;
+    uint32_t lacks =
+        spyi_compiler_lacks(device->compiler); // another thread's may be counted: then its text is too broad
     bool left = spyi_call_step_out(function, &outside, function, values->key, values->key_size);
     spy_status status = spyi_plan_create(function, values, &made, error);
     if (left) spyi_call_step_in(function, &outside);
+    if (status != SPY_OK && spyi_is_packed(device) && spyi_compiler_lacks(device->compiler) != lacks)
+        status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
     if (left && !made->bound.sizes) { // a prepared call may have added the plan meanwhile
         *plan = spyi_cache_find(device, function, values);
@@ -46045,6 +47094,22 @@ static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *v
     return status;
 }
 
+// Checks that the device has what SPIR-V of a pack, which was made for any device, declares to need.
+static spy_status spyi_variant_features(const spy_device *device, const spyi_code *code, spyi_text *error) {
+    uint32_t missing = spyi_code_features(code) & ~device->base->limits.info.features;
+    static const char *const names[] = { "float16", "float64",   "int8",
+                                         "int16",   "int64",     "atomic additions of float32",
+                                         NULL,      "subgroups", "pointers" };
+    if (spyi_rules_of(device->base->limits.profile.target)->is_text) return SPY_OK;
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if ((missing >> i & 1) && names[i]) {
+            spyi_text_add(error, "its kernel needs %s, which this device, '%s', does not have", names[i],
+                          device->base->limits.info.name);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *key,
                                        const spyi_values *values, spyi_variant **out, spyi_text *error) {
     spy_function *function = plan->function;
@@ -46084,6 +47149,10 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
+    if (status == SPY_OK && spyi_is_recording(device)) // of text, what it is compiled to is counted
+        spyi_pack_note_kernel(function, values,
+                              spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
+    if (status == SPY_OK && spyi_is_packed(device)) status = spyi_variant_features(device, &code, error);
     if (status == SPY_OK) {
         spyi_profile profile = device->base->limits.profile;
         spyi_kernel_desc desc;
@@ -46159,6 +47228,29 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
     return SPY_OK;
 }
 
+// >>variants of packs
+
+static uint64_t spyi_variant_key_hash(const spyi_variant_key *key) {
+    return spyi_hash(key, offsetof(spyi_variant_key, walk) + key->walk_count, 0);
+}
+
+SPYI_FN bool spyi_plan_lacks(const spyi_plan *plan, const spyi_variant_key *key) {
+    uint64_t hash = plan->absent_count ? spyi_variant_key_hash(key) : 0;
+    for (uint32_t i = 0; i < plan->absent_count; i++)
+        if (plan->absent[i] == hash) return true;
+    return false;
+}
+
+// Remembers that the pack lacks the variant. Returns false when that was known, or memory ran out.
+SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
+    if (spyi_plan_lacks(plan, key)) return false;
+    uint64_t *grown = (uint64_t *)spyi_realloc(plan->absent, (plan->absent_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    plan->absent = grown;
+    plan->absent[plan->absent_count++] = spyi_variant_key_hash(key);
+    return true;
+}
+
 // >>finding, or else making
 
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
@@ -46169,6 +47261,15 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
     spyi_call_outside outside;
     *variant = spyi_variant_find(plan, &key);
+    // A call that is recorded for a pack also makes the plain variant, and then goes on with its own.
+    bool plain = plan->plain_next, asks = spyi_is_recording(device) && !plan->plain_asked &&
+                                          !values->threads && plan->bound.mode != SPY_CALL_MODE_BACKWARD;
+    plan->plain_next = false;
+    if (*variant && (plain || asks)) {
+        plan->plain_next = asks;
+        plan->plain_asked = true;
+        *left = true;
+    }
     if (*variant) return SPY_OK;
     if (plan->generation != function->module->generation) return SPY_ERROR_NOT_READY;
     spy_status status = spyi_variant_share(plan, &key, values, variant, error);
@@ -46186,7 +47287,20 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     status = spyi_variant_create(plan, &key, values, variant, error);
     if (leaves) spyi_call_step_in(function, &outside);
     *left = *left || leaves;
+    if (status != SPY_OK && (plain || (spyi_is_packed(device) && status == SPY_ERROR_NO_COMPILER &&
+                                       spyi_plan_note_absent(plan, &key)))) {
+        spyi_text_clear(error); // the launch is computed anew, for another variant
+        *left = true;
+        return SPY_OK;
+    }
+    if (status == SPY_ERROR_NO_COMPILER && spyi_is_packed(device))
+        status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
+    if (plain) *left = true;
+    else if (asks) {
+        plan->plain_asked = plan->plain_next = true;
+        *left = true;
+    }
     if (spyi_variant_find(plan, &key)) { // a prepared call has added it meanwhile
         spyi_variant_free(device, *variant);
         *variant = spyi_variant_find(plan, &key);
@@ -46851,7 +47965,9 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
 
 // launch.c
 // Fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records nothing
-// and allocates nothing.
+// and allocates nothing. A device with a pack that lacks the variant of the launch gets the plain variant's launch
+// instead: that variant walks memory of any strides, offsets and sizes, so each call of a pack has one. Backward calls
+// and dispatches have none.
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 // Returns whether the kernel walks through the leaf's memory.
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
@@ -46887,10 +48003,11 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Computes the binding offsets of temporaries, once these have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set.
+// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set. `plain`: the kernel
+// takes any number of groups.
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
-                                      const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
-                                      spyi_text *error);
+                                      const spyi_limits *limits, const uint32_t *group, bool plain,
+                                      spyi_launch *launch, spyi_text *error);
 
 // passes.c, for backward calls
 // Divides the gradients into passes: fills launch->passes. Each pass adds to its gradients in one dispatch.
@@ -47881,8 +48998,8 @@ static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launc
 }
 
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
-                                      const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
-                                      spyi_text *error) {
+                                      const spyi_limits *limits, const uint32_t *group, bool plain,
+                                      spyi_launch *launch, spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
@@ -47901,7 +49018,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         return SPY_ERROR_OUT_OF_RANGE;
     }
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
-    launch->key.folded = groups > most;
+    launch->key.folded = groups > most || plain;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;
@@ -47915,9 +49032,9 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
 // Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed
 // and a gathered walk.
 static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
-                              uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
+                              uint64_t offset, bool plain, spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
-    bool packed = true;
+    bool packed = !plain;
     for (uint32_t d = leaf->consumed; d-- > 0;) {
         int64_t size = dims->dims[leaf->batch_rank + d], stride = strides->dims[leaf->batch_rank + d];
         if (size != 1 && stride != pack) packed = false;
@@ -47981,8 +49098,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     launch->rank = rank;
 }
 
-static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
-    bool uniform = true, linear = true;
+static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool plain) {
+    bool uniform = !plain, linear = !plain;
     int64_t expected = 1;
     for (uint32_t d = launch->rank; d-- > 0;) {
         uniform = uniform && leaf->strides[d] == 0;
@@ -48011,7 +49128,9 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
     return spyi_pack_leaf(leaf, v, NULL, error);
 }
 
-SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+// Computes the launch. `plain`: of the one variant that takes any strides, offsets and sizes.
+static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
+                                       spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
@@ -48044,7 +49163,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->offset_bytes : 0;
-        spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
+        spyi_leaf_strides(leaf, &dims, &strides, at->offset, plain, at, &launch->key.walk[i]);
         if (at->storage) {
             spyi_launch_tensor(at, v->tensor);
         } else {
@@ -48071,7 +49190,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     }
     uint32_t group[SPY_MAX_RANK];
     launch->key.grouped = spyi_call_group(b, group) && !launch->key.team;
-    if (launch->key.grouped) {
+    if (launch->key.grouped || plain) {
         launch->rank = launch->shape.rank;
         memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
     } else {
@@ -48084,11 +49203,13 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         if (spyi_is_walked(b, launch, i))
             launch->key.walk[i] =
                 (uint8_t)(launch->key.walk[i] |
-                          (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
-                          spyi_walk_for(launch, &launch->leaves[i]));
-    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
-        !launch->key.together) // in the other cases each element has its own thread
+                          (plain || launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED
+                                                                                       : 0u) |
+                          spyi_walk_for(launch, &launch->leaves[i], plain));
+    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team && !launch->key.together &&
+        !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
+    launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
@@ -48096,7 +49217,15 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
     launch->key.by_team = launch->key.team && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
-    return spyi_launch_groups(b, values, limits, group, launch, error);
+    return spyi_launch_groups(b, values, limits, group, plain, launch, error);
+}
+
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    bool can = plan->bound.mode != SPY_CALL_MODE_BACKWARD && !values->threads;
+    if (can && plan->plain_next) return spyi_launch_shape_as(plan, values, true, error);
+    spy_status status = spyi_launch_shape_as(plan, values, false, error);
+    if (status != SPY_OK || !can || !spyi_plan_lacks(plan, &plan->launch->key)) return status;
+    return spyi_launch_shape_as(plan, values, true, error);
 }
 
 // >>call/repeat.c -------------------------------------------------------------------------------------------
@@ -49653,6 +50782,12 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
         if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
         status = spyi_variant_create(plan, &launch->key, values, &variant, error);
         if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
+        if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
+            spyi_text_clear(error); // the pack may have the plain variant
+            status = spyi_launch_shape(plan, values, error);
+            if (status == SPY_OK) status = spyi_variant_create(plan, &launch->key, values, &variant, error);
+            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
+        }
     } while (status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
              spyi_next_pass(launch));
     launch->pass = 0;
@@ -53725,6 +54860,7 @@ static void spyi_run_close_callbacks(spy_device *device) {
 static void spyi_device_destroy(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     spyi_run_close_callbacks(device);
+    spyi_pack_save_at_end(device);
     spyi_reload_abandon(device);
     spyi_prepared_finish_all(device);
     for (int32_t seen = spyi_turns_events(&ctx->turns); ctx->outside; seen = spyi_turns_events(&ctx->turns))
@@ -53755,6 +54891,7 @@ static void spyi_device_destroy(spy_device *device) {
     if (device->compiler) spyi_compiler_destroy(device->compiler);
     if (device->types) spyi_types_destroy(device->types);
     free(device->dump_directory);
+    free(device->record_path);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEAD;
     if (spyi_builds_release(device)) spyi_device_free(device);
 }
@@ -53795,6 +54932,22 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
         spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
                       desc->dump_directory);
         return SPY_ERROR_IO;
+    } else if (desc->offline && !desc->record_pack) {
+        spyi_text_add(error,
+                      "desc.offline is set without record_pack: a device without a GPU only records packs");
+    } else if (desc->record_pack && (desc->pack || desc->pack_data || desc->check_bounds)) {
+        spyi_text_add(error, "desc.record_pack is set together with %s",
+                      desc->check_bounds ? "check_bounds, whose kernels have an address of this process"
+                                         : "a pack");
+    } else if (desc->pack && desc->pack_data) {
+        spyi_text_add(error, "desc.pack and desc.pack_data are both set");
+    } else if (desc->pack_arch_count > SPYI_MOST_ARCHS || (desc->pack_arch_count && !desc->pack_archs)) {
+        spyi_text_add(error, "desc.pack_arch_count is %zu: expected at most %d, and pack_archs not NULL",
+                      desc->pack_arch_count, SPYI_MOST_ARCHS);
+    } else if (desc->offline && desc->backend && desc->backend->target == SPYI_TARGET_CUDA &&
+               !desc->pack_arch_count) {
+        spyi_text_add(error,
+                      "desc.pack_archs is empty: without a GPU, CUDA kernels need at least one architecture");
     } else if (!desc->backend) {
         spyi_text_add(error, "desc.backend is NULL; expected spy_vk_backend() or another backend's");
     } else {
@@ -53803,16 +54956,102 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
     return SPY_ERROR_INVALID_ARGUMENT;
 }
 
+// Opens the pack of the desc, or begins one. Without either, status is SPY_OK and *pack NULL.
+static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **pack, spyi_text *error) {
+    spyi_text file = { NULL, 0, 0 };
+    const char *record = getenv("SLANGPY_RECORD_PACK");
+    bool given = desc->pack || desc->pack_data, records = desc->record_pack || (!given && record && *record);
+    *pack = NULL;
+    if (!given && !records) return SPY_OK;
+    if (desc->pack && !spyi_file_read(desc->pack, &file)) {
+        spyi_text_add(error, "desc.pack: '%s' cannot be read: %s", desc->pack, spyi_file_problem());
+        spyi_text_free(&file);
+        return SPY_ERROR_IO;
+    }
+    if (!given) {
+        *pack = spyi_archive_begin();
+        if (!*pack) spyi_text_add(error, "out of host memory");
+        return *pack ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+    }
+    spyi_text why = { NULL, 0, 0 };
+    *pack = desc->pack ? spyi_archive_open(file.data, file.size, true, &why)
+                       : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
+    if (!*pack)
+        spyi_text_add(error, "%s cannot be used: %s", desc->pack ? desc->pack : "desc.pack_data",
+                      spyi_text_str(&why));
+    spyi_text_free(&why);
+    return *pack ? SPY_OK : SPY_ERROR_INVALID_ARGUMENT;
+}
+
+static int spyi_compare_archs(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+// Gives a device that uses or records a pack the one profile that kernels of packs are made for, so that their texts
+// are the same everywhere. Of what it promises a device can lack the floating-point atomics only: a kernel that needs
+// them, or another feature, says so when it is loaded.
+static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error) {
+    spyi_profile *profile = &device->base->limits.profile;
+    bool cuda = profile->target == SPYI_TARGET_CUDA;
+    uint32_t block = cuda ? 4096 : 128;
+    if (profile->max_block_bytes < block || profile->max_group_size < 256 ||
+        profile->max_group_count < 65535) {
+        spyi_text_add(
+            error,
+            "packs need devices that take %u bytes of parameters, groups of 256 threads and 65535 groups; "
+            "this one takes %u, %u and %u",
+            block, profile->max_block_bytes, profile->max_group_size, profile->max_group_count);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    profile->max_block_bytes = block;
+    profile->max_group_size = 256;
+    profile->max_group_count = 65535;
+    profile->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
+    profile->names_formats = !cuda;
+    if (cuda && device->pack_arch_count == 0) device->pack_archs[device->pack_arch_count++] = profile->arch;
+    qsort(device->pack_archs, device->pack_arch_count, sizeof *device->pack_archs, spyi_compare_archs);
+    return SPY_OK;
+}
+
+// Makes the GPU of a device that has none: the null backend, with the limits of packs and the compiler of the backend
+// that the desc names.
+static spy_status spyi_device_offline(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
+    spyi_null_desc null;
+    spy_device_desc plain = *desc;
+    bool cuda = desc->backend->target == SPYI_TARGET_CUDA;
+    memset(&null, 0, sizeof null);
+    null.target = desc->backend->target;
+    null.no_log = true;
+    null.max_block_bytes = cuda ? 4096 : 128;
+    null.max_bindings = cuda ? 64 : 32;
+    null.max_uniforms = 32;
+    null.prefers_bindings = !cuda && desc->adapter_type == SPY_ADAPTER_TYPE_CPU;
+    null.bindings_from_bytes = cuda ? UINT64_MAX : (uint64_t)8 << 20;
+    plain.backend_desc = &null;
+    device->offline_backend = *spyi_null_backend();
+    device->offline_backend.compile = desc->backend->compile;
+    device->backend = &device->offline_backend;
+    return device->backend->create(&device->ctx, &plain, &device->gpu, error);
+}
+
 // Opens the device's store, unless nothing is to be kept.
 static spyi_store *spyi_device_store(spyi_context *ctx, const spy_device_desc *desc) {
+    if (ctx->pack && !desc->cache_path) return NULL;
     const char *folder = desc->cache_path ? desc->cache_path : getenv("SLANGPY_CACHE");
     if (folder && (!*folder || strcmp(folder, "off") == 0)) return NULL;
     return spyi_store_open(ctx, folder, desc->cache_size_bytes ? desc->cache_size_bytes : (uint64_t)1 << 30);
 }
 
-static void spyi_device_init(spy_device *device, const spy_device_desc *desc) {
+static void spyi_device_init(spy_device *device, const spy_device_desc *desc, spyi_archive *pack) {
     spyi_context_init(&device->ctx, desc);
+    device->ctx.pack = pack ? spyi_store_of_pack(&device->ctx, pack) : NULL;
     device->ctx.store = spyi_device_store(&device->ctx, desc);
+    for (size_t i = 0; i < desc->pack_arch_count; i++) device->pack_archs[i] = desc->pack_archs[i];
+    device->pack_arch_count = (uint32_t)desc->pack_arch_count;
+    device->offline = desc->offline;
+    if (!desc->record_pack && pack && spyi_archive_is_recording(pack))
+        device->record_path = spyi_strdup(getenv("SLANGPY_RECORD_PACK"));
     device->ctx.object.kind = (uint32_t)SPYI_KIND_DEVICE;
     device->ctx.object.device = device;
     spyi_atomic_store(&device->ctx.object.references, 1);
@@ -53837,6 +55076,8 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;
     device->base = (spyi_gpu_base *)device->gpu;
+    if (device->ctx.pack) status = spyi_device_pack_profile(device, error);
+    if (status != SPY_OK) return status;
     if (desc->check_bounds) status = spyi_bounds_create(device, &bounds_record, error);
     device->types = spyi_types_create(device->base->limits.profile.target);
     if (device->types) device->compiler = spyi_compiler_for(device, desc, bounds_record);
@@ -53869,17 +55110,21 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     spyi_context_init(&setup, &plain);
     spy_device *device = NULL;
     spyi_text error = { NULL, 0, 0 };
+    spyi_archive *pack = NULL;
     spy_status status = spyi_check_device_desc(desc, &error);
+    if (status == SPY_OK) status = spyi_device_pack(desc, &pack, &error);
     if (status == SPY_OK) {
         device = (spy_device *)spyi_allocate(&setup, sizeof *device);
         if (!device) {
             status = SPY_ERROR_OUT_OF_MEMORY;
             spyi_text_add(&error, "out of host memory");
+            spyi_archive_close(pack);
         }
     }
     if (device) {
-        spyi_device_init(device, desc);
-        status = desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        spyi_device_init(device, desc, pack);
+        status = desc->offline ? spyi_device_offline(device, desc, &error)
+                               : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {

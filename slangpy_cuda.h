@@ -1304,8 +1304,8 @@ SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_tex
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
 // Compiles one program for compute capability `arch` (90 for 9.0): `code` becomes a cubin, or PTX for an
 // older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
-// the compiler's messages.
-SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
+// the compiler's messages. `portable`: PTX in any case, for `arch` or the newest capability before it.
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source, const char *name,
                             const char *const *options, int option_count, spyi_text *code, spyi_text *log);
 
 // >>prelude.c: from a kernel's text to device code
@@ -1726,7 +1726,7 @@ static bool spyi_nvrtc_try(const char *path, spyi_nvrtc *nvrtc, spyi_text *tried
     spyi_text code = { NULL, 0, 0 }, log = { NULL, 0, 0 };
     bool good;
     if (!spyi_nvrtc_load(path, nvrtc, tried)) return false;
-    good = nvrtc->arch_count > 0 && spyi_nvrtc_run(nvrtc, nvrtc->archs[nvrtc->arch_count - 1],
+    good = nvrtc->arch_count > 0 && spyi_nvrtc_run(nvrtc, nvrtc->archs[nvrtc->arch_count - 1], false,
                                                    "__global__ void f() {}", "probe", NULL, 0, &code, &log);
     if (!good) spyi_text_add(tried, "  %s: cannot compile: %s\n", path, spyi_text_str(&log));
     spyi_text_free(&code);
@@ -1911,13 +1911,14 @@ static int spyi_nvrtc_arch(const spyi_nvrtc *nvrtc, int arch) {
     return best;
 }
 
-SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, const char *source, const char *name,
-                            const char *const *options, int option_count, spyi_text *code, spyi_text *log) {
+SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, const char *source,
+                            const char *name, const char *const *options, int option_count, spyi_text *code,
+                            spyi_text *log) {
     const char *all[16];
     char target[64];
     void *program = NULL;
     int i, result, known = spyi_nvrtc_arch(nvrtc, arch);
-    bool good, exact = known == arch;
+    bool good, exact = known == arch && !portable;
     if (known == 0) {
         spyi_text_add(log, "NVRTC %d.%d makes no code for compute capability %d.%d: an older one does",
                       nvrtc->major, nvrtc->minor, arch / 10, arch % 10);
@@ -2186,7 +2187,7 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, const spyi_profile *profi
     if (spyi_failed_allocations() != failed) good = false;
     else if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
     else
-        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, profile->portable, spyi_text_str(&text),
                               desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     return good;
@@ -2205,7 +2206,7 @@ static bool spyi_compile_full(const spyi_nvrtc *nvrtc, const spyi_profile *profi
     if (headers.size > 0) options[count++] = spyi_text_str(&headers);
     spyi_text_add_n(&text, (const char *)desc->code, desc->prelude_size);
     good = spyi_add_body(body, desc, name, &text) && spyi_failed_allocations() == failed &&
-           spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+           spyi_nvrtc_run(nvrtc, (int)profile->arch, profile->portable, spyi_text_str(&text),
                           desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     spyi_text_free(&headers);
@@ -4681,8 +4682,8 @@ static spy_status spyi_cuda_make_blit(spyi_cuda_gpu *gpu, spyi_text *error) {
     status = spyi_nvrtc_find(gpu->nvrtc_path, &nvrtc, error);
     if (status != SPY_OK) return status;
     for (line = spyi_text_blit; *line != NULL; line++) spyi_text_add(&source, "%s\n", *line);
-    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, source.data,
-                                                 "spy_blit", options, 3, &code, &log);
+    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, false,
+                                                 source.data, "spy_blit", options, 3, &code, &log);
     if (!good) {
         spyi_text_add(error, "NVRTC cannot compile the kernel of blits: %s", spyi_text_str(&log));
         status = SPY_ERROR_COMPILE;
@@ -5010,6 +5011,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_pays,
     &spyi_cuda_images,
     NULL, // no raster
+    SPYI_TARGET_CUDA,
 };
 // clang-format on
 

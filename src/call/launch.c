@@ -4,9 +4,9 @@
 // Computes the leaf's strides over the call's dimensions, in memory elements, and decides between a packed
 // and a gathered walk.
 static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, const spy_shape *strides,
-                              uint64_t offset, spyi_launch_leaf *out, uint8_t *walk) {
+                              uint64_t offset, bool plain, spyi_launch_leaf *out, uint8_t *walk) {
     int64_t pack = 1;
-    bool packed = true;
+    bool packed = !plain;
     for (uint32_t d = leaf->consumed; d-- > 0;) {
         int64_t size = dims->dims[leaf->batch_rank + d], stride = strides->dims[leaf->batch_rank + d];
         if (size != 1 && stride != pack) packed = false;
@@ -70,8 +70,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     launch->rank = rank;
 }
 
-static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf) {
-    bool uniform = true, linear = true;
+static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *leaf, bool plain) {
+    bool uniform = !plain, linear = !plain;
     int64_t expected = 1;
     for (uint32_t d = launch->rank; d-- > 0;) {
         uniform = uniform && leaf->strides[d] == 0;
@@ -100,7 +100,9 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
     return spyi_pack_leaf(leaf, v, NULL, error);
 }
 
-SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+// Computes the launch. `plain`: of the one variant that takes any strides, offsets and sizes.
+static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
+                                       spyi_text *error) {
     const spyi_bound *b = &plan->bound;
     spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
@@ -133,7 +135,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         spyi_leaf_measures(leaf, v, &launch->shape, &dims, &strides);
         at->storage = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->storage : NULL;
         at->offset = leaf->traits & SPYI_TRAIT_TENSOR ? v->tensor->offset_bytes : 0;
-        spyi_leaf_strides(leaf, &dims, &strides, at->offset, at, &launch->key.walk[i]);
+        spyi_leaf_strides(leaf, &dims, &strides, at->offset, plain, at, &launch->key.walk[i]);
         if (at->storage) {
             spyi_launch_tensor(at, v->tensor);
         } else {
@@ -160,7 +162,7 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     }
     uint32_t group[SPY_MAX_RANK];
     launch->key.grouped = spyi_call_group(b, group) && !launch->key.team;
-    if (launch->key.grouped) {
+    if (launch->key.grouped || plain) {
         launch->rank = launch->shape.rank;
         memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
     } else {
@@ -173,11 +175,13 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
         if (spyi_is_walked(b, launch, i))
             launch->key.walk[i] =
                 (uint8_t)(launch->key.walk[i] |
-                          (launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED : 0u) |
-                          spyi_walk_for(launch, &launch->leaves[i]));
-    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team &&
-        !launch->key.together) // in the other cases each element has its own thread
+                          (plain || launch->leaves[i].begin < launch->leaves[i].offset ? SPYI_WALK_REVERSED
+                                                                                       : 0u) |
+                          spyi_walk_for(launch, &launch->leaves[i], plain));
+    if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team && !launch->key.together &&
+        !plain) // in the other cases each element has its own thread
         spyi_launch_width(b, limits, launch);
+    launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {
         spyi_text_add(error, "its arrays do not fit into structured buffers, and the device has no pointers");
@@ -185,5 +189,13 @@ SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values,
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
     launch->key.by_team = launch->key.team && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
-    return spyi_launch_groups(b, values, limits, group, launch, error);
+    return spyi_launch_groups(b, values, limits, group, plain, launch, error);
+}
+
+SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
+    bool can = plan->bound.mode != SPY_CALL_MODE_BACKWARD && !values->threads;
+    if (can && plan->plain_next) return spyi_launch_shape_as(plan, values, true, error);
+    spy_status status = spyi_launch_shape_as(plan, values, false, error);
+    if (status != SPY_OK || !can || !spyi_plan_lacks(plan, &plan->launch->key)) return status;
+    return spyi_launch_shape_as(plan, values, true, error);
 }

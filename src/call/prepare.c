@@ -45,6 +45,12 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
         if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
         status = spyi_variant_create(plan, &launch->key, values, &variant, error);
         if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
+        if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
+            spyi_text_clear(error); // the pack may have the plain variant
+            status = spyi_launch_shape(plan, values, error);
+            if (status == SPY_OK) status = spyi_variant_create(plan, &launch->key, values, &variant, error);
+            if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
+        }
     } while (status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
              spyi_next_pass(launch));
     launch->pass = 0;

@@ -515,8 +515,8 @@ static spy_status spyi_cuda_make_blit(spyi_cuda_gpu *gpu, spyi_text *error) {
     status = spyi_nvrtc_find(gpu->nvrtc_path, &nvrtc, error);
     if (status != SPY_OK) return status;
     for (line = spyi_text_blit; *line != NULL; line++) spyi_text_add(&source, "%s\n", *line);
-    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, source.data,
-                                                 "spy_blit", options, 3, &code, &log);
+    good = source.data != NULL && spyi_nvrtc_run(&nvrtc, (int)gpu->base.limits.profile.arch, false,
+                                                 source.data, "spy_blit", options, 3, &code, &log);
     if (!good) {
         spyi_text_add(error, "NVRTC cannot compile the kernel of blits: %s", spyi_text_str(&log));
         status = SPY_ERROR_COMPILE;

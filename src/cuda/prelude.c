@@ -235,7 +235,7 @@ static bool spyi_compile_slim(const spyi_nvrtc *nvrtc, const spyi_profile *profi
     if (spyi_failed_allocations() != failed) good = false;
     else if (!good) spyi_text_add(log, "the text has no kernel '%s'", desc->entry);
     else
-        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+        good = spyi_nvrtc_run(nvrtc, (int)profile->arch, profile->portable, spyi_text_str(&text),
                               desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     return good;
@@ -254,7 +254,7 @@ static bool spyi_compile_full(const spyi_nvrtc *nvrtc, const spyi_profile *profi
     if (headers.size > 0) options[count++] = spyi_text_str(&headers);
     spyi_text_add_n(&text, (const char *)desc->code, desc->prelude_size);
     good = spyi_add_body(body, desc, name, &text) && spyi_failed_allocations() == failed &&
-           spyi_nvrtc_run(nvrtc, (int)profile->arch, spyi_text_str(&text),
+           spyi_nvrtc_run(nvrtc, (int)profile->arch, profile->portable, spyi_text_str(&text),
                           desc->label != NULL ? desc->label : name, options, count, code, log);
     spyi_text_free(&text);
     spyi_text_free(&headers);

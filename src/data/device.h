@@ -26,6 +26,8 @@ typedef struct spyi_builds {
     bool released;       // the device has been released: the last build that ends frees it
 } spyi_builds;
 
+#define SPYI_MOST_ARCHS 16
+
 struct spy_device {
     spyi_context ctx; // first member; itself begins with spyi_object
     const spy_backend *backend;
@@ -68,6 +70,13 @@ struct spy_device {
     spyi_builds builds;
     // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
     bool keep_programs;
+    // Of a device that records a pack: the compute capabilities that kernels are compiled for, in order. `offline`:
+    // there is no GPU, and its kernels are not loaded (device/device.c).
+    uint32_t pack_archs[SPYI_MOST_ARCHS];
+    uint32_t pack_arch_count;
+    bool offline;
+    spy_backend offline_backend; // of an offline device: the null backend, with another's compiler
+    char *record_path;           // where the pack is written when the device is released; NULL: nowhere
     spy_device_stats stats;
     // Members of later rooms, named behind the first member of each. This room uses only modules_of.
     const spyi_module_table *modules_of; // module/

@@ -85,6 +85,12 @@ struct spyi_plan {
     spyi_plan *chain;         // next plan of the same bucket
     spyi_plan *newer, *older; // neighbours in order of use
     spyi_plan *retired;       // next retired plan that waits for the GPU
+    // Of a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain variant,
+    // which walks memory of any strides (call/launch.h).
+    uint64_t *absent;
+    uint32_t absent_count;
+    // Of a device that records a pack: the plain variant has been asked for; the next launch is to be that of it.
+    bool plain_asked, plain_next;
     // For recipes.
     uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
     uint32_t value_count; // arguments
@@ -157,6 +163,10 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 // variant.
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
+
+// Returns whether the device's pack lacks the variant; and remembers that, unless it was known (false).
+SPYI_FN bool spyi_plan_lacks(const spyi_plan *plan, const spyi_variant_key *key);
+SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key);
 
 // memory_access.c
 // Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of
