@@ -284,9 +284,7 @@ def host():
             torch.testing.assert_close(m.doubled(x), 2 * x)
 
     attempt("host function", doubled)
-    here = os.path.join(HERE, "test_seeds.py")
-    if os.path.exists(here):
-        run_pytest(here)
+    run_pytest(os.path.join(TOP, "python/tests/test_seed_slangtorch.py"), "-k", "on_a_gpu")
 
 
 def streams():
@@ -559,8 +557,8 @@ def load():
             say("time", "load " + name, done.stdout.strip() + "  " + bar)
 
 
-def run_pytest(path):
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", path], capture_output=True, text=True, timeout=300)
+def run_pytest(path, *more):
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", path, *more], capture_output=True, text=True, timeout=300)
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     say("ok" if done.returncode == 0 else "FAIL", os.path.relpath(path, TOP), (lines or ["nothing"])[-1])
     if done.returncode:
