@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_writes: Any = None  # Module -> name -> (reflection, whether a call may write an argument); made with _node
+_known: Any = None  # Module -> name -> (reflection, whether a call may write an argument, whether it returns a value); made with _node
 _node: Any = None  # the torch.autograd.Function of all calls; made when torch is first met
 
 
-def _may_write(function):
-    """Whether a call of the function may write an argument: one of its overloads has an out or inout parameter, or it is a method."""
-    names = _writes.setdefault(function.module, {})
-    reflected, known = names.get(function.name, (None, False))
+def _look_at(function):
+    """Returns whether a call of the function may write an argument (one of its overloads has an out or inout parameter, or it is a method),
+    and whether it returns a value, which is None where its overloads differ."""
+    names = _known.setdefault(function.module, {})
+    reflected, writes, returns = names.get(function.name, (None, False, None))
     if reflected is None or not reflected.is_valid:  # a reload may change the parameters
         reflected = function.reflection
         overloads = list(reflected.overloads) if reflected.is_overloaded else [reflected]
-        known = "." in function.name or any(
+        writes = "." in function.name or any(
             p.has_modifier(way) for o in overloads for p in o.parameters for way in (ModifierID.out, ModifierID.inout))
-        names[function.name] = reflected, known
-    return known
+        ways = {o.have_return_value for o in overloads}
+        returns = ways.pop() if len(ways) == 1 else None
+        names[function.name] = reflected, writes, returns
+    return writes, returns
 
 
 class _Slot:
@@ -87,7 +90,8 @@ class _Call:
         self.result = given.index if isinstance(given, _Slot) else None
         self.written = set() if self.result is None else {self.result}
         self.has_result = False
-        self.plain = None  # a result that is no tensor
+        self.plain = None  # a result that is no tensor of torch
+        self.as_tensor = False  # the result is asked for as a Tensor: a call without dimensions gives a number otherwise
 
     def find_written(self, tensors):
         """Fills self.written. A RuntimeError where an inout parameter gets a tensor that requires a gradient."""
@@ -112,7 +116,10 @@ class _Call:
 
     def run(self, tensors):
         """Makes the call. Returns its result, and the list of the tensors that it wrote."""
-        result = self.function(*_fill(self.args, tensors), **_fill(self.kwargs, tensors))
+        kwargs = _fill(self.kwargs, tensors)
+        if self.as_tensor:
+            kwargs["_result"] = "tensor"
+        result = self.function(*_fill(self.args, tensors), **kwargs)
         return result, [tensors[index] for index in sorted(self.written)]
 
     def run_backward(self, tensors, wanted, gradients, torch):
@@ -157,7 +164,10 @@ def _make_node(torch):
         def forward(ctx, call, *tensors):
             result, written = call.run(tensors)
             if isinstance(result, _slangpy.Tensor):
-                result = result.to_torch()  # the tensors are on the CPU, and were copied
+                try:
+                    result = result.to_torch()
+                except BufferError:  # of structs, which stays a Tensor without a graph
+                    pass
             call.has_result = isinstance(result, torch.Tensor) and call.result is None
             ctx.call = call
             ctx.save_for_backward(*(t if i not in call.written else t.new_empty(0) for i, t in enumerate(tensors)))
@@ -181,7 +191,7 @@ def _make_node(torch):
 def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """call(function, args, kwargs): makes a call with torch tensors that require gradients. Returns NotImplemented without torch, or where
     the tensors are another library's."""
-    global _node, _writes
+    global _node, _known
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "autograd") or kwargs.get("_append_to") is not None:
         return NotImplemented
@@ -190,11 +200,13 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if not any(t.requires_grad for t in tensors):
         return NotImplemented
     if _node is None:
-        _node, _writes = _make_node(torch), weakref.WeakKeyDictionary()
-    if _may_write(function):
+        _node, _known = _make_node(torch), weakref.WeakKeyDictionary()
+    writes, returns = _look_at(function)
+    if writes:
         with torch.no_grad():
             taken.find_written(tensors)
     given = kwargs.get("_result")
+    taken.as_tensor = given is None and bool(returns)
     if isinstance(given, str) and given not in ("torch", "tensor"):
         with torch.no_grad():  # a result of another library has no graph
             return function(*args, **kwargs)
