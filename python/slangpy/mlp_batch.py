@@ -117,14 +117,16 @@ class BatchNetwork:
         self.steps = 0
         self._functions: "dict[Any, Any]" = {}
 
+    def _constants(self, name: str, training: bool, warps: int) -> "dict[str, int]":
+        return dict(mlp_width=self.width, mlp_depth=self.depth, mlp_inputs=self.inputs, mlp_outputs=self.outputs,
+                    mlp_activation=ACTIVATIONS.index(self.activation), mlp_loss=LOSSES.index(self.loss), mlp_flags=self._flags,
+                    mlp_engine=ENGINES.index(self.engines.get(training, "mma")), mlp_warps=warps, mlp_kernel=_KERNELS.index(name.removesuffix("_float")))
+
     def _function(self, name: str, training: bool, warps: int, shared_bytes: int) -> Any:
         f = self._functions.get((name, training))
         if f is None:
-            constants = dict(mlp_width=self.width, mlp_depth=self.depth, mlp_inputs=self.inputs, mlp_outputs=self.outputs,
-                             mlp_activation=ACTIVATIONS.index(self.activation), mlp_loss=LOSSES.index(self.loss), mlp_flags=self._flags,
-                             mlp_engine=ENGINES.index(self.engines.get(training, "mma")), mlp_warps=warps,
-                             mlp_kernel=_KERNELS.index(name.removesuffix("_float")))
-            f = self._functions[name, training] = self._module.find_function(name).thread_group_size(warps * 32).shared_bytes(shared_bytes).constants(constants)
+            f = self._module.find_function(name).thread_group_size(warps * 32).shared_bytes(shared_bytes).constants(self._constants(name, training, warps))
+            self._functions[name, training] = f
         return f
 
     def _rows(self, name: str, x: Any) -> int:
@@ -138,7 +140,7 @@ class BatchNetwork:
         groups = min((self.parameter_count + 255) // 256, 4 * self._groups)
         self._function("mlp_pack", False, 8, 0).dispatch([groups * 256, 1, 1], parameters=self.parameters, image=self._image)
 
-    def forward(self, x: Any, y: Any = None) -> Any:
+    def forward(self, x: Any, y: Any = None, *, command_encoder: Any = None) -> Any:
         """y (rows, outputs) of x (rows, inputs) of half, whose rows follow each other without gaps."""
         rows = self._rows("BatchNetwork.forward", x)
         engine = self.engines[False]
@@ -149,10 +151,10 @@ class BatchNetwork:
             tiles = -(-rows // (64 if engine == "wgmma" else 32))
             groups = min(self._groups * resident, -(-tiles // (warps // 4 if engine == "wgmma" else warps)))
             f = self._function("mlp_forward_float" if self.float_io else "mlp_forward", False, warps, _staged_bytes(self.width, self.depth, self.bias))
-            f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, y=y, rows=rows)
+            f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, y=y, rows=rows, command_encoder=command_encoder)
         return y
 
-    def _sums(self, x: Any, targets: Any, dx: Any, up: float, dx_scale: float) -> int:
+    def _sums(self, x: Any, targets: Any, dx: Any, up: float, dx_scale: float, command_encoder: Any) -> int:
         """Leaves rows of partial sums in self._part; gives their number."""
         rows = self._rows("BatchNetwork.step", x)
         if True not in self.engines:
@@ -168,37 +170,38 @@ class BatchNetwork:
         groups = max(1, min(self._groups, -(-tiles // (warps // team))))
         f = self._function("mlp_gradient_float" if self.float_io else "mlp_gradient", True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
         f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, targets=targets, part=self._part, dx=dx if dx is not None else self._no_dx,
-                   rows=rows, up=up, dx_scale=dx_scale)
+                   rows=rows, up=up, dx_scale=dx_scale, command_encoder=command_encoder)
         return groups
 
-    def _update(self, groups: int, scale: float, loss_scale: float, mode: int, rate: float = 0, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8) -> None:
+    def _update(self, groups: int, scale: float, loss_scale: float, mode: int, rate: float = 0, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8,
+                command_encoder: Any = None) -> None:
         corrections = [1 / (1 - b ** max(self.steps, 1)) for b in betas]
         f = self._function("mlp_update", True, 8, 8 * 33 * 4)
         f.dispatch([-(-(self.parameter_count + 1) // 32) * 256, 1, 1], part=self._part, gradients=self.gradients, parameters=self.parameters, state=self._state,
                    image=self._image, scales=_slangpy.float4(scale, loss_scale, rate, epsilon), betas=_slangpy.float4(*betas, *corrections),
-                   rows_mode=_slangpy.uint2(groups, mode))
+                   rows_mode=_slangpy.uint2(groups, mode), command_encoder=command_encoder)
 
     def _scales(self, x: Any) -> "tuple[float, float]":
         n = max(int(x.shape[0]) * self.outputs, 1)
         return (1.0, 1.0) if self.loss == "given" else (1.0 / n, 1.0 / n)
 
-    def gradient(self, x: Any, targets: Any, dx: Any = None, up: float = 1) -> None:
+    def gradient(self, x: Any, targets: Any, dx: Any = None, up: float = 1, *, command_encoder: Any = None) -> None:
         """Fills `gradients` with those of the loss's mean over all outputs, and with the loss; dx (rows, inputs), float32, with that of x.
         loss="given": targets are the gradients of the outputs. up: the outputs' gradients are multiplied by it before they become half."""
         if (dx is not None) != self.input_gradient:
             raise ValueError("BatchNetwork.gradient: argument 'dx': expected %s" % ("a tensor" if self.input_gradient else "none without input_gradient=True"))
         scale, loss_scale = self._scales(x)
-        self._update(self._sums(x, targets, dx, up, scale / up), scale / up, loss_scale, 0)
+        self._update(self._sums(x, targets, dx, up, scale / up, command_encoder), scale / up, loss_scale, 0, command_encoder=command_encoder)
 
     def step(self, x: Any, targets: Any, rate: float = 1e-3, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8, up: float = 1,
-             optimizer: str = "adam") -> None:
+             optimizer: str = "adam", *, command_encoder: Any = None) -> None:
         """One training step: forward, loss, backward, then Adam or plain descent ("sgd"). A loss that is not finite changes no parameter."""
         if optimizer not in ("adam", "sgd"):
             raise ValueError("BatchNetwork.step: argument 'optimizer': expected 'adam' or 'sgd', got %r" % (optimizer,))
         scale, loss_scale = self._scales(x)
         self.steps += 1
-        groups = self._sums(x, targets, self._dx_scratch(x), up, scale / up)
-        self._update(groups, scale / up, loss_scale, 1 if optimizer == "adam" else 2, rate, betas, epsilon)
+        groups = self._sums(x, targets, self._dx_scratch(x), up, scale / up, command_encoder)
+        self._update(groups, scale / up, loss_scale, 1 if optimizer == "adam" else 2, rate, betas, epsilon, command_encoder)
 
     def _dx_scratch(self, x: Any) -> Any:
         return Tensor.empty(self.device, tuple(x.shape), "float") if self.input_gradient else None
