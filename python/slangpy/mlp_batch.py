@@ -13,12 +13,12 @@ from ._slangpy import Tensor
 ACTIVATIONS = ("none", "relu", "leaky_relu", "sigmoid", "tanh")
 LOSSES = ("l2", "l1", "relative_l2", "huber", "given")
 ENGINES = ("mma", "wgmma")
-_KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack")
+_KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradient_rest")
 
 # Warps of a group, by engine and width: of the forward kernel, and of the training kernel (0: there is none), and how many
 # groups of the forward kernel a multiprocessor holds.
 _SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0, 1),
-           ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (16, 8, 1), ("wgmma", 128): (12, 0, 1)}
+           ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (16, 8, 1), ("wgmma", 128): (12, 8, 1)}
 
 
 def _staged_bytes(width: int, depth: int, bias: bool) -> int:
@@ -29,6 +29,8 @@ def _training_bytes(engine: str, width: int, depth: int, bias: bool) -> int:
     """Shared memory of a group of the training kernel."""
     weights = (_staged_bytes(width, depth, bias) + 1023) // 1024 * 1024
     warps = _SHAPES[engine, width][1]
+    if engine == "wgmma" and width == 128:
+        return max(weights + 2 * (3 * 16384 + 1024) + 1024, 2 * width * width * 2 + 2 * 5 * 16384 + 1024 + 512)
     if engine == "wgmma":
         return weights + warps // 4 * ((depth + 3) * 8192 + 1024) + 1024 * bias
     team = (width // 32) ** 2
@@ -67,6 +69,8 @@ def problem(device: Any, *, inputs: int, outputs: int, width: int, depth: int, a
     need = _training_bytes(engine, width, depth, bias) if training else _staged_bytes(width, depth, bias)
     if need > info["max_shared_bytes"]:
         return "its %s needs %d bytes of shared memory, the device has %d" % ("training" if training else "forward pass", need, info["max_shared_bytes"])
+    if training and engine == "wgmma" and width == 128 and depth not in (2, 3):
+        return "its depth is %d; wgmma trains 2 or 3 hidden layers of width 128" % depth
     if training and engine == "wgmma" and depth > 4:
         return "its depth is %d; wgmma trains up to 4 hidden layers" % depth
     return ""
@@ -110,9 +114,12 @@ class BatchNetwork:
         self.gradients = zeros(device, (self.parameter_count + 1,), "float")
         self._state = zeros(device, (2 * self.parameter_count,), "float")
         image = ((depth + 1) * width * width * 2 + 16 * width * 2 + (depth * width + 8) * 4 * bias) // 16
+        if width == 128 and depth in (2, 3):
+            image += width * width * 2 // 16
         self._image = zeros(device, (image,), "uint4")
         self._groups = device._info()["multiprocessor_count"] or 1
         self._part = None  # made by the first training step
+        self._between: Any = None
         self._no_dx = zeros(device, (1,), "float")
         self.steps = 0
         self._functions: "dict[Any, Any]" = {}
@@ -166,11 +173,19 @@ class BatchNetwork:
         if self._part is None:
             self._part = Tensor.empty(self.device, (self._groups, _sums_bytes(self.width, self.depth, self.bias) // 4), "float")
         team = 4 if engine == "wgmma" else (self.width // 32) ** 2
+        wide = engine == "wgmma" and self.width == 128
         tiles = -(-rows // (64 if engine == "wgmma" else 32 * team))
         groups = max(1, min(self._groups, -(-tiles // (warps // team))))
+        if wide and (self._between is None or self._between.shape[0] < rows):
+            self._between = Tensor.empty(self.device, (rows, 128), "half")
+        last = dx if dx is not None else self._no_dx
         f = self._function("mlp_gradient_float" if self.float_io else "mlp_gradient", True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
-        f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, targets=targets, part=self._part, dx=dx if dx is not None else self._no_dx,
+        f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, targets=targets, part=self._part, dx=self._between.device_address if wide else last,
                    rows=rows, up=up, dx_scale=dx_scale, command_encoder=command_encoder)
+        if wide:
+            f = self._function("mlp_gradient_rest", True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
+            f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, between=self._between, part=self._part, dx=last, rows=rows, dx_scale=dx_scale,
+                       command_encoder=command_encoder)
         return groups
 
     def _update(self, groups: int, scale: float, loss_scale: float, mode: int, rate: float = 0, betas: "tuple[float, float]" = (0.9, 0.999), epsilon: float = 1e-8,

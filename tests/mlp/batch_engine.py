@@ -6,6 +6,7 @@ Without words: all three. Each line of "check" begins with good or BAD; the last
 limit left out are counted there too.
 """
 import argparse
+import os
 import statistics
 import sys
 import time
@@ -17,6 +18,7 @@ import slangpy as spy
 from slangpy.mlp_batch import BatchNetwork
 
 START = time.time()
+QUICK = bool(os.environ.get("SPY_QUICK")) # a try without a GPU
 CASES = [  # width, depth, inputs, outputs, rows, options
     (32, 3, 32, 8, 4096, {}), (64, 3, 64, 8, 4096, {}), (128, 3, 128, 8, 4096, {}),
     (64, 3, 64, 8, 4133, {"bias": True, "float_io": True}), (32, 2, 32, 3, 999, {"bias": True, "float_io": True}),
@@ -27,6 +29,7 @@ CASES = [  # width, depth, inputs, outputs, rows, options
     (64, 3, 64, 8, 3000, {"input_gradient": True, "float_io": True}), (64, 3, 40, 3, 3000, {"input_gradient": True, "bias": True, "float_io": True}),
     (32, 3, 32, 3, 3000, {"input_gradient": True, "bias": True, "float_io": True}), (32, 2, 10, 3, 100, {"input_gradient": True, "float_io": True}),
     (64, 3, 64, 3, 2000, {"loss": "l1", "float_io": True}), (64, 3, 64, 3, 2000, {"loss": "relative_l2", "float_io": True}),
+    (128, 3, 50, 3, 500, {"input_gradient": True, "bias": True, "float_io": True}), (128, 2, 128, 8, 700, {"input_gradient": True, "bias": True}),
     (32, 3, 32, 3, 2000, {"loss": "huber", "float_io": True}), (64, 3, 64, 3, 2000, {"loss": "given", "float_io": True}),
     (64, 3, 64, 8, 200000, {"bias": True, "float_io": True}), (32, 3, 32, 8, 200000, {}),
 ]
@@ -64,14 +67,21 @@ def layers_of(flat, net):
     return layers
 
 
-def reference(net, flat, x, t):
-    """Outputs, the loss's mean, gradients of the flat parameters, and of x."""
+def half(v):
+    return v.astype(np.float16).astype(np.float64)
+
+
+def reference(net, flat, x, t, rounded=False):
+    """Outputs, the loss's mean, gradients of the flat parameters, and of x. rounded: activations and gradients become half where
+    the kernels make them half; the sums stay float64."""
+    def store(v):
+        return half(v) if rounded else v
     layers = layers_of(flat, net)
     layers = [(w.astype(np.float16).astype(np.float64), None if b is None else b.astype(np.float64)) for w, b, _, _ in layers]  # the kernels' weights are half
     h = [x.astype(np.float64)]
     for n, (w, b) in enumerate(layers):
         v = h[-1] @ w.T + (0 if b is None else b)
-        h.append(activation(net.activation, v) if n < net.depth else v)
+        h.append(store(activation(net.activation, v)) if n < net.depth else v)
     y = h.pop()
     if t is None:
         return y, None, None, None
@@ -88,12 +98,17 @@ def reference(net, flat, x, t):
     else:
         value, g = 0.0, t.astype(np.float64)
     grads = []
+    many = 1 if net.loss == "given" else y.size  # the kernels divide at the end
+    biases = g
     for n in range(net.depth, -1, -1):
         w = layers[n][0]
+        g = store(g * many) / many
+        if n < net.depth:
+            biases = g
         gw = g.T @ h[n]
         grads.append((gw.T if net.in_major else gw).reshape(-1))
         if net.bias:
-            grads[-1] = np.concatenate([grads[-1], g.sum(0)])
+            grads[-1] = np.concatenate([grads[-1], biases.sum(0)])
         g = g @ w
         if n:
             g = g * slope(net.activation, h[n])
@@ -140,12 +155,16 @@ def check(device, engine, width, depth, inputs, outputs, rows, options, seed):
     net.pack()
     gx, gt = tensor(device, x), tensor(device, t)
     y, value, grads, dx = reference(net, flat, x, t)
+    near_y, _, near, near_dx = reference(net, flat, x, t, True)
     gy = spy.Tensor.empty(device, (rows + 3, outputs), "float" if net.float_io else "half")
     gy.copy_from_numpy(np.full((rows + 3, outputs), 77, io))
     net.forward(gx, gy)
     got = gy.to_numpy()
-    e = error(got[:rows], y)
-    say(e <= (6e-4 if rows > 1 else 3e-3) and (got[rows:] == 77).all(), "%s: forward %.2e%s" % (name, e, "" if (got[rows:] == 77).all() else ", wrote beyond the end"))
+    e, f = error(got[:rows], y), error(got[:rows], near_y)
+    # What the kernels round is half; how much that is depends on the depth. With the same rounding little is left.
+    clean = (got[rows:] == 77).all()
+    say(e <= 2.5e-4 * (depth + 1) * (1 if rows >= 64 else 3) and f <= (1e-4 if net.float_io else 3.5e-4) and clean,
+        "%s: forward %.2e, rounded alike %.1e%s" % (name, e, f, "" if clean else ", WROTE BEYOND THE END"))
     if True not in net.engines:
         return None
     out = spy.Tensor.zeros(device, (rows + 3, inputs), "float") if net.input_gradient else None
@@ -156,16 +175,16 @@ def check(device, engine, width, depth, inputs, outputs, rows, options, seed):
     net.gradient(gx, gt, out, up)
     first = net.gradients.to_numpy()
     per = [error(first[a:b], grads[a:b]) for _, _, a, b in layers_of(flat, net)]
-    # Rounding of gradients to half averages out over rows; ReLU's mask may differ where an activation is all but zero.
-    limit = 6e-3 if rows < 10000 else 1.5e-3
+    per_near = [error(first[a:b], near[a:b]) for _, _, a, b in layers_of(flat, net)]
     loss = abs(first[-1] - value) / max(abs(value), 1e-30) if net.loss != "given" else abs(first[-1])
-    text = "%s: gradients %.2e, layers %s, loss %.1e" % (name, error(first[:-1], grads), " ".join("%.1e" % p for p in per), loss)
-    good = max(per) <= limit and loss <= (1e-4 if rows >= 64 else 1e-2)
+    text = "%s: gradients %.2e, layers %s, rounded alike %s, loss %.1e" % (
+        name, error(first[:-1], grads), " ".join("%.1e" % p for p in per), " ".join("%.1e" % p for p in per_near), loss)
+    good = max(per) <= (3e-2 if rows < 10000 else 3e-3) and max(per_near) <= 2e-3 and loss <= (1e-4 if rows >= 64 else 1e-2)
     if out is not None:
         whole = out.to_numpy()
-        e = error(whole[:rows], dx)
-        good = good and e <= limit and (whole[rows:] == 77).all()
-        text += ", of x %.1e" % e
+        e, f = error(whole[:rows], dx), error(whole[:rows], near_dx)
+        good = good and e <= 3e-2 and f <= 2e-3 and (whole[rows:] == 77).all()
+        text += ", of x %.1e, rounded alike %.1e" % (e, f)
     same = True
     for _ in range(3):
         net.gradients.copy_from_numpy(np.full(net.parameter_count + 1, np.nan, np.float32))
@@ -234,7 +253,7 @@ def timed(device, record, launches=24, rounds=9):
 def time_all(device):
     for width in (32, 64, 128):
         for engine in ("wgmma", "mma"):
-            for rows in (1 << 20, 1 << 14, 1 << 10):
+            for rows in ((1 << 20, 1 << 14, 1 << 10) if not QUICK else (1 << 14,)):
                 try:
                     t0 = time.time()
                     net = BatchNetwork(device, width, 8, width, 3, engine=engine)
@@ -315,7 +334,7 @@ def main():
                     check(device, engine, *case, seed=10 * number)
                 except Exception as problem:  # the other cases still run
                     say(False, "%s %s: %r" % (engine, case, problem))
-        for engine, width in (("wgmma", 64), ("mma", 64), ("mma", 32)):
+        for engine, width in (("wgmma", 64), ("wgmma", 128), ("mma", 64), ("mma", 32)):
             if engine in engines:
                 try:
                     check_training(device, engine, width)

@@ -280,6 +280,7 @@ static void body() {
     if constexpr (OPTIONS >> 18 == 2)
         update<SHAPE, OPTIONS>(f(p[0]), f(p[1]), f(p[2]), f(p[3]), f(p[4]), float4{numbers[0], numbers[1], numbers[2], numbers[3]},
                                float4{numbers[4], numbers[5], numbers[6], numbers[7]}, uint2{(unsigned)integers[0], (unsigned)integers[1]});
+    if constexpr (OPTIONS >> 18 == 4) rest<SHAPE, OPTIONS>(p[0], p[1], p[2], f(p[3]), f(p[4]), integers[0], numbers[0]);
     if constexpr (OPTIONS >> 18 == 3) pack_all<SHAPE, OPTIONS>(f(p[0]), f(p[1]));
 }
 static void begin() {

@@ -47,10 +47,13 @@ class Emulated:
         self.run = build(folder, shape, options, *defines)
 
     def dispatch(self, threads, command_encoder=None, **values):
-        pointers = [v.device_address for v in values.values() if isinstance(v, spy.Tensor)]
-        floats, ints = [], []
-        for v in values.values():
-            if isinstance(v, float):
+        pointers, floats, ints = [], [], []
+        for name, v in values.items():
+            if isinstance(v, spy.Tensor):
+                pointers.append(v.device_address)
+            elif name == "dx":
+                pointers.append(v)
+            elif isinstance(v, float):
                 floats.append(v)
             elif isinstance(v, int):
                 ints.append(v)
