@@ -1039,11 +1039,13 @@ enum { // CUdevice_attribute
     SPYI_CU_MAX_THREADS_PER_BLOCK = 1,
     SPYI_CU_MAX_GRID_DIM_X = 5,
     SPYI_CU_WARP_SIZE = 10,
+    SPYI_CU_MULTIPROCESSORS = 16,
     SPYI_CU_INTEGRATED = 18,
     SPYI_CU_CAN_MAP_HOST_MEMORY = 19,
     SPYI_CU_UNIFIED_ADDRESSING = 41,
     SPYI_CU_CAPABILITY_MAJOR = 75,
-    SPYI_CU_CAPABILITY_MINOR = 76
+    SPYI_CU_CAPABILITY_MINOR = 76,
+    SPYI_CU_MAX_SHARED_BYTES = 97 // of a group, static and dynamic, when its function asks for it
 };
 
 enum { // others
@@ -1059,7 +1061,9 @@ enum { // others
     SPYI_CU_MEMORY_TYPE_HOST = 1,
     SPYI_CU_MEMORY_TYPE_DEVICE = 2,
     SPYI_CU_FUNC_MAX_THREADS = 0,
+    SPYI_CU_FUNC_SHARED_BYTES = 1, // static
     SPYI_CU_FUNC_REGISTERS = 4,
+    SPYI_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES = 8,
     SPYI_CU_MEMORY_TYPE_ARRAY = 3,
     SPYI_CU_ARRAY_LAYERED = 1, // CUDA_ARRAY3D_*
     SPYI_CU_ARRAY_SURFACE = 2,
@@ -1162,6 +1166,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
     X(ModuleGetGlobal, "cuModuleGetGlobal_v2",                                                               \
       (spyi_cu_pointer * address, size_t * size, spyi_cu_module module, const char *name))                   \
     X(FuncGetAttribute, "cuFuncGetAttribute", (int *value, int attribute, spyi_cu_function function))        \
+    X(FuncSetAttribute, "cuFuncSetAttribute", (spyi_cu_function function, int attribute, int value))         \
     X(LaunchKernel, "cuLaunchKernel",                                                                        \
       (spyi_cu_function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,           \
        unsigned bz, unsigned shared, spyi_cu_stream stream, void **params, void **extra))                    \
@@ -1924,8 +1929,10 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, co
                       nvrtc->major, nvrtc->minor, arch / 10, arch % 10);
         return false;
     }
-    // For a device that is newer than the compiler, the result is PTX, which the driver translates.
-    (void)snprintf(target, sizeof target, "-arch=%s_%d", exact ? "sm" : "compute", known);
+    // For a device that is newer than the compiler, the result is PTX, which the driver translates. Else it is
+    // a cubin for this very architecture, so it may use what no other has (wgmma of sm_90a): from NVRTC 12 on.
+    (void)snprintf(target, sizeof target, "-arch=%s_%d%s", exact ? "sm" : "compute", known,
+                   exact && known >= 90 && nvrtc->major >= 12 ? "a" : "");
     all[0] = target;
     for (i = 0; i < option_count && i < 15; i++) all[i + 1] = options[i];
     if (nvrtc->CreateProgram(&program, source, name, 0, NULL, NULL) != SPYI_NVRTC_OK) {
@@ -2282,6 +2289,8 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
     info->memory_bytes = memory;
     info->max_binding_bytes = memory;
     info->timestamp_period_ns = 1; // %globaltimer counts nanoseconds
+    info->multiprocessor_count = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MULTIPROCESSORS);
+    info->max_shared_bytes = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_SHARED_BYTES);
 }
 
 SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {
@@ -3127,6 +3136,27 @@ static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
     return desc->code_size > 4 && (memcmp(code, "\177ELF", 4) == 0 || code[desc->code_size - 1] == '\0');
 }
 
+// Lets the function have the dynamic shared memory that its launches ask for. A launch takes up to 48 KiB
+// without this.
+static spy_status spyi_cuda_allow_shared(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
+                                         spyi_text *error) {
+    uint32_t most = gpu->base.limits.info.max_shared_bytes;
+    int fixed = 0;
+    if (kernel->shared_bytes == 0) return SPY_OK;
+    spyi_cu_result result = gpu->cu.FuncGetAttribute(&fixed, SPYI_CU_FUNC_SHARED_BYTES, kernel->function);
+    if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuFuncGetAttribute", error);
+    if ((uint64_t)fixed + kernel->shared_bytes > most) {
+        spyi_text_add(error,
+                      "kernel '%s' has %d bytes of groupshared variables; with shared_bytes %u a group has "
+                      "more than the device's %u",
+                      kernel->label, fixed, kernel->shared_bytes, most);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    result = gpu->cu.FuncSetAttribute(kernel->function, SPYI_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES,
+                                      (int)kernel->shared_bytes);
+    return result == SPYI_CU_OK ? SPY_OK : spyi_cuda_fail(gpu, result, "cuFuncSetAttribute", error);
+}
+
 // Loads the module, and finds its function and the address of its global parameters.
 static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_desc *desc, const char *entry,
                                         spyi_cuda_kernel *kernel, spyi_text *error) {
@@ -3157,6 +3187,8 @@ static spy_status spyi_cuda_load_module(spyi_cuda_gpu *gpu, const spyi_kernel_de
                       kernel->label, registers, most, spyi_interface_threads(&desc->iface));
         return SPY_ERROR_UNSUPPORTED;
     }
+    spy_status status = spyi_cuda_allow_shared(gpu, kernel, error);
+    if (status != SPY_OK) return status;
     for (i = 0; i < kernel->base.uniform_count; i++) {
         if (kernel->places[i].holder != SPYI_HOLDER_NONE) continue;
         result = gpu->cu.ModuleGetGlobal(&kernel->globals, &kernel->globals_size, kernel->module,

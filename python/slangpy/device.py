@@ -297,6 +297,7 @@ class Device(_slangpy._Device):
         limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=uint3(group, group, min(group, 64)),
                               max_compute_dispatch_thread_groups=uint3(i["max_group_count"]),
                               max_viewport_dimensions=_slangpy.uint2(4096), max_framebuffer_dimensions=uint3(4096, 4096, 256),
+                              multiprocessor_count=i["multiprocessor_count"], max_shared_bytes=i["max_shared_bytes"],
                               min_wave_size=i["subgroup_size"], max_wave_size=i["subgroup_size"],
                               max_entry_point_uniform_size=i["max_inline_block_bytes"],
                               max_structured_buffer_size=i["max_binding_bytes"],

@@ -543,6 +543,8 @@ class DeviceLimits(_Desc):
     max_framebuffer_dimensions: uint3 = uint3(4096, 4096, 256)
     max_shader_visible_samplers: int = 16
     max_entry_point_uniform_size: int = 0
+    multiprocessor_count: int = 0
+    max_shared_bytes: int = 0
     max_structured_buffer_size: int = 0
     max_push_constants_size: int = 0
 

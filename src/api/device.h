@@ -196,6 +196,10 @@ typedef struct spy_device_info {
     uint64_t memory_bytes;           // size of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
     double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0: no timestamps
+    uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0: not known. A kernel whose
+                                     // groups take several portions of work each (a persistent kernel) is
+                                     // dispatched with a multiple of this number of groups
+    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes; 0: the device takes none
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.

@@ -154,6 +154,7 @@ static void spyi_recipe_options(spyi_stream *r, spyi_options *o) {
     spyi_stream_u32(r, &o->count_rank);
     o->mode = (spy_call_mode)spyi_stream_enum(r, (uint32_t)o->mode, (uint32_t)SPY_CALL_MODE_FORWARD_DIFF + 1);
     spyi_stream_bool(r, &o->deterministic);
+    spyi_stream_u32(r, &o->shared_bytes);
     (void)spyi_stream_expect(r, o->group.rank <= SPY_MAX_RANK && o->count_rank <= SPY_MAX_RANK,
                              "a rank is above SPY_MAX_RANK");
 }

@@ -231,6 +231,23 @@ static PyObject *spyp_link_group_size(PyObject *self, PyObject *args, PyObject *
     return (PyObject *)f;
 }
 
+static PyObject *spyp_link_shared_bytes(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "shared_bytes", NULL };
+    unsigned long long bytes = 0;
+    PyObject *number;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:shared_bytes", names, &number)) return NULL;
+    if (!PyLong_Check(number))
+        return PyErr_Format(PyExc_TypeError, "shared_bytes: expected an int, got %R", (PyObject *)Py_TYPE(number));
+    bytes = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred() || bytes > UINT32_MAX) {
+        PyErr_Clear();
+        return PyErr_Format(PyExc_ValueError, "shared_bytes: expected 0 to 2**32 - 1, got %S", number);
+    }
+    spyp_function *f = spyp_function_link(self);
+    if (f) f->chain->shared_bytes = (uint32_t)bytes;
+    return (PyObject *)f;
+}
+
 static PyObject *spyp_link_call_group(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *shape = spyp_sizes_given(args, kwargs, "call_group_shape");
     if (!shape) return NULL;
@@ -404,6 +421,9 @@ static PyMethodDef spyp_function_methods[] = {
     { "bind", SPYP_FUNC(spyp_link_bind_by_this), METH_FASTCALL | METH_KEYWORDS, "bind(this): the instance that a method is called on." },
     { "return_type", SPYP_FUNC(spyp_link_return_type_by_return_type), METH_FASTCALL | METH_KEYWORDS, "return_type(return_type): what calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default." },
     { "thread_group_size", SPYP_FUNC(spyp_link_group_size), METH_VARARGS | METH_KEYWORDS, "thread_group_size(*size): threads of a group, as numbers or a tuple of at most three; missing ones are 1." },
+    { "shared_bytes", SPYP_FUNC(spyp_link_shared_bytes), METH_VARARGS | METH_KEYWORDS,
+      "shared_bytes(bytes): dynamic shared memory of each group, which CUDA text in the function reaches; at most "
+      "Device.info.limits.max_shared_bytes." },
     { "call_group_shape", SPYP_FUNC(spyp_link_call_group), METH_VARARGS | METH_KEYWORDS, "call_group_shape(*shape): elements that run next to each other." },
     { "prelude", SPYP_FUNC(spyp_link_prelude_by_code), METH_FASTCALL | METH_KEYWORDS, "prelude(text): Slang text, added to an earlier one, at the head of the generated kernel." },
     { "type_conformances", SPYP_FUNC(spyp_link_conformances_by_type_conformances), METH_FASTCALL | METH_KEYWORDS,

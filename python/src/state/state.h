@@ -157,6 +157,7 @@ typedef struct spyp_chain {
     PyObject *result;             // the class that return_type() was given, or NULL
     spy_call_mode mode;
     bool deterministic;
+    uint32_t shared_bytes; // dynamic shared memory of a group; 0: none
     void *stream; // CUDA stream of the calls; NULL: the device's
     uint32_t group[3];
     spy_shape call_group;
