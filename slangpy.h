@@ -230,9 +230,9 @@
 //     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
 //     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
 //     spy_arg_diff_pair               a value and its gradient (chapter 9)
-//     spy_cast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//     spy_vcast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
 //                                       and the T of a generic
-//     spy_map(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_vmap(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
 //     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
 //                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
@@ -250,7 +250,7 @@
 // structs, is given as a spy_arg_struct with one unnamed argument for each of its N elements.
 //
 // A parameter of an interface type takes an argument whose type implements the interface: a tensor of such
-// structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
+// structs, or a struct given by fields or bytes with spy_vcast(arg, "Circle").
 //
 // A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
 // and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
@@ -293,12 +293,12 @@
 // element of the call, so an output that would be stretched is an error. With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
-// spy_map gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
+// spy_vmap gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
 // The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
 // the last dimension.
 //
-//     add: spy_map(a (4), SPY_DIMS(0)), spy_map(b (3), SPY_DIMS(1))       (4, 3): every a with every b
-//     add: spy_map(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
+//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))       (4, 3): every a with every b
+//     add: spy_vmap(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
 //
 // An output may share the memory of an input if both have the same elements at the same positions (in-place
 // updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
@@ -509,7 +509,7 @@
 //
 // Only grid and range bring sizes. Otherwise the other arguments or a given output say how many elements
 // there are. Generators have no type of their own: for a generic parameter, or between overloads that all
-// fit, spy_cast names the type.
+// fit, spy_vcast names the type.
 //
 // >>guide 15: whole tensors, import slangpy, pointers
 //
@@ -1066,7 +1066,7 @@ typedef struct spy_shape {
     int64_t dims[SPY_MAX_RANK];
 } spy_shape;
 
-// A list of dimensions for spy_map(): argument dimension i goes to kernel dimension dims[i].
+// A list of dimensions for spy_vmap(): argument dimension i goes to kernel dimension dims[i].
 typedef struct spy_dims {
     uint32_t count;
     int32_t dims[SPY_MAX_RANK];
@@ -2027,7 +2027,7 @@ typedef struct spy_args {
 // What an argument is, and which member of spy_arg.value it uses. Set by the spy_arg_*, spy_out_* and
 // spy_inout_* functions below.
 typedef enum spy_arg_kind {
-    SPY_ARG_KIND_NONE = 0,
+    SPY_ARG_KIND_NONE = 0, // no value: see spy_arg_any()
     SPY_ARG_KIND_BOOL,    // value.u
     SPY_ARG_KIND_INT,     // value.i
     SPY_ARG_KIND_UINT,    // value.u
@@ -2062,9 +2062,9 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // element type of a scalar or host array
-    uint32_t _map_count;       // set by spy_map() and spy_map_value(); 0: no mapping is given
+    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0: no mapping is given
     int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
-    const char *type;          // Slang type of an element, set by spy_cast(); NULL: the library chooses
+    const char *type;          // Slang type of an element, set by spy_vcast(); NULL: the library chooses
     const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: the kind of value
     union {
         int64_t i;
@@ -2236,18 +2236,25 @@ SPY_API spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, s
 SPY_API spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Returns `arg` with an explicit mapping: dimension i of the argument becomes dimension dims[i] of the call,
-// and the remaining trailing dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0))
+// and the remaining trailing dimensions feed the parameter. spy_vmap(spy_arg_tensor("a", a), SPY_DIMS(0))
 // together with "b" at SPY_DIMS(1) makes an outer product. With no dimensions (`dims` all zero) the call runs
-// over none: the complete argument is one value.
-SPY_API spy_arg spy_map(spy_arg arg, spy_dims dims);
+// over none: the complete argument is one value. Around a struct, or around a value with its gradient, it is
+// the mapping of each part that is run over and has no mapping of its own. A call fails when `dims` names a
+// dimension twice, has more or fewer dimensions than those that are run over, or when `arg` has a mapping
+// already.
+SPY_API spy_arg spy_vmap(spy_arg arg, spy_dims dims);
+// Short for spy_vmap() with the dimensions 0 to count - 1 in this order: spy_vdim(arg, 2) is spy_vmap(arg,
+// SPY_DIMS(0, 1)).
+SPY_API spy_arg spy_vdim(spy_arg arg, uint32_t count);
+// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
+// 3); the mapping follows from it. The parameter must have this type, so that it also selects an overload and
+// the type of a generic parameter. For a struct that is given by fields, it is the name of the struct. `type`
+// must stay alive until the call. Of two casts around an argument the outer one counts.
+SPY_API spy_arg spy_vcast(spy_arg arg, const char *type);
 // Returns `arg`, a host array, marked as one value such as a float3: overloads whose parameter takes the
 // complete array are preferred. Only when there is none does the call run over the array: two arrays of 3
 // floats for f(float, float) make a call of 3 elements.
 SPY_API spy_arg spy_map_value(spy_arg arg);
-// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
-// 3). For a struct that is given by fields, it is the name of the struct. `type` must stay alive until the
-// call.
-SPY_API spy_arg spy_cast(spy_arg arg, const char *type);
 
 // >>packed arguments
 
@@ -2321,6 +2328,25 @@ SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const sp
 // Of several values for the same path the last one counts. `path`, and what `value` points to, must live
 // until the call returns. The hook must not call any other function of the device. Threads: the hook's.
 SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
+
+// >>declared functions
+
+// Stands for an argument of any kind in the list of spy_declare(). `name` is as for all arguments.
+SPY_API spy_arg spy_arg_any(const char *name);
+// Returns `function` with mappings and types that its calls need not say. `parameters` is a list of
+// spy_arg_any(), by position or by name ("_result" for the result), each plain or within spy_vmap(),
+// spy_vdim() or spy_vcast():
+//
+//     spy_function *tonemap2d = spy_declare(tonemap, SPY_ARGS(spy_vdim(spy_arg_any("color"), 2)));
+//     spy_call(tonemap2d, SPY_ARGS(spy_arg_tensor("color", image), ...));
+//
+// What it returns is a function like any other: it can be called, differentiated, recorded, prepared,
+// explained and declared further, and it has the name of `function`. An argument of its calls for a declared
+// parameter must not have a mapping or type of its own. It lives as long as the function's module and follows
+// its reloads; equal declarations are one function. NULL on failure: an unknown name or type, a dimension
+// that is named twice, more parameters than the function has. Threads: any. Cost: a look-up of the function;
+// make it once, not for each call.
+SPY_API spy_function *spy_declare(spy_function *function, spy_args parameters);
 
 // >>dispatching
 
@@ -3446,6 +3472,11 @@ inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_functio
     return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
+inline typename spyi_with_list<List, spy_function *>::type spy_declare(spy_function *function,
+                                                                       List &&parameters) {
+    return spy_declare(function, spyi_args_now(static_cast<List &&>(parameters)));
+}
+template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
                                                                     List &&args,
                                                                     const spy_call_options *options) {
@@ -3530,11 +3561,14 @@ inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner
 }
 
 // The functions that accept a spyi_inner_arg within its statement.
-inline spyi_inner_arg spy_map(const spyi_inner_arg &arg, spy_dims dims) {
-    return { spy_map(arg.inner, dims) };
+inline spyi_inner_arg spy_vmap(const spyi_inner_arg &arg, spy_dims dims) {
+    return { spy_vmap(arg.inner, dims) };
 }
-inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
-    return { spy_cast(arg.inner, type) };
+inline spyi_inner_arg spy_vdim(const spyi_inner_arg &arg, uint32_t count) {
+    return { spy_vdim(arg.inner, count) };
+}
+inline spyi_inner_arg spy_vcast(const spyi_inner_arg &arg, const char *type) {
+    return { spy_vcast(arg.inner, type) };
 }
 inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
     return spy_pack(device, arg.inner);
@@ -13850,8 +13884,9 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); /
 // struct spy_device, how work is recorded on its queue, and the functions of this room that need a device.
 
 // Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
-#define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
+#define SPYI_MAP_WHOLE 255u // spy_vmap() without dimensions: the whole argument is one value
 #define SPYI_MAP_VALUE 254u // spy_map_value()
+#define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
 
 // Functions that tensors call on the module that their desc names; room `module` gives them to the device.
 typedef struct spyi_module_table {
@@ -15953,20 +15988,34 @@ spy_arg spy_map_value(spy_arg arg) {
     return arg;
 }
 
-// The call refuses a count beyond SPY_MAX_RANK, and a dimension that does not fit into int8_t, which is
+// A call refuses more than SPY_MAX_RANK dimensions, and a dimension that does not fit into int8_t, which is
 // stored as -128 or 127, both out of range.
-spy_arg spy_map(spy_arg arg, spy_dims dims) {
-    uint32_t i;
-    arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
-    for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
+spy_arg spy_vmap(spy_arg arg, spy_dims dims) {
+    bool twice = arg._map_count != 0 && arg._map_count != SPYI_MAP_VALUE;
+    uint32_t count = dims.count > SPY_MAX_RANK ? SPY_MAX_RANK + 1 : dims.count;
+    arg._map_count = twice ? SPYI_MAP_TWICE : count ? count : SPYI_MAP_WHOLE;
+    for (uint32_t i = 0; i < count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg._map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
     }
     return arg;
 }
 
-spy_arg spy_cast(spy_arg arg, const char *type) {
+spy_arg spy_vdim(spy_arg arg, uint32_t count) {
+    spy_dims dims;
+    dims.count = count;
+    for (uint32_t i = 0; i < SPY_MAX_RANK; i++) dims.dims[i] = (int32_t)i;
+    return spy_vmap(arg, dims);
+}
+
+spy_arg spy_vcast(spy_arg arg, const char *type) {
     arg.type = type;
+    return arg;
+}
+
+spy_arg spy_arg_any(const char *name) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     return arg;
 }
 
@@ -34558,10 +34607,25 @@ struct spy_module {
 
 #define SPYI_RECENT_PLANS 4
 
+// What spy_declare() has set for one parameter.
+typedef struct spyi_declaration {
+    const char *name;   // NULL: by position
+    uint32_t position;  // among the arguments without a name
+    const char *type;   // as in spy_arg; NULL: none
+    uint8_t map_count;  // as spy_arg._map_count; 0: no mapping
+    int8_t map[SPY_MAX_RANK];
+} spyi_declaration;
+
+typedef struct spyi_declared { // one allocation with all that it points to
+    spyi_declaration *items;
+    uint32_t count;
+} spyi_declared;
+
 struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
+    spyi_declared *declared;  // NULL: found by spy_find_function()
     uint32_t id;              // part of the plan key
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
@@ -34625,6 +34689,18 @@ SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
 // wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
+
+// Returns the module's function with this name and these declarations (NULL: none), which it takes over when
+// it makes the function. NULL: the error has been reported under `function`.
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function);
+
+// >>declared.c
+// Returns what is declared for the argument of this name, or with none for that of this position among those
+// without a name; NULL: nothing.
+SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
+                                                    uint32_t position);
+SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
@@ -34790,6 +34866,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         module->functions = function->next;
         device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
+        free(function->declared);
         free(function->name);
         spyi_retire_object(device, &function->object, sizeof *function);
     }
@@ -34974,15 +35051,17 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     return size;
 }
 
-static spy_function *spyi_known_function(const spy_module *module, const char *name) {
+static spy_function *spyi_known_function(const spy_module *module, const char *name,
+                                         const spyi_declared *declared) {
     spy_function *f = module->functions;
-    while (f && strcmp(f->name, name) != 0) f = f->next;
+    while (f && (strcmp(f->name, name) != 0 || !spyi_declared_equal(f->declared, declared))) f = f->next;
     return f;
 }
 
 // Finds a function through the compiler, outside of the device, since the compiler may be busy for another
 // thread. NULL: the error has been reported under `function`.
-static spy_function *spyi_look_up_function(spy_module *module, const char *name, const char *function) {
+static spy_function *spyi_look_up_function(spy_module *module, const char *name, spyi_declared *declared,
+                                           const char *function) {
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spyi_text error = { NULL, 0, 0 };
@@ -35019,7 +35098,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             "function, before its struct if it is a method, and before the fields and types that calls "
             "use",
             function, name, module->name);
-    } else if ((found = spyi_known_function(module, name)) ==
+    } else if ((found = spyi_known_function(module, name, declared)) ==
                NULL) { // else another thread has added it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
@@ -35033,6 +35112,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             found->object.device = device;
             found->module = module;
             found->name = copy;
+            found->declared = declared;
             found->id = ++device->next_function_id;
             found->overloads = overloads;
             found->next = module->functions;
@@ -35055,17 +35135,23 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
                   name ? "\"\"" : "NULL");
     } else {
-        found = spyi_known_function(module, name);
+        found = spyi_known_function(module, name, NULL);
     }
     if (found && found->overloads.count == 0) {
         spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
                   function, module->name, name);
         found = NULL;
     } else if (!found && name && name[0]) {
-        found = spyi_look_up_function(module, name, function);
+        found = spyi_look_up_function(module, name, NULL, function);
     }
     spyi_leave(device);
     return found;
+}
+
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function) {
+    spy_function *found = spyi_known_function(module, name, declared);
+    return found ? found : spyi_look_up_function(module, name, declared, function);
 }
 
 const char *spy_function_name(const spy_function *function) {
@@ -35102,6 +35188,232 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
     const spyi_type *type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, name ? name : "", function);
     spyi_leave(device);
     return type ? type->host_size : 0;
+}
+
+// >>module/declared.c ---------------------------------------------------------------------------------------
+
+// Declared functions: spy_declare() makes a function of one that is known, with mappings and types of its
+// parameters. It has the same name and code, so that a reload and all that takes a function treat it as any
+// other.
+
+// >>finding
+
+// Returns whether one of the overloads has a parameter of this name at this position.
+static bool spyi_has_parameter_at(const spy_function *function, const char *name, uint32_t position) {
+    for (uint32_t o = 0; o < function->overloads.count; o++) {
+        const spyi_signature *s = &function->overloads.items[o];
+        if (position < s->param_count && strcmp(s->params[position].name, name) == 0) return true;
+    }
+    return false;
+}
+
+SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
+                                                    uint32_t position) {
+    const spyi_declared *declared = function->declared;
+    if (name && !name[0]) name = NULL;
+    for (uint32_t i = 0; declared && i < declared->count; i++) {
+        const spyi_declaration *d = &declared->items[i];
+        bool same = name && d->name ? strcmp(name, d->name) == 0
+                    : name          ? spyi_has_parameter_at(function, name, d->position)
+                    : d->name       ? spyi_has_parameter_at(function, d->name, position)
+                                    : d->position == position;
+        if (same) return d;
+    }
+    return NULL;
+}
+
+static bool spyi_same_text(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b) {
+    if (!a || !b) return a == b;
+    bool same = a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++) {
+        const spyi_declaration *one = &a->items[i], *other = &b->items[i];
+        same = spyi_same_text(one->name, other->name) && one->position == other->position &&
+               spyi_same_text(one->type, other->type) && one->map_count == other->map_count &&
+               memcmp(one->map, other->map, sizeof one->map) == 0;
+    }
+    return same;
+}
+
+// >>making
+
+static spy_status spyi_bad_declaration(spyi_text *error, const spy_arg *arg, uint32_t position,
+                                       spy_status status, const char *format, ...) SPYI_PRINTF(5, 6);
+static spy_status spyi_bad_declaration(spyi_text *error, const spy_arg *arg, uint32_t position,
+                                       spy_status status, const char *format, ...) {
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (arg->name && arg->name[0]) spyi_text_add(error, "parameter '%s': %s", arg->name, line);
+    else spyi_text_add(error, "parameter %u: %s", position + 1, line);
+    return status;
+}
+
+// Checks that an overload has the parameter. Adds the most similar name to the error when none has it.
+static spy_status spyi_check_declared_name(const spy_function *function, const spy_arg *arg,
+                                           uint32_t position, spyi_text *error) {
+    bool named = arg->name && arg->name[0], known = named && strcmp(arg->name, "_result") == 0;
+    uint32_t most = 0;
+    spyi_near near_names;
+    spyi_text nearest = { NULL, 0, 0 };
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = named ? arg->name : "";
+    for (uint32_t o = 0; o < function->overloads.count; o++) {
+        const spyi_signature *s = &function->overloads.items[o];
+        if (s->param_count > most) most = s->param_count;
+        for (uint32_t p = 0; named && p < s->param_count; p++) {
+            known = known || strcmp(s->params[p].name, arg->name) == 0;
+            spyi_near_offer(&near_names, s->params[p].name);
+        }
+    }
+    spyi_near_text(&near_names, &nearest);
+    spy_status status = SPY_OK;
+    if (named && !known)
+        status = spyi_bad_declaration(error, arg, position, SPY_ERROR_NOT_FOUND,
+                                      "the function has no parameter of this name%s",
+                                      spyi_text_str(&nearest));
+    else if (!named && position >= most)
+        status = spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                      "expected at most %u parameters", most);
+    spyi_text_free(&nearest);
+    return status;
+}
+
+static spy_status spyi_check_declared_map(const spy_arg *arg, uint32_t position, spyi_text *error) {
+    if (arg->_map_count == SPYI_MAP_TWICE)
+        return spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                    "it has two mappings, one around the other; expected one");
+    if (arg->_map_count == SPYI_MAP_WHOLE) return SPY_OK;
+    if (arg->_map_count > SPY_MAX_RANK)
+        return spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                    "its mapping has more than SPY_MAX_RANK entries");
+    for (uint32_t i = 0; i < arg->_map_count; i++) {
+        int dim = arg->_map[i];
+        if (dim < 0 || dim >= SPY_MAX_RANK)
+            return spyi_bad_declaration(error, arg, position, SPY_ERROR_OUT_OF_RANGE,
+                                        "its mapping names dimension %d; expected 0 to %d", dim,
+                                        SPY_MAX_RANK - 1);
+        for (uint32_t j = 0; j < i; j++)
+            if (arg->_map[j] == dim)
+                return spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                            "its mapping names dimension %d twice", dim);
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_check_declaration(spy_function *function, const spy_arg *arg, uint32_t position,
+                                         spyi_text *error) {
+    if (arg->kind != SPY_ARG_KIND_NONE || arg->_map_count == SPYI_MAP_VALUE)
+        return spyi_bad_declaration(
+            error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+            "expected spy_arg_any(), alone or within spy_vmap(), spy_vdim() or spy_vcast(), got an argument");
+    spy_status status = spyi_check_declared_name(function, arg, position, error);
+    if (status == SPY_OK) status = spyi_check_declared_map(arg, position, error);
+    if (status != SPY_OK || !arg->type) return status;
+    if (!spyi_module_type(function->module, arg->type)) // leaves the device meanwhile
+        return spyi_bad_declaration(error, arg, position, SPY_ERROR_NOT_FOUND,
+                                    "spy_vcast names '%s', which is no type of module '%s'", arg->type,
+                                    function->module->name);
+    return SPY_OK;
+}
+
+static const char *spyi_keep_declared_text(char **at, const char *text) {
+    if (!text || !text[0]) return NULL;
+    size_t size = strlen(text) + 1;
+    char *kept = (char *)memcpy(*at, text, size);
+    *at += size;
+    return kept;
+}
+
+// Adds a declaration behind the others, whose texts it copies to *at.
+static void spyi_add_declaration(spyi_declared *declared, char **at, const spyi_declaration *from) {
+    spyi_declaration *d = &declared->items[declared->count++];
+    *d = *from;
+    d->name = spyi_keep_declared_text(at, from->name);
+    d->type = spyi_keep_declared_text(at, from->type);
+}
+
+static size_t spyi_declared_texts(const char *name, const char *type) {
+    return (name ? strlen(name) + 1 : 0) + (type ? strlen(type) + 1 : 0);
+}
+
+// Returns the declarations of `function` and those of the list, in one allocation that the caller frees;
+// those of the list that say nothing are left out. NULL with `status` set on failure.
+static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, spy_status *status,
+                                         spyi_text *error) {
+    const spyi_declared *had = function->declared;
+    size_t count = (had ? had->count : 0) + list.count, texts = 0;
+    for (uint32_t i = 0; had && i < had->count; i++)
+        texts += spyi_declared_texts(had->items[i].name, had->items[i].type);
+    for (size_t i = 0; i < list.count; i++)
+        texts += spyi_declared_texts(list.items[i].name, list.items[i].type);
+    spyi_declared *made =
+        (spyi_declared *)spyi_calloc(1, sizeof *made + count * sizeof *made->items + texts + 1);
+    *status = made ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+    if (!made) {
+        spyi_text_add(error, "out of host memory");
+        return NULL;
+    }
+    made->items = (spyi_declaration *)(void *)(made + 1);
+    char *at = (char *)(made->items + count);
+    for (uint32_t i = 0; had && i < had->count; i++) spyi_add_declaration(made, &at, &had->items[i]);
+    spy_function view = *function; // the function as it is declared so far
+    view.declared = made;
+    uint32_t position = 0;
+    for (size_t i = 0; i < list.count && *status == SPY_OK; i++) {
+        const spy_arg *arg = &list.items[i];
+        bool named = arg->name && arg->name[0];
+        *status = spyi_check_declaration(function, arg, position, error);
+        if (*status == SPY_OK && spyi_declaration_of(&view, arg->name, position))
+            *status = spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                           "it has been declared already");
+        if (*status == SPY_OK && (arg->_map_count || arg->type)) {
+            spyi_declaration d;
+            memset(&d, 0, sizeof d);
+            d.name = arg->name;
+            d.position = named ? 0 : position;
+            d.type = arg->type;
+            d.map_count = (uint8_t)arg->_map_count;
+            if (d.map_count <= SPY_MAX_RANK) memcpy(d.map, arg->_map, d.map_count);
+            spyi_add_declaration(made, &at, &d);
+        }
+        position += !named;
+    }
+    if (*status == SPY_OK) return made;
+    free(made);
+    return NULL;
+}
+
+spy_function *spy_declare(spy_function *function, spy_args parameters) {
+    const char *name = "spy_declare";
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
+    spy_device *device = function->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spyi_declared *declared = NULL;
+    spy_function *found = NULL;
+    if (parameters.count && !parameters.items) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "expected %zu parameters, got NULL", parameters.count);
+    } else if (function->overloads.count == 0) {
+        status = SPY_ERROR_NOT_FOUND;
+        spyi_text_add(&error, "module '%s' was reloaded and has no such function any more",
+                      function->module->name);
+    } else {
+        declared = spyi_declared_make(function, parameters, &status, &error);
+    }
+    if (status == SPY_OK && declared->count) found = spyi_function_of(function->module, function->name, declared, name);
+    else if (status == SPY_OK) found = function; // nothing is declared
+    else spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    if (!found || found->declared != declared) free(declared);
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return found;
 }
 
 // >>module/reflect.c ----------------------------------------------------------------------------------------
@@ -35808,8 +36120,10 @@ typedef struct spyi_value {
     uint8_t direction;  // spy_direction
     uint8_t rank;       // of tensors, host arrays and custom values
     uint8_t map_count;
-    bool whole;           // spy_map() without dimensions, or spy_map_value(): all of it is one value
+    bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
     bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
+    bool inherited;       // its mapping is that of the struct or pair that it is a part of
+    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0: none
     uint32_t child_count; // of a struct: number of its fields, which follow
     // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
     // is in the key.
@@ -39390,8 +39704,57 @@ SPYI_FN bool spyi_describe_again(spy_device *device, const spy_arg *arg, spyi_va
            !v->child_count;
 }
 
-static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values,
-                                     spyi_text *error) {
+// Takes the mapping and the type of an argument from the argument itself, or from the function's declaration.
+static spy_status spyi_describe_mapping(const spy_arg *arg, size_t position, const spyi_declaration *declared,
+                                        spyi_value *v, spyi_text *error) {
+    uint32_t count = arg->_map_count;
+    v->cast = arg->type;
+    v->map = arg->_map;
+    if (count == SPYI_MAP_TWICE)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "it has two mappings, one around the other; expected one");
+    if (declared && ((count && declared->map_count) || (v->cast && declared->type)))
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "the function was declared with its mapping or type; expected the plain argument");
+    if (declared && declared->map_count) {
+        count = declared->map_count;
+        v->map = declared->map;
+    }
+    if (declared && declared->type) v->cast = declared->type;
+    v->one_value = count == SPYI_MAP_VALUE;
+    v->whole = count == SPYI_MAP_WHOLE || v->one_value;
+    if (count > SPY_MAX_RANK && !v->whole)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "its mapping has more than SPY_MAX_RANK entries");
+    v->map_count = v->whole ? 0 : (uint8_t)count;
+    return SPY_OK;
+}
+
+// Gives a part of a struct, or of a value with its gradient, the mapping of the whole, and the value of a pair
+// also its type. The key has them in the record of the whole.
+static void spyi_inherit_mapping(const spyi_value *whole, spyi_value *v, size_t position) {
+    bool mapped = whole->map_count || (whole->whole && !whole->one_value);
+    if (whole->kind == SPY_ARG_KIND_PAIR && position == 0 && !v->cast) v->cast = whole->cast;
+    if (!mapped || v->map_count || v->whole || (!v->rank && !v->child_count)) return;
+    v->map = whole->map;
+    v->map_count = whole->map_count;
+    v->whole = whole->whole;
+    v->inherited = true;
+}
+
+// Called when all parts of the value have its mapping. The value itself then has none.
+static void spyi_pass_mapping(spyi_value *v) {
+    v->passed_count = v->inherited ? 0 : v->map_count;
+    v->map_count = 0;
+    v->whole = v->one_value = false;
+    if (v->kind == SPY_ARG_KIND_PAIR) v->cast = NULL;
+}
+
+// Describes a list of arguments, or the fields of value number `parent`; -1: arguments. `function` has
+// declarations for arguments; NULL: there are none.
+static spy_status spyi_describe_list(spy_device *device, const spy_function *function, spy_args args,
+                                     int64_t parent, int depth, spyi_values *values, spyi_text *error) {
+    uint32_t unnamed = 0;
     if (depth > SPYI_DEEPEST_STRUCT) {
         spyi_text_add(error, "structs are nested more than %d deep", SPYI_DEEPEST_STRUCT);
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -39411,15 +39774,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->name = arg->name;
         v->kind = (uint8_t)arg->kind;
         v->direction = (uint8_t)arg->direction;
-        v->cast = arg->type;
-        v->map = arg->_map;
-        v->one_value = arg->_map_count == SPYI_MAP_VALUE;
-        v->whole = arg->_map_count == SPYI_MAP_WHOLE || v->one_value;
-        if (arg->_map_count > SPY_MAX_RANK && !v->whole)
-            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
-        spy_status status = spyi_describe_one(device, arg, i, v, error);
+        const spyi_declaration *declared =
+            function && function->declared ? spyi_declaration_of(function, arg->name, unnamed) : NULL;
+        if (!arg->name || !arg->name[0]) unnamed++;
+        spy_status status = spyi_describe_mapping(arg, i, declared, v, error);
+        if (status == SPY_OK) status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 24 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
@@ -39430,7 +39789,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         key[2] = v->rank;
         key[3] = (uint8_t)arg->_map_count;
         memcpy(key + 4, &detail, 4);
-        memcpy(key + 8, arg->_map, v->map_count);
+        memcpy(key + 8, v->map, v->map_count);
         values->key_size += 8u + v->map_count;
         if (v->custom) { // the address of the kind's table identifies the kind
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
@@ -39440,12 +39799,15 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
+        if (parent >= 0) spyi_inherit_mapping(&values->items[parent], v, i);
         if (v->kind == SPY_ARG_KIND_STRUCT || v->kind == SPY_ARG_KIND_PAIR) {
+            uint32_t index = values->count - 1;
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
-            status = spyi_describe_list(device, fields, depth + 1, values, error); // may move values->items
+            status = spyi_describe_list(device, NULL, fields, index, depth + 1, values, error); // may move values->items
             if (status != SPY_OK) return status;
+            spyi_pass_mapping(&values->items[index]);
         }
     }
     return SPY_OK;
@@ -39469,7 +39831,7 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
             spyi_text_add(error, "its options: global %zu has no name", i + 1);
             status = SPY_ERROR_INVALID_ARGUMENT;
         }
-        if (status == SPY_OK) status = spyi_describe_list(device, lists[l], 0, values, error);
+        if (status == SPY_OK) status = spyi_describe_list(device, NULL, lists[l], -1, 0, values, error);
     }
     values->global_count = values->count - arguments;
     values->count = arguments;
@@ -39621,7 +39983,7 @@ static spy_status spyi_describe_begin(spy_args args, const spy_call_options *opt
 SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
                                       spyi_text *error) {
     spy_status status = spyi_describe_begin(args, NULL, NULL, values, error);
-    if (status == SPY_OK) status = spyi_describe_list(device, args, 0, values, error);
+    if (status == SPY_OK) status = spyi_describe_list(device, NULL, args, -1, 0, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -39654,7 +40016,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
-    status = spyi_describe_list(function->object.device, args, 0, values, error);
+    status = spyi_describe_list(function->object.device, function, args, -1, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
@@ -40091,11 +40453,16 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         spyi_text_free(&got);
         return false;
     }
-    if (v->map_count && v->map_count != leaf->batch_rank)
+    if (v->inherited && !leaf->batch_rank) return true; // the same value for all elements
+    if (v->map_count && v->map_count != leaf->batch_rank) {
+        char instead[64];
+        snprintf(instead, sizeof instead, leaf->batch_rank ? "spy_vdim(..., %u) names these" : "give it without one",
+                 leaf->batch_rank);
         return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
+                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u); %s",
                        leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display,
-                       fit->consumed);
+                       fit->consumed, instead);
+    }
     for (uint32_t i = 0; i < v->map_count; i++) {
         int kernel_dim = v->map[i];
         if (kernel_dim < 0 || kernel_dim >= SPY_MAX_RANK)
@@ -40542,7 +40909,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (v->cast && v->kind != SPY_ARG_KIND_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
         if (!cast)
-            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path,
+            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_vcast names '%s', which is no type", path,
                            v->cast);
         if (cast != type)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
@@ -40594,6 +40961,28 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
                                            : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
+// Checks that of each struct or pair that was given with a mapping some part is run over.
+static bool spyi_check_passed_maps(spyi_attempt *a) {
+    const spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; i < a->values->count; i++) {
+        const spyi_value *items = a->values->items;
+        uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
+        const char *path = NULL; // of its first leaf
+        bool taken = end == i;
+        for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
+            const spyi_leaf *leaf = &b->leaves[l];
+            if (leaf->value <= i || leaf->value >= end) continue;
+            if (!path) path = leaf->path;
+            taken = leaf->batch_rank && items[leaf->value].inherited;
+        }
+        if (!taken && path)
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
+                           "'%s': the mapping around it names %u dimensions, but no part of the argument is run over",
+                           path, items[i].passed_count);
+    }
+    return true;
+}
+
 // Finds the call's rank, and gives leaves without a mapping their kernel dimensions, aligned at the last one.
 // New tensors get all dimensions.
 static bool spyi_finish_maps(spyi_attempt *a) {
@@ -40610,13 +40999,14 @@ static bool spyi_finish_maps(spyi_attempt *a) {
                            "RWStructuredBuffer",
                            leaf->path);
     }
+    if (!spyi_check_passed_maps(a)) return false;
     const spy_call_options *options = a->values->options;
     b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
         if (leaf->batch_rank > b->rank) b->rank = leaf->batch_rank;
-        for (uint32_t d = 0; d < v->map_count; d++)
+        for (uint32_t d = 0; v->map_count && d < leaf->batch_rank; d++)
             if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
     }
     if (options && options->call_group_shape.rank > b->rank)
@@ -40634,7 +41024,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
             return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                            "'%s': Strict broadcasting is enabled: it needs %u leading dimensions as the "
-                           "other arguments have, got %u",
+                           "other arguments have, got %u; spy_vmap says which of them it is run over",
                            leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
@@ -41294,12 +41684,12 @@ static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value 
     spyi_value_text(v, &got);
     bool known = v->cast || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY || v->texel;
     if (v->cast)
-        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
+        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_vcast names '%s', which is no type", p->name, v->cast);
     else
         spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                 known ? "'%s': expected %s, got %s; this kind of parameter cannot be passed"
                       : "'%s': expected %s, got %s, which does not tell its Slang type: "
-                        "say which with spy_cast",
+                        "say which with spy_vcast",
                 p->name, p->type->display, spyi_text_str(&got));
     spyi_text_free(&got);
     return false;
@@ -41527,7 +41917,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         spyi_text_add(error,
                       winner.misfit
                           ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
-                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                          : "%u overloads fit equally well; choose one with spy_vcast or spy_vmap:%s",
                       ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
@@ -47047,6 +47437,12 @@ typedef struct spyi_again_item {
     uint16_t leaf;     // index in the plan's leaves
     uint32_t place_count;
     uint8_t **places;  // where its value or address stands in the blocks
+    // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
+    // the function. `explicit_way`: it has one of them.
+    const char *cast;
+    int8_t map[SPY_MAX_RANK];
+    uint8_t map_count;
+    bool explicit_way;
     uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
@@ -47322,6 +47718,7 @@ static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, ui
                   leaf->path, leaf->type->display, leaf->batch_rank + dim,
                   (long long)leaf->consumed_dims[dim]);
     spyi_shape_text(&shape, error);
+    if (!v->cast && !v->map_count) spyi_text_add(error, "; spy_vcast says which type its elements have");
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
@@ -47361,6 +47758,7 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
             spyi_shape_text(&mine, error);
             spyi_text_add(error, ": dimension %u of the call is %lld for one and %lld for the other", k,
                           (long long)call->dims[k], (long long)size);
+            if (!v->map_count) spyi_text_add(error, "; spy_vmap says which dimensions it is run over");
             return SPY_ERROR_SHAPE_MISMATCH;
         }
     }
@@ -48974,7 +49372,7 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     bool gradient = l->value >= values->count;
     uint32_t owner = gradient ? spyi_gradient_owner(values, l->value, &which) : 0;
     bool tensor = op == SPYI_AGAIN_TENSOR || op == SPYI_AGAIN_UNUSED;
-    if (op == SPYI_AGAIN_NEVER || v->child_count || v->cast || v->map_count || v->whole || l->untracked ||
+    if (op == SPYI_AGAIN_NEVER || v->child_count || l->untracked ||
         (tensor && !v->tensor) || (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
         return false;
     spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
@@ -48985,6 +49383,12 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->direction = v->direction;
     a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
     a->rank = v->rank;
+    if (!gradient) {
+        a->cast = v->arg->type;
+        a->map_count = (uint8_t)v->arg->_map_count;
+        if (a->map_count <= SPY_MAX_RANK) memcpy(a->map, v->arg->_map, a->map_count);
+        a->explicit_way = a->cast || a->map_count;
+    }
     a->op = op;
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
@@ -49045,7 +49449,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
                   step_count * spyi_align(sizeof *steps, 8);
     for (uint32_t i = 0; i < values->count; i++)
-        size += values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0;
+        size += (values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0) +
+                (values->items[i].cast ? spyi_align(strlen(values->items[i].cast) + 1, 8) : 0);
     for (uint32_t i = 0; i < step_count; i++) {
         packs += steps[i].variant->emitted.pack_count;
         size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
@@ -49097,6 +49502,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
                               step_count == 1 ? plan->launch->block : again->steps[k].block);
         places += a->place_count;
         if (a->name[0]) a->name = spyi_again_keep(&at, a->name, strlen(a->name) + 1);
+        if (a->cast) a->cast = spyi_again_keep(&at, a->cast, strlen(a->cast) + 1);
     }
     return again;
 }
@@ -49304,6 +49710,13 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
     return false;
 }
 
+// Compares an argument's mapping and type with those of the item.
+static SPYI_NOINLINE bool spyi_again_same_way(const spy_arg *arg, const spyi_again_item *a) {
+    if (arg->_map_count != a->map_count || (arg->type == NULL) != (a->cast == NULL)) return false;
+    if (a->map_count <= SPY_MAX_RANK && memcmp(arg->_map, a->map, a->map_count) != 0) return false;
+    return !a->cast || strcmp(arg->type, a->cast) == 0;
+}
+
 // spyi_again_address() writes the address of the item's leaf into the blocks. spyi_again_use() makes the use
 // of its memory.
 static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item *a) {
@@ -49423,9 +49836,10 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     const spy_arg *arg = args.items;
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
-        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->_map_count || !spyi_again_named(arg, a->name))
+        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction ||
+            !spyi_again_named(arg, a->name))
             return false;
+        if ((arg->type || arg->_map_count || a->explicit_way) && !spyi_again_same_way(arg, a)) return false;
         if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
             if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||
                 !spyi_again_tensor(launch, a, arg->value.tensor, use++))

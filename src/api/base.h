@@ -187,7 +187,7 @@ typedef struct spy_shape {
     int64_t dims[SPY_MAX_RANK];
 } spy_shape;
 
-// A list of dimensions for spy_map(): argument dimension i goes to kernel dimension dims[i].
+// A list of dimensions for spy_vmap(): argument dimension i goes to kernel dimension dims[i].
 typedef struct spy_dims {
     uint32_t count;
     int32_t dims[SPY_MAX_RANK];

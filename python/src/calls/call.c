@@ -74,7 +74,7 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
         spyp_add_argument(call, text, position);
         return -1;
     }
-    if (!in->dispatch) spyp_drop_written(call, object, arg);
+    if (!in->dispatch) spyp_drop_written(call, spyp_plain_value(object), arg);
     in->args.count++;
     return 0;
 }
@@ -215,7 +215,7 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     spyp_function *f = in->call.function;
     PyObject *given = in->result;
     if (in->call.mode == SPY_CALL_MODE_BACKWARD) Py_RETURN_NONE;
-    if (given && !in->tensor) return Py_NewRef(given);
+    if (given && !in->tensor) return Py_NewRef(spyp_plain_value(given));
     if (in->texture) return spyp_give_texture(in);
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
     if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
