@@ -740,6 +740,10 @@ class function {
         (void)run([&](spy_args a) { return spy_time_call(raw_, a, nullptr, &time); }, arguments...);
         return time;
     }
+    // spy_gradcheck() with the default options.
+    template <class... A> spy_status gradcheck(const A &...arguments) const {
+        return run([this](spy_args a) { return spy_gradcheck(raw_, a, nullptr, nullptr); }, arguments...);
+    }
     // spy_declare(): f.declare(spy::vdim(spy::any(), 2), spy::any(), spy::vcast(spy::any("_result"), "float3")).
     template <class... A> function declare(const A &...parameters) const {
         return { run([this](spy_args a) { return spy_declare(raw_, a); }, parameters...), module_ };

@@ -40,6 +40,12 @@ inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_functio
     return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_gradcheck(spy_function *function, List &&args,
+                                                                     const spy_gradcheck_desc *desc,
+                                                                     spy_gradcheck_info *info) {
+    return spy_gradcheck(function, spyi_args_now(static_cast<List &&>(args)), desc, info);
+}
+template <class List>
 inline typename spyi_with_list<List, spy_function *>::type spy_declare(spy_function *function,
                                                                        List &&parameters) {
     return spy_declare(function, spyi_args_now(static_cast<List &&>(parameters)));

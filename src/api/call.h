@@ -22,7 +22,7 @@ typedef struct spy_args {
 // What an argument is, and which member of spy_arg.value it uses. Set by the spy_arg_*, spy_out_* and
 // spy_inout_* functions below.
 typedef enum spy_arg_kind {
-    SPY_ARG_KIND_NONE = 0, // no value: see spy_arg_any()
+    SPY_ARG_KIND_NONE = 0,
     SPY_ARG_KIND_BOOL,    // value.u
     SPY_ARG_KIND_INT,     // value.i
     SPY_ARG_KIND_UINT,    // value.u

@@ -150,12 +150,13 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     if (v->inherited && !leaf->batch_rank) return true; // the same value for all elements
     if (v->map_count && v->map_count != leaf->batch_rank) {
         char instead[64];
-        snprintf(instead, sizeof instead, leaf->batch_rank ? "spy_vdim(..., %u) names these" : "give it without one",
+        snprintf(instead, sizeof instead,
+                 leaf->batch_rank ? "spy_vdim(..., %u) names these" : "give it without one",
                  leaf->batch_rank);
-        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u); %s",
-                       leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display,
-                       fit->consumed, instead);
+        return spyi_no(
+            a, SPY_ERROR_SHAPE_MISMATCH,
+            "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u); %s",
+            leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed, instead);
     }
     for (uint32_t i = 0; i < v->map_count; i++) {
         int kernel_dim = v->map[i];

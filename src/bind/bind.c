@@ -159,9 +159,10 @@ static bool spyi_check_passed_maps(spyi_attempt *a) {
             taken = leaf->batch_rank && items[leaf->value].inherited;
         }
         if (!taken && path)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
-                           "'%s': the mapping around it names %u dimensions, but no part of the argument is run over",
-                           path, items[i].passed_count);
+            return spyi_no(
+                a, SPY_ERROR_INVALID_ARGUMENT,
+                "'%s': the mapping around it names %u dimensions, but no part of the argument is run over",
+                path, items[i].passed_count);
     }
     return true;
 }

@@ -210,8 +210,9 @@ static spy_status spyi_describe_mapping(const spy_arg *arg, size_t position, con
         return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
                             "it has two mappings, one around the other; expected one");
     if (declared && ((count && declared->map_count) || (v->cast && declared->type)))
-        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                            "the function was declared with its mapping or type; expected the plain argument");
+        return spyi_bad_arg(
+            arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+            "the function was declared with its mapping or type; expected the plain argument");
     if (declared && declared->map_count) {
         count = declared->map_count;
         v->map = declared->map;
@@ -301,7 +302,8 @@ static spy_status spyi_describe_list(spy_device *device, const spy_function *fun
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
-            status = spyi_describe_list(device, NULL, fields, index, depth + 1, values, error); // may move values->items
+            status = spyi_describe_list(device, NULL, fields, index, depth + 1, values,
+                                        error); // may move values->items
             if (status != SPY_OK) return status;
             spyi_pass_mapping(&values->items[index]);
         }

@@ -43,8 +43,8 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     bool gradient = l->value >= values->count;
     uint32_t owner = gradient ? spyi_gradient_owner(values, l->value, &which) : 0;
     bool tensor = op == SPYI_AGAIN_TENSOR || op == SPYI_AGAIN_UNUSED;
-    if (op == SPYI_AGAIN_NEVER || v->child_count || l->untracked ||
-        (tensor && !v->tensor) || (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
+    if (op == SPYI_AGAIN_NEVER || v->child_count || l->untracked || (tensor && !v->tensor) ||
+        (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
         return false;
     spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
     if (a->name) return false; // the value feeds two leaves

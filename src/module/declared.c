@@ -81,9 +81,9 @@ static spy_status spyi_check_declared_name(const spy_function *function, const s
     spyi_near_text(&near_names, &nearest);
     spy_status status = SPY_OK;
     if (named && !known)
-        status = spyi_bad_declaration(error, arg, position, SPY_ERROR_NOT_FOUND,
-                                      "the function has no parameter of this name%s",
-                                      spyi_text_str(&nearest));
+        status =
+            spyi_bad_declaration(error, arg, position, SPY_ERROR_NOT_FOUND,
+                                 "the function has no parameter of this name%s", spyi_text_str(&nearest));
     else if (!named && position >= most)
         status = spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
                                       "expected at most %u parameters", most);
@@ -214,7 +214,8 @@ spy_function *spy_declare(spy_function *function, spy_args parameters) {
     } else {
         declared = spyi_declared_make(function, parameters, &status, &error);
     }
-    if (status == SPY_OK && declared->count) found = spyi_function_of(function->module, function->name, declared, name);
+    if (status == SPY_OK && declared->count)
+        found = spyi_function_of(function->module, function->name, declared, name);
     else if (status == SPY_OK) found = function; // nothing is declared
     else spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
     if (!found || found->declared != declared) free(declared);

@@ -30,10 +30,10 @@ struct spy_module {
 
 // What spy_declare() has set for one parameter.
 typedef struct spyi_declaration {
-    const char *name;   // NULL: by position
-    uint32_t position;  // among the arguments without a name
-    const char *type;   // as in spy_arg; NULL: none
-    uint8_t map_count;  // as spy_arg._map_count; 0: no mapping
+    const char *name;  // NULL: by position
+    uint32_t position; // among the arguments without a name
+    const char *type;  // as in spy_arg; NULL: none
+    uint8_t map_count; // as spy_arg._map_count; 0: no mapping
     int8_t map[SPY_MAX_RANK];
 } spyi_declaration;
 

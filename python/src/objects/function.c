@@ -466,6 +466,8 @@ static PyMethodDef spyp_function_methods[] = {
     { "map", SPYP_FUNC(spyp_link_map), METH_VARARGS | METH_KEYWORDS,
       "map(*args, **kwargs): for each argument, by position or parameter name, a tuple of kernel dimensions (() for one value that is "
       "passed whole) or the Slang type it is loaded as. A name that no overload has is a ValueError." },
+    { "_gradcheck", SPYP_FUNC(spyp_function_gradcheck), METH_VARARGS | METH_KEYWORDS,
+      "_gradcheck(options, *args, **kwargs): what gradcheck() of the package calls: None, or the text of the error." },
     { "declare", SPYP_FUNC(spyp_link_declare), METH_VARARGS | METH_KEYWORDS,
       "declare(*args, **kwargs): the function with mappings and types that its calls need not say: for each parameter, by position or "
       "name, vmapping(...), a Slang type, vmap(type, dims) for both, or None. Its calls take plain arguments." },
