@@ -230,9 +230,9 @@
 //     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
 //     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
 //     spy_arg_diff_pair               a value and its gradient (chapter 9)
-//     spy_cast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//     spy_vcast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
 //                                       and the T of a generic
-//     spy_map(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_vmap(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
 //     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
 //                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
@@ -250,7 +250,7 @@
 // structs, is given as a spy_arg_struct with one unnamed argument for each of its N elements.
 //
 // A parameter of an interface type takes an argument whose type implements the interface: a tensor of such
-// structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
+// structs, or a struct given by fields or bytes with spy_vcast(arg, "Circle").
 //
 // A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
 // and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
@@ -293,12 +293,12 @@
 // element of the call, so an output that would be stretched is an error. With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
-// spy_map gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
+// spy_vmap gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
 // The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
 // the last dimension.
 //
-//     add: spy_map(a (4), SPY_DIMS(0)), spy_map(b (3), SPY_DIMS(1))       (4, 3): every a with every b
-//     add: spy_map(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
+//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))       (4, 3): every a with every b
+//     add: spy_vmap(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
 //
 // An output may share the memory of an input if both have the same elements at the same positions (in-place
 // updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
@@ -509,7 +509,7 @@
 //
 // Only grid and range bring sizes. Otherwise the other arguments or a given output say how many elements
 // there are. Generators have no type of their own: for a generic parameter, or between overloads that all
-// fit, spy_cast names the type.
+// fit, spy_vcast names the type.
 //
 // >>guide 15: whole tensors, import slangpy, pointers
 //
@@ -923,7 +923,8 @@ extern "C" {
     X(SPY_ERROR_NOT_READY, -17, "the work is still under way")                                               \
     X(SPY_ERROR_INTERNAL, -18, "an internal error of the library")                                           \
     X(SPY_ERROR_INTERRUPTED, -19, "desc.interrupt asked to leave")                                           \
-    X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")
+    X(SPY_ERROR_TIMEOUT, -20, "the time limit has passed")                                                   \
+    X(SPY_ERROR_WRONG_GRADIENT, -21, "a gradient is not that of central differences")
 
 // The result of a function: SPY_OK, or the reason why it failed. SPY_STATUS_LIST has the text of each status.
 typedef enum spy_status {
@@ -1066,7 +1067,7 @@ typedef struct spy_shape {
     int64_t dims[SPY_MAX_RANK];
 } spy_shape;
 
-// A list of dimensions for spy_map(): argument dimension i goes to kernel dimension dims[i].
+// A list of dimensions for spy_vmap(): argument dimension i goes to kernel dimension dims[i].
 typedef struct spy_dims {
     uint32_t count;
     int32_t dims[SPY_MAX_RANK];
@@ -2079,9 +2080,9 @@ struct spy_arg {
     spy_arg_kind kind;
     spy_direction direction;
     spy_dtype dtype;           // element type of a scalar or host array
-    uint32_t _map_count;       // set by spy_map() and spy_map_value(); 0: no mapping is given
+    uint32_t _map_count;       // set by spy_vmap() and spy_map_value(); 0: no mapping is given
     int8_t _map[SPY_MAX_RANK]; // kernel dimension of each mapped argument dimension
-    const char *type;          // Slang type of an element, set by spy_cast(); NULL: the library chooses
+    const char *type;          // Slang type of an element, set by spy_vcast(); NULL: the library chooses
     const struct spyi_value_kind *_custom; // SPY_ARG_KIND_CUSTOM: the kind of value
     union {
         int64_t i;
@@ -2253,18 +2254,25 @@ SPY_API spy_arg spy_inout_array(const char *name, void *data, spy_shape shape, s
 SPY_API spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes);
 
 // Returns `arg` with an explicit mapping: dimension i of the argument becomes dimension dims[i] of the call,
-// and the remaining trailing dimensions feed the parameter. spy_map(spy_arg_tensor("a", a), SPY_DIMS(0))
+// and the remaining trailing dimensions feed the parameter. spy_vmap(spy_arg_tensor("a", a), SPY_DIMS(0))
 // together with "b" at SPY_DIMS(1) makes an outer product. With no dimensions (`dims` all zero) the call runs
-// over none: the complete argument is one value.
-SPY_API spy_arg spy_map(spy_arg arg, spy_dims dims);
+// over none: the complete argument is one value. Around a struct, or around a value with its gradient, it is
+// the mapping of each part that is run over and has no mapping of its own. A call fails when `dims` names a
+// dimension twice, has more or fewer dimensions than those that are run over, or when `arg` has a mapping
+// already.
+SPY_API spy_arg spy_vmap(spy_arg arg, spy_dims dims);
+// Short for spy_vmap() with the dimensions 0 to count - 1 in this order: spy_vdim(arg, 2) is spy_vmap(arg,
+// SPY_DIMS(0, 1)).
+SPY_API spy_arg spy_vdim(spy_arg arg, uint32_t count);
+// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
+// 3); the mapping follows from it. The parameter must have this type, so that it also selects an overload and
+// the type of a generic parameter. For a struct that is given by fields, it is the name of the struct. `type`
+// must stay alive until the call. Of two casts around an argument the outer one counts.
+SPY_API spy_arg spy_vcast(spy_arg arg, const char *type);
 // Returns `arg`, a host array, marked as one value such as a float3: overloads whose parameter takes the
 // complete array are preferred. Only when there is none does the call run over the array: two arrays of 3
 // floats for f(float, float) make a call of 3 elements.
 SPY_API spy_arg spy_map_value(spy_arg arg);
-// Returns `arg` with an explicit Slang type for one element, e.g. "float3" for a float tensor of shape (N,
-// 3). For a struct that is given by fields, it is the name of the struct. `type` must stay alive until the
-// call.
-SPY_API spy_arg spy_cast(spy_arg arg, const char *type);
 
 // >>packed arguments
 
@@ -2342,6 +2350,25 @@ SPY_API spy_status spy_call_with(spy_function *function, spy_args args, const sp
 // Of several values for the same path the last one counts. `path`, and what `value` points to, must live
 // until the call returns. The hook must not call any other function of the device. Threads: the hook's.
 SPY_API spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value);
+
+// >>declared functions
+
+// Stands for an argument of any kind in the list of spy_declare(). `name` is as for all arguments.
+SPY_API spy_arg spy_arg_any(const char *name);
+// Returns `function` with mappings and types that its calls need not say. `parameters` is a list of
+// spy_arg_any(), by position or by name ("_result" for the result), each plain or within spy_vmap(),
+// spy_vdim() or spy_vcast():
+//
+//     spy_function *tonemap2d = spy_declare(tonemap, SPY_ARGS(spy_vdim(spy_arg_any("color"), 2)));
+//     spy_call(tonemap2d, SPY_ARGS(spy_arg_tensor("color", image), ...));
+//
+// What it returns is a function like any other: it can be called, differentiated, recorded, prepared,
+// explained and declared further, and it has the name of `function`. An argument of its calls for a declared
+// parameter must not have a mapping or type of its own. It lives as long as the function's module and follows
+// its reloads; equal declarations are one function. NULL on failure: an unknown name or type, a dimension
+// that is named twice, more parameters than the function has. Threads: any. Cost: a look-up of the function;
+// make it once, not for each call.
+SPY_API spy_function *spy_declare(spy_function *function, spy_args parameters);
 
 // >>dispatching
 
@@ -2563,6 +2590,39 @@ SPY_API spy_status spy_call_backward(spy_function *function, spy_args args);
 // gradients of the outputs. An input without a gradient is a constant. Threads: as spy_call(). Short for
 // spy_call_with() with options.mode = SPY_CALL_MODE_FORWARD_DIFF.
 SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
+
+// >>checks
+
+// Options of spy_gradcheck(). All members may stay zero.
+typedef struct spy_gradcheck_desc {
+    double step;               // by which each number is moved up and down; 0: 2^-17 for float64, 2^-8 for
+                               // float32 and 2^-4 for float16, times the number where that is above 1
+    double relative_tolerance; // 0: 1e-5, 1e-2 and 0.1
+    double absolute_tolerance; // 0: 1e-7, 1e-3 and 0.05
+    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0: 64
+    uint64_t seed;             // of the random gradients of the outputs, and of that choice
+    uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_gradcheck_desc;
+
+// What spy_gradcheck() found.
+typedef struct spy_gradcheck_info {
+    uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
+    bool float64;             // some were compared in float64
+    char argument[64];        // the argument with the largest error: "x", "light.color"
+    int64_t element;          // the number of its scalar, row-major
+    double analytic, numeric; // its gradient by the derivative, and by central differences
+} spy_gradcheck_info;
+
+// Compares the gradients of spy_call_backward() with central differences of spy_call(). It takes the
+// arguments of spy_call(), of which it works on copies: float numbers, host arrays and tensors, also within
+// structs, get gradients, and other arguments are constants. "_result" need not be given. The check runs in
+// float64 where the function takes doubles for all of them, as generic functions do, and else in the
+// arguments' types. SPY_OK: all gradients agree. SPY_ERROR_WRONG_GRADIENT: the message names the argument
+// and the element with the largest error, and both values; *info has them, too (`info` may be NULL). inout
+// parameters are SPY_ERROR_UNSUPPORTED. At a kink, such as that of abs() at 0, the two values differ.
+// `desc` may be NULL. Threads: any. Cost: two calls, which wait, for each number that is checked.
+SPY_API spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradcheck_desc *desc,
+                                 spy_gradcheck_info *info);
 
 #ifdef __cplusplus
 }
@@ -3502,6 +3562,17 @@ inline typename spyi_with_list<List, spy_status>::type spy_call_with(spy_functio
     return spy_call_with(function, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_gradcheck(spy_function *function, List &&args,
+                                                                     const spy_gradcheck_desc *desc,
+                                                                     spy_gradcheck_info *info) {
+    return spy_gradcheck(function, spyi_args_now(static_cast<List &&>(args)), desc, info);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_function *>::type spy_declare(spy_function *function,
+                                                                       List &&parameters) {
+    return spy_declare(function, spyi_args_now(static_cast<List &&>(parameters)));
+}
+template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_dispatch(spy_function *function, spy_uint3 threads,
                                                                     List &&args,
                                                                     const spy_call_options *options) {
@@ -3586,11 +3657,14 @@ inline spyi_inner_arg spy_arg_diff_pair(const char *name, spyi_arg_list<N, Inner
 }
 
 // The functions that accept a spyi_inner_arg within its statement.
-inline spyi_inner_arg spy_map(const spyi_inner_arg &arg, spy_dims dims) {
-    return { spy_map(arg.inner, dims) };
+inline spyi_inner_arg spy_vmap(const spyi_inner_arg &arg, spy_dims dims) {
+    return { spy_vmap(arg.inner, dims) };
 }
-inline spyi_inner_arg spy_cast(const spyi_inner_arg &arg, const char *type) {
-    return { spy_cast(arg.inner, type) };
+inline spyi_inner_arg spy_vdim(const spyi_inner_arg &arg, uint32_t count) {
+    return { spy_vdim(arg.inner, count) };
+}
+inline spyi_inner_arg spy_vcast(const spyi_inner_arg &arg, const char *type) {
+    return { spy_vcast(arg.inner, type) };
 }
 inline spy_packed *spy_pack(spy_device *device, const spyi_inner_arg &arg) {
     return spy_pack(device, arg.inner);
@@ -15829,8 +15903,9 @@ SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from); /
 // struct spy_device, how work is recorded on its queue, and the functions of this room that need a device.
 
 // Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
-#define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
+#define SPYI_MAP_WHOLE 255u // spy_vmap() without dimensions: the whole argument is one value
 #define SPYI_MAP_VALUE 254u // spy_map_value()
+#define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
 
 // Functions that tensors call on the module that their desc names; room `module` gives them to the device.
 typedef struct spyi_module_table {
@@ -17941,20 +18016,34 @@ spy_arg spy_map_value(spy_arg arg) {
     return arg;
 }
 
-// The call refuses a count beyond SPY_MAX_RANK, and a dimension that does not fit into int8_t, which is
+// A call refuses more than SPY_MAX_RANK dimensions, and a dimension that does not fit into int8_t, which is
 // stored as -128 or 127, both out of range.
-spy_arg spy_map(spy_arg arg, spy_dims dims) {
-    uint32_t i;
-    arg._map_count = dims.count ? dims.count : SPYI_MAP_WHOLE;
-    for (i = 0; i < dims.count && i < SPY_MAX_RANK; i++) {
+spy_arg spy_vmap(spy_arg arg, spy_dims dims) {
+    bool twice = arg._map_count != 0 && arg._map_count != SPYI_MAP_VALUE;
+    uint32_t count = dims.count > SPY_MAX_RANK ? SPY_MAX_RANK + 1 : dims.count;
+    arg._map_count = twice ? SPYI_MAP_TWICE : count ? count : SPYI_MAP_WHOLE;
+    for (uint32_t i = 0; i < count && i < SPY_MAX_RANK; i++) {
         int32_t dim = dims.dims[i];
         arg._map[i] = (int8_t)(dim < INT8_MIN ? INT8_MIN : dim > INT8_MAX ? INT8_MAX : dim);
     }
     return arg;
 }
 
-spy_arg spy_cast(spy_arg arg, const char *type) {
+spy_arg spy_vdim(spy_arg arg, uint32_t count) {
+    spy_dims dims;
+    dims.count = count;
+    for (uint32_t i = 0; i < SPY_MAX_RANK; i++) dims.dims[i] = (int32_t)i;
+    return spy_vmap(arg, dims);
+}
+
+spy_arg spy_vcast(spy_arg arg, const char *type) {
     arg.type = type;
+    return arg;
+}
+
+spy_arg spy_arg_any(const char *name) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
     return arg;
 }
 
@@ -36780,10 +36869,25 @@ struct spy_module {
 
 #define SPYI_RECENT_PLANS 4
 
+// What spy_declare() has set for one parameter.
+typedef struct spyi_declaration {
+    const char *name;  // NULL: by position
+    uint32_t position; // among the arguments without a name
+    const char *type;  // as in spy_arg; NULL: none
+    uint8_t map_count; // as spy_arg._map_count; 0: no mapping
+    int8_t map[SPY_MAX_RANK];
+} spyi_declaration;
+
+typedef struct spyi_declared { // one allocation with all that it points to
+    spyi_declaration *items;
+    uint32_t count;
+} spyi_declared;
+
 struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
+    spyi_declared *declared;  // NULL: found by spy_find_function()
     uint32_t id;              // part of the plan key
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
@@ -36847,6 +36951,18 @@ SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
 // wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
+
+// Returns the module's function with this name and these declarations (NULL: none), which it takes over when
+// it makes the function. NULL: the error has been reported under `function`.
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function);
+
+// >>declared.c
+// Returns what is declared for the argument of this name, or with none for that of this position among those
+// without a name; NULL: nothing.
+SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
+                                                    uint32_t position);
+SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine
@@ -37012,6 +37128,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         module->functions = function->next;
         device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
+        free(function->declared);
         free(function->name);
         spyi_retire_object(device, &function->object, sizeof *function);
     }
@@ -37196,15 +37313,17 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     return size;
 }
 
-static spy_function *spyi_known_function(const spy_module *module, const char *name) {
+static spy_function *spyi_known_function(const spy_module *module, const char *name,
+                                         const spyi_declared *declared) {
     spy_function *f = module->functions;
-    while (f && strcmp(f->name, name) != 0) f = f->next;
+    while (f && (strcmp(f->name, name) != 0 || !spyi_declared_equal(f->declared, declared))) f = f->next;
     return f;
 }
 
 // Finds a function through the compiler, outside of the device, since the compiler may be busy for another
 // thread. NULL: the error has been reported under `function`.
-static spy_function *spyi_look_up_function(spy_module *module, const char *name, const char *function) {
+static spy_function *spyi_look_up_function(spy_module *module, const char *name, spyi_declared *declared,
+                                           const char *function) {
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spyi_text error = { NULL, 0, 0 };
@@ -37241,7 +37360,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             "function, before its struct if it is a method, and before the fields and types that calls "
             "use",
             function, name, module->name);
-    } else if ((found = spyi_known_function(module, name)) ==
+    } else if ((found = spyi_known_function(module, name, declared)) ==
                NULL) { // else another thread has added it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
@@ -37255,6 +37374,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             found->object.device = device;
             found->module = module;
             found->name = copy;
+            found->declared = declared;
             found->id = ++device->next_function_id;
             found->overloads = overloads;
             found->next = module->functions;
@@ -37277,17 +37397,23 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
                   name ? "\"\"" : "NULL");
     } else {
-        found = spyi_known_function(module, name);
+        found = spyi_known_function(module, name, NULL);
     }
     if (found && found->overloads.count == 0) {
         spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
                   function, module->name, name);
         found = NULL;
     } else if (!found && name && name[0]) {
-        found = spyi_look_up_function(module, name, function);
+        found = spyi_look_up_function(module, name, NULL, function);
     }
     spyi_leave(device);
     return found;
+}
+
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function) {
+    spy_function *found = spyi_known_function(module, name, declared);
+    return found ? found : spyi_look_up_function(module, name, declared, function);
 }
 
 const char *spy_function_name(const spy_function *function) {
@@ -37324,6 +37450,233 @@ size_t spy_type_size_bytes(spy_module *module, const char *name) {
     const spyi_type *type = spyi_element_type(device, module, SPY_DTYPE_DEFAULT, name ? name : "", function);
     spyi_leave(device);
     return type ? type->host_size : 0;
+}
+
+// >>module/declared.c ---------------------------------------------------------------------------------------
+
+// Declared functions: spy_declare() makes a function of one that is known, with mappings and types of its
+// parameters. It has the same name and code, so that a reload and all that takes a function treat it as any
+// other.
+
+// >>finding
+
+// Returns whether one of the overloads has a parameter of this name at this position.
+static bool spyi_has_parameter_at(const spy_function *function, const char *name, uint32_t position) {
+    for (uint32_t o = 0; o < function->overloads.count; o++) {
+        const spyi_signature *s = &function->overloads.items[o];
+        if (position < s->param_count && strcmp(s->params[position].name, name) == 0) return true;
+    }
+    return false;
+}
+
+SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
+                                                    uint32_t position) {
+    const spyi_declared *declared = function->declared;
+    if (name && !name[0]) name = NULL;
+    for (uint32_t i = 0; declared && i < declared->count; i++) {
+        const spyi_declaration *d = &declared->items[i];
+        bool same = name && d->name ? strcmp(name, d->name) == 0
+                    : name          ? spyi_has_parameter_at(function, name, d->position)
+                    : d->name       ? spyi_has_parameter_at(function, d->name, position)
+                                    : d->position == position;
+        if (same) return d;
+    }
+    return NULL;
+}
+
+static bool spyi_same_text(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b) {
+    if (!a || !b) return a == b;
+    bool same = a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++) {
+        const spyi_declaration *one = &a->items[i], *other = &b->items[i];
+        same = spyi_same_text(one->name, other->name) && one->position == other->position &&
+               spyi_same_text(one->type, other->type) && one->map_count == other->map_count &&
+               memcmp(one->map, other->map, sizeof one->map) == 0;
+    }
+    return same;
+}
+
+// >>making
+
+static spy_status spyi_bad_declaration(spyi_text *error, const spy_arg *arg, uint32_t position,
+                                       spy_status status, const char *format, ...) SPYI_PRINTF(5, 6);
+static spy_status spyi_bad_declaration(spyi_text *error, const spy_arg *arg, uint32_t position,
+                                       spy_status status, const char *format, ...) {
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (arg->name && arg->name[0]) spyi_text_add(error, "parameter '%s': %s", arg->name, line);
+    else spyi_text_add(error, "parameter %u: %s", position + 1, line);
+    return status;
+}
+
+// Checks that an overload has the parameter. Adds the most similar name to the error when none has it.
+static spy_status spyi_check_declared_name(const spy_function *function, const spy_arg *arg,
+                                           uint32_t position, spyi_text *error) {
+    bool named = arg->name && arg->name[0], known = named && strcmp(arg->name, "_result") == 0;
+    uint32_t most = 0;
+    spyi_near near_names;
+    spyi_text nearest = { NULL, 0, 0 };
+    memset(&near_names, 0, sizeof near_names);
+    near_names.wanted = named ? arg->name : "";
+    for (uint32_t o = 0; o < function->overloads.count; o++) {
+        const spyi_signature *s = &function->overloads.items[o];
+        if (s->param_count > most) most = s->param_count;
+        for (uint32_t p = 0; named && p < s->param_count; p++) {
+            known = known || strcmp(s->params[p].name, arg->name) == 0;
+            spyi_near_offer(&near_names, s->params[p].name);
+        }
+    }
+    spyi_near_text(&near_names, &nearest);
+    spy_status status = SPY_OK;
+    if (named && !known)
+        status =
+            spyi_bad_declaration(error, arg, position, SPY_ERROR_NOT_FOUND,
+                                 "the function has no parameter of this name%s", spyi_text_str(&nearest));
+    else if (!named && position >= most)
+        status = spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                      "expected at most %u parameters", most);
+    spyi_text_free(&nearest);
+    return status;
+}
+
+static spy_status spyi_check_declared_map(const spy_arg *arg, uint32_t position, spyi_text *error) {
+    if (arg->_map_count == SPYI_MAP_TWICE)
+        return spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                    "it has two mappings, one around the other; expected one");
+    if (arg->_map_count == SPYI_MAP_WHOLE) return SPY_OK;
+    if (arg->_map_count > SPY_MAX_RANK)
+        return spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                    "its mapping has more than SPY_MAX_RANK entries");
+    for (uint32_t i = 0; i < arg->_map_count; i++) {
+        int dim = arg->_map[i];
+        if (dim < 0 || dim >= SPY_MAX_RANK)
+            return spyi_bad_declaration(error, arg, position, SPY_ERROR_OUT_OF_RANGE,
+                                        "its mapping names dimension %d; expected 0 to %d", dim,
+                                        SPY_MAX_RANK - 1);
+        for (uint32_t j = 0; j < i; j++)
+            if (arg->_map[j] == dim)
+                return spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                            "its mapping names dimension %d twice", dim);
+    }
+    return SPY_OK;
+}
+
+static spy_status spyi_check_declaration(spy_function *function, const spy_arg *arg, uint32_t position,
+                                         spyi_text *error) {
+    if (arg->kind != SPY_ARG_KIND_NONE || arg->_map_count == SPYI_MAP_VALUE)
+        return spyi_bad_declaration(
+            error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+            "expected spy_arg_any(), alone or within spy_vmap(), spy_vdim() or spy_vcast(), got an argument");
+    spy_status status = spyi_check_declared_name(function, arg, position, error);
+    if (status == SPY_OK) status = spyi_check_declared_map(arg, position, error);
+    if (status != SPY_OK || !arg->type) return status;
+    if (!spyi_module_type(function->module, arg->type)) // leaves the device meanwhile
+        return spyi_bad_declaration(error, arg, position, SPY_ERROR_NOT_FOUND,
+                                    "spy_vcast names '%s', which is no type of module '%s'", arg->type,
+                                    function->module->name);
+    return SPY_OK;
+}
+
+static const char *spyi_keep_declared_text(char **at, const char *text) {
+    if (!text || !text[0]) return NULL;
+    size_t size = strlen(text) + 1;
+    char *kept = (char *)memcpy(*at, text, size);
+    *at += size;
+    return kept;
+}
+
+// Adds a declaration behind the others, whose texts it copies to *at.
+static void spyi_add_declaration(spyi_declared *declared, char **at, const spyi_declaration *from) {
+    spyi_declaration *d = &declared->items[declared->count++];
+    *d = *from;
+    d->name = spyi_keep_declared_text(at, from->name);
+    d->type = spyi_keep_declared_text(at, from->type);
+}
+
+static size_t spyi_declared_texts(const char *name, const char *type) {
+    return (name ? strlen(name) + 1 : 0) + (type ? strlen(type) + 1 : 0);
+}
+
+// Returns the declarations of `function` and those of the list, in one allocation that the caller frees;
+// those of the list that say nothing are left out. NULL with `status` set on failure.
+static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, spy_status *status,
+                                         spyi_text *error) {
+    const spyi_declared *had = function->declared;
+    size_t count = (had ? had->count : 0) + list.count, texts = 0;
+    for (uint32_t i = 0; had && i < had->count; i++)
+        texts += spyi_declared_texts(had->items[i].name, had->items[i].type);
+    for (size_t i = 0; i < list.count; i++)
+        texts += spyi_declared_texts(list.items[i].name, list.items[i].type);
+    spyi_declared *made =
+        (spyi_declared *)spyi_calloc(1, sizeof *made + count * sizeof *made->items + texts + 1);
+    *status = made ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+    if (!made) {
+        spyi_text_add(error, "out of host memory");
+        return NULL;
+    }
+    made->items = (spyi_declaration *)(void *)(made + 1);
+    char *at = (char *)(made->items + count);
+    for (uint32_t i = 0; had && i < had->count; i++) spyi_add_declaration(made, &at, &had->items[i]);
+    spy_function view = *function; // the function as it is declared so far
+    view.declared = made;
+    uint32_t position = 0;
+    for (size_t i = 0; i < list.count && *status == SPY_OK; i++) {
+        const spy_arg *arg = &list.items[i];
+        bool named = arg->name && arg->name[0];
+        *status = spyi_check_declaration(function, arg, position, error);
+        if (*status == SPY_OK && spyi_declaration_of(&view, arg->name, position))
+            *status = spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
+                                           "it has been declared already");
+        if (*status == SPY_OK && (arg->_map_count || arg->type)) {
+            spyi_declaration d;
+            memset(&d, 0, sizeof d);
+            d.name = arg->name;
+            d.position = named ? 0 : position;
+            d.type = arg->type;
+            d.map_count = (uint8_t)arg->_map_count;
+            if (d.map_count <= SPY_MAX_RANK) memcpy(d.map, arg->_map, d.map_count);
+            spyi_add_declaration(made, &at, &d);
+        }
+        position += !named;
+    }
+    if (*status == SPY_OK) return made;
+    free(made);
+    return NULL;
+}
+
+spy_function *spy_declare(spy_function *function, spy_args parameters) {
+    const char *name = "spy_declare";
+    if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
+    spy_device *device = function->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    spyi_declared *declared = NULL;
+    spy_function *found = NULL;
+    if (parameters.count && !parameters.items) {
+        status = SPY_ERROR_INVALID_ARGUMENT;
+        spyi_text_add(&error, "expected %zu parameters, got NULL", parameters.count);
+    } else if (function->overloads.count == 0) {
+        status = SPY_ERROR_NOT_FOUND;
+        spyi_text_add(&error, "module '%s' was reloaded and has no such function any more",
+                      function->module->name);
+    } else {
+        declared = spyi_declared_make(function, parameters, &status, &error);
+    }
+    if (status == SPY_OK && declared->count)
+        found = spyi_function_of(function->module, function->name, declared, name);
+    else if (status == SPY_OK) found = function; // nothing is declared
+    else spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
+    if (!found || found->declared != declared) free(declared);
+    spyi_text_free(&error);
+    spyi_leave(device);
+    return found;
 }
 
 // >>module/reflect.c ----------------------------------------------------------------------------------------
@@ -38030,8 +38383,10 @@ typedef struct spyi_value {
     uint8_t direction;  // spy_direction
     uint8_t rank;       // of tensors, host arrays and custom values
     uint8_t map_count;
-    bool whole;           // spy_map() without dimensions, or spy_map_value(): all of it is one value
+    bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
     bool one_value;       // spy_map_value(): it is run over when no overload takes it as one value
+    bool inherited;       // its mapping is that of the struct or pair that it is a part of
+    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0: none
     uint32_t child_count; // of a struct: number of its fields, which follow
     // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
     // is in the key.
@@ -41613,8 +41968,58 @@ SPYI_FN bool spyi_describe_again(spy_device *device, const spy_arg *arg, spyi_va
            !v->child_count;
 }
 
-static spy_status spyi_describe_list(spy_device *device, spy_args args, int depth, spyi_values *values,
-                                     spyi_text *error) {
+// Takes the mapping and the type of an argument from the argument itself, or from the function's declaration.
+static spy_status spyi_describe_mapping(const spy_arg *arg, size_t position, const spyi_declaration *declared,
+                                        spyi_value *v, spyi_text *error) {
+    uint32_t count = arg->_map_count;
+    v->cast = arg->type;
+    v->map = arg->_map;
+    if (count == SPYI_MAP_TWICE)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "it has two mappings, one around the other; expected one");
+    if (declared && ((count && declared->map_count) || (v->cast && declared->type)))
+        return spyi_bad_arg(
+            arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+            "the function was declared with its mapping or type; expected the plain argument");
+    if (declared && declared->map_count) {
+        count = declared->map_count;
+        v->map = declared->map;
+    }
+    if (declared && declared->type) v->cast = declared->type;
+    v->one_value = count == SPYI_MAP_VALUE;
+    v->whole = count == SPYI_MAP_WHOLE || v->one_value;
+    if (count > SPY_MAX_RANK && !v->whole)
+        return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
+                            "its mapping has more than SPY_MAX_RANK entries");
+    v->map_count = v->whole ? 0 : (uint8_t)count;
+    return SPY_OK;
+}
+
+// Gives a part of a struct, or of a value with its gradient, the mapping of the whole, and the value of a pair
+// also its type. The key has them in the record of the whole.
+static void spyi_inherit_mapping(const spyi_value *whole, spyi_value *v, size_t position) {
+    bool mapped = whole->map_count || (whole->whole && !whole->one_value);
+    if (whole->kind == SPY_ARG_KIND_PAIR && position == 0 && !v->cast) v->cast = whole->cast;
+    if (!mapped || v->map_count || v->whole || (!v->rank && !v->child_count)) return;
+    v->map = whole->map;
+    v->map_count = whole->map_count;
+    v->whole = whole->whole;
+    v->inherited = true;
+}
+
+// Called when all parts of the value have its mapping. The value itself then has none.
+static void spyi_pass_mapping(spyi_value *v) {
+    v->passed_count = v->inherited ? 0 : v->map_count;
+    v->map_count = 0;
+    v->whole = v->one_value = false;
+    if (v->kind == SPY_ARG_KIND_PAIR) v->cast = NULL;
+}
+
+// Describes a list of arguments, or the fields of value number `parent`; -1: arguments. `function` has
+// declarations for arguments; NULL: there are none.
+static spy_status spyi_describe_list(spy_device *device, const spy_function *function, spy_args args,
+                                     int64_t parent, int depth, spyi_values *values, spyi_text *error) {
+    uint32_t unnamed = 0;
     if (depth > SPYI_DEEPEST_STRUCT) {
         spyi_text_add(error, "structs are nested more than %d deep", SPYI_DEEPEST_STRUCT);
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -41634,15 +42039,11 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         v->name = arg->name;
         v->kind = (uint8_t)arg->kind;
         v->direction = (uint8_t)arg->direction;
-        v->cast = arg->type;
-        v->map = arg->_map;
-        v->one_value = arg->_map_count == SPYI_MAP_VALUE;
-        v->whole = arg->_map_count == SPYI_MAP_WHOLE || v->one_value;
-        if (arg->_map_count > SPY_MAX_RANK && !v->whole)
-            return spyi_bad_arg(arg, i, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "its mapping has more than SPY_MAX_RANK entries");
-        v->map_count = v->whole ? 0 : (uint8_t)arg->_map_count;
-        spy_status status = spyi_describe_one(device, arg, i, v, error);
+        const spyi_declaration *declared =
+            function && function->declared ? spyi_declaration_of(function, arg->name, unnamed) : NULL;
+        if (!arg->name || !arg->name[0]) unnamed++;
+        spy_status status = spyi_describe_mapping(arg, i, declared, v, error);
+        if (status == SPY_OK) status = spyi_describe_one(device, arg, i, v, error);
         if (status != SPY_OK) return status;
         if (!spyi_key_room(values, 24 + SPY_MAX_RANK)) return SPY_ERROR_OUT_OF_MEMORY;
         uint8_t *key = values->key + values->key_size;
@@ -41653,7 +42054,7 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         key[2] = v->rank;
         key[3] = (uint8_t)arg->_map_count;
         memcpy(key + 4, &detail, 4);
-        memcpy(key + 8, arg->_map, v->map_count);
+        memcpy(key + 8, v->map, v->map_count);
         values->key_size += 8u + v->map_count;
         if (v->custom) { // the address of the kind's table identifies the kind
             memcpy(values->key + values->key_size, &v->custom, sizeof v->custom);
@@ -41663,12 +42064,16 @@ static spy_status spyi_describe_list(spy_device *device, spy_args args, int dept
         }
         if (!spyi_key_name(values, v->name) || !spyi_key_name(values, v->cast))
             return SPY_ERROR_OUT_OF_MEMORY;
+        if (parent >= 0) spyi_inherit_mapping(&values->items[parent], v, i);
         if (v->kind == SPY_ARG_KIND_STRUCT || v->kind == SPY_ARG_KIND_PAIR) {
+            uint32_t index = values->count - 1;
             spy_args fields;
             fields.items = arg->value.fields;
             fields.count = arg->count;
-            status = spyi_describe_list(device, fields, depth + 1, values, error); // may move values->items
+            status = spyi_describe_list(device, NULL, fields, index, depth + 1, values,
+                                        error); // may move values->items
             if (status != SPY_OK) return status;
+            spyi_pass_mapping(&values->items[index]);
         }
     }
     return SPY_OK;
@@ -41692,7 +42097,7 @@ static spy_status spyi_describe_globals(spy_device *device, const spy_call_optio
             spyi_text_add(error, "its options: global %zu has no name", i + 1);
             status = SPY_ERROR_INVALID_ARGUMENT;
         }
-        if (status == SPY_OK) status = spyi_describe_list(device, lists[l], 0, values, error);
+        if (status == SPY_OK) status = spyi_describe_list(device, NULL, lists[l], -1, 0, values, error);
     }
     values->global_count = values->count - arguments;
     values->count = arguments;
@@ -41844,7 +42249,7 @@ static spy_status spyi_describe_begin(spy_args args, const spy_call_options *opt
 SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_values *values,
                                       spyi_text *error) {
     spy_status status = spyi_describe_begin(args, NULL, NULL, values, error);
-    if (status == SPY_OK) status = spyi_describe_list(device, args, 0, values, error);
+    if (status == SPY_OK) status = spyi_describe_list(device, NULL, args, -1, 0, values, error);
     if (status == SPY_ERROR_OUT_OF_MEMORY) spyi_text_add(error, "out of host memory");
     return status;
 }
@@ -41877,7 +42282,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
-    status = spyi_describe_list(function->object.device, args, 0, values, error);
+    status = spyi_describe_list(function->object.device, function, args, -1, 0, values, error);
     if (status == SPY_OK && options) status = spyi_describe_options(options, values, error);
     if (status == SPY_OK && threads &&
         (!spyi_key_bytes(values, threads->guarded ? "\xfe" : "\xfd", 1) ||
@@ -42321,11 +42726,17 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         spyi_text_free(&got);
         return false;
     }
-    if (v->map_count && v->map_count != leaf->batch_rank)
-        return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
-                       "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u)",
-                       leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display,
-                       fit->consumed);
+    if (v->inherited && !leaf->batch_rank) return true; // the same value for all elements
+    if (v->map_count && v->map_count != leaf->batch_rank) {
+        char instead[64];
+        snprintf(instead, sizeof instead,
+                 leaf->batch_rank ? "spy_vdim(..., %u) names these" : "give it without one",
+                 leaf->batch_rank);
+        return spyi_no(
+            a, SPY_ERROR_SHAPE_MISMATCH,
+            "'%s': its mapping names %u dimensions, but %u of its %u are run over (%s takes %u); %s",
+            leaf->path, v->map_count, leaf->batch_rank, v->rank, leaf->type->display, fit->consumed, instead);
+    }
     for (uint32_t i = 0; i < v->map_count; i++) {
         int kernel_dim = v->map[i];
         if (kernel_dim < 0 || kernel_dim >= SPY_MAX_RANK)
@@ -42772,7 +43183,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (v->cast && v->kind != SPY_ARG_KIND_NEW) {
         const spyi_type *cast = spyi_unit_find_type(a->unit, v->cast);
         if (!cast)
-            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", path,
+            return spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_vcast names '%s', which is no type", path,
                            v->cast);
         if (cast != type)
             return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': expected %s, got a cast to %s", path,
@@ -42824,6 +43235,29 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
                                            : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
+// Checks that of each struct or pair that was given with a mapping some part is run over.
+static bool spyi_check_passed_maps(spyi_attempt *a) {
+    const spyi_bound *b = &a->bound;
+    for (uint32_t i = 0; i < a->values->count; i++) {
+        const spyi_value *items = a->values->items;
+        uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
+        const char *path = NULL; // of its first leaf
+        bool taken = end == i;
+        for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
+            const spyi_leaf *leaf = &b->leaves[l];
+            if (leaf->value <= i || leaf->value >= end) continue;
+            if (!path) path = leaf->path;
+            taken = leaf->batch_rank && items[leaf->value].inherited;
+        }
+        if (!taken && path)
+            return spyi_no(
+                a, SPY_ERROR_INVALID_ARGUMENT,
+                "'%s': the mapping around it names %u dimensions, but no part of the argument is run over",
+                path, items[i].passed_count);
+    }
+    return true;
+}
+
 // Finds the call's rank, and gives leaves without a mapping their kernel dimensions, aligned at the last one.
 // New tensors get all dimensions.
 static bool spyi_finish_maps(spyi_attempt *a) {
@@ -42840,13 +43274,14 @@ static bool spyi_finish_maps(spyi_attempt *a) {
                            "RWStructuredBuffer",
                            leaf->path);
     }
+    if (!spyi_check_passed_maps(a)) return false;
     const spy_call_options *options = a->values->options;
     b->rank = a->values->thread_count.rank;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         spyi_leaf *leaf = &b->leaves[i];
         const spyi_value *v = &a->values->items[leaf->value];
         if (leaf->batch_rank > b->rank) b->rank = leaf->batch_rank;
-        for (uint32_t d = 0; d < v->map_count; d++)
+        for (uint32_t d = 0; v->map_count && d < leaf->batch_rank; d++)
             if (leaf->map[d] + 1u > b->rank) b->rank = leaf->map[d] + 1u;
     }
     if (options && options->call_group_shape.rank > b->rank)
@@ -42864,7 +43299,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
         if (b->strict && !v->map_count && leaf->batch_rank != 0 && leaf->batch_rank != b->rank)
             return spyi_no(a, SPY_ERROR_SHAPE_MISMATCH,
                            "'%s': Strict broadcasting is enabled: it needs %u leading dimensions as the "
-                           "other arguments have, got %u",
+                           "other arguments have, got %u; spy_vmap says which of them it is run over",
                            leaf->path, b->rank, leaf->batch_rank);
     }
     return true;
@@ -43524,12 +43959,12 @@ static bool spyi_no_view(spyi_attempt *a, const spyi_param *p, const spyi_value 
     spyi_value_text(v, &got);
     bool known = v->cast || v->kind == SPY_ARG_KIND_TENSOR || v->kind == SPY_ARG_KIND_ARRAY || v->texel;
     if (v->cast)
-        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_cast names '%s', which is no type", p->name, v->cast);
+        spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': spy_vcast names '%s', which is no type", p->name, v->cast);
     else
         spyi_no(a, SPY_ERROR_TYPE_MISMATCH,
                 known ? "'%s': expected %s, got %s; this kind of parameter cannot be passed"
                       : "'%s': expected %s, got %s, which does not tell its Slang type: "
-                        "say which with spy_cast",
+                        "say which with spy_vcast",
                 p->name, p->type->display, spyi_text_str(&got));
     spyi_text_free(&got);
     return false;
@@ -43757,7 +44192,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         spyi_text_add(error,
                       winner.misfit
                           ? "the trailing sizes of the arguments are those of none of %u overloads:%s"
-                          : "%u overloads fit equally well; choose one with spy_cast or spy_map:%s",
+                          : "%u overloads fit equally well; choose one with spy_vcast or spy_vmap:%s",
                       ties, spyi_text_str(&tied));
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
@@ -49595,7 +50030,13 @@ typedef struct spyi_again_item {
     uint8_t how;       // how the call uses its memory: SPYI_USE_...
     uint16_t leaf;     // index in the plan's leaves
     uint32_t place_count;
-    uint8_t **places;  // where its value or address stands in the blocks
+    uint8_t **places; // where its value or address stands in the blocks
+    // The argument's own mapping and type, as in spy_arg; those that are declared are the same in all calls of
+    // the function. `explicit_way`: it has one of them.
+    const char *cast;
+    int8_t map[SPY_MAX_RANK];
+    uint8_t map_count;
+    bool explicit_way;
     uint8_t of, which; // of a gradient: the argument whose tensor has it, and its index in grads[]
 } spyi_again_item;
 
@@ -49871,6 +50312,7 @@ static spy_status spyi_size_error(const spyi_leaf *leaf, const spyi_value *v, ui
                   leaf->path, leaf->type->display, leaf->batch_rank + dim,
                   (long long)leaf->consumed_dims[dim]);
     spyi_shape_text(&shape, error);
+    if (!v->cast && !v->map_count) spyi_text_add(error, "; spy_vcast says which type its elements have");
     return SPY_ERROR_SHAPE_MISMATCH;
 }
 
@@ -49910,6 +50352,7 @@ SPYI_FN spy_status spyi_call_shape(const spyi_bound *b, const spyi_values *value
             spyi_shape_text(&mine, error);
             spyi_text_add(error, ": dimension %u of the call is %lld for one and %lld for the other", k,
                           (long long)call->dims[k], (long long)size);
+            if (!v->map_count) spyi_text_add(error, "; spy_vmap says which dimensions it is run over");
             return SPY_ERROR_SHAPE_MISMATCH;
         }
     }
@@ -51535,8 +51978,8 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     bool gradient = l->value >= values->count;
     uint32_t owner = gradient ? spyi_gradient_owner(values, l->value, &which) : 0;
     bool tensor = op == SPYI_AGAIN_TENSOR || op == SPYI_AGAIN_UNUSED;
-    if (op == SPYI_AGAIN_NEVER || v->child_count || v->cast || v->map_count || v->whole || l->untracked ||
-        (tensor && !v->tensor) || (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
+    if (op == SPYI_AGAIN_NEVER || v->child_count || l->untracked || (tensor && !v->tensor) ||
+        (op == SPYI_AGAIN_UNUSED && l->consumed) || owner == values->count)
         return false;
     spyi_again_item *a = &again->items[gradient ? again->item_count++ : l->value];
     if (a->name) return false; // the value feeds two leaves
@@ -51546,6 +51989,12 @@ static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, ui
     a->direction = v->direction;
     a->dtype = gradient ? 0 : (uint8_t)v->arg->dtype;
     a->rank = v->rank;
+    if (!gradient) {
+        a->cast = v->arg->type;
+        a->map_count = (uint8_t)v->arg->_map_count;
+        if (a->map_count <= SPY_MAX_RANK) memcpy(a->map, v->arg->_map, a->map_count);
+        a->explicit_way = a->cast || a->map_count;
+    }
     a->op = op;
     a->how = (uint8_t)spyi_how(l->in, l->out);
     a->leaf = (uint16_t)leaf;
@@ -51606,7 +52055,8 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
                   step_count * spyi_align(sizeof *steps, 8);
     for (uint32_t i = 0; i < values->count; i++)
-        size += values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0;
+        size += (values->items[i].name ? spyi_align(strlen(values->items[i].name) + 1, 8) : 0) +
+                (values->items[i].cast ? spyi_align(strlen(values->items[i].cast) + 1, 8) : 0);
     for (uint32_t i = 0; i < step_count; i++) {
         packs += steps[i].variant->emitted.pack_count;
         size += 2 * spyi_align(steps[i].variant->emitted.block_size + 64, 8);
@@ -51658,6 +52108,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
                               step_count == 1 ? plan->launch->block : again->steps[k].block);
         places += a->place_count;
         if (a->name[0]) a->name = spyi_again_keep(&at, a->name, strlen(a->name) + 1);
+        if (a->cast) a->cast = spyi_again_keep(&at, a->cast, strlen(a->cast) + 1);
     }
     return again;
 }
@@ -51865,6 +52316,13 @@ static bool spyi_again_named(const spy_arg *arg, const char *name) {
     return false;
 }
 
+// Compares an argument's mapping and type with those of the item.
+static SPYI_NOINLINE bool spyi_again_same_way(const spy_arg *arg, const spyi_again_item *a) {
+    if (arg->_map_count != a->map_count || (arg->type == NULL) != (a->cast == NULL)) return false;
+    if (a->map_count <= SPY_MAX_RANK && memcmp(arg->_map, a->map, a->map_count) != 0) return false;
+    return !a->cast || strcmp(arg->type, a->cast) == 0;
+}
+
 // spyi_again_address() writes the address of the item's leaf into the blocks. spyi_again_use() makes the use
 // of its memory.
 static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item *a) {
@@ -51984,9 +52442,10 @@ static bool spyi_again_matches(const spyi_plan *plan, spyi_launch *launch, spy_a
     const spy_arg *arg = args.items;
     spyi_use *use = uses;
     for (; a < end; a++, arg++) {
-        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction || arg->type ||
-            arg->_map_count || !spyi_again_named(arg, a->name))
+        if ((uint8_t)arg->kind != a->kind || (uint8_t)arg->direction != a->direction ||
+            !spyi_again_named(arg, a->name))
             return false;
+        if ((arg->type || arg->_map_count || a->explicit_way) && !spyi_again_same_way(arg, a)) return false;
         if (SPYI_LIKELY(a->op == SPYI_AGAIN_TENSOR)) {
             if (!spyi_again_is_tensor(device, a, arg->value.tensor) ||
                 !spyi_again_tensor(launch, a, arg->value.tensor, use++))
@@ -53184,6 +53643,554 @@ spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_cal
 
 void spy_release_resolution(spy_resolution *resolution) {
     free(resolution);
+}
+
+// >>call/gradcheck.c ----------------------------------------------------------------------------------------
+
+// spy_gradcheck: compares the gradients that backward calls compute with central differences of the function
+// itself.
+//
+// The check works on copies of the arguments. Outputs get random gradients s; a backward call then gives, for
+// each number x of the inputs, the derivative of L = sum(s * output) by x. The same derivative is estimated
+// from two calls with x + h and x - h. Differences of outputs are taken one by one, in double, so that outputs
+// that do not depend on x add nothing to the estimate.
+
+#define SPYI_MOST_CHECKED 64
+
+// One tensor of the check: an input or an output.
+typedef struct spyi_checked {
+    char path[64];                    // "x", "light.color", "_result"
+    spy_tensor *tensor, *flat, *grad; // the copy, and views of its scalars and of its gradient's
+    int64_t count;                    // scalars
+    spy_dtype dtype;
+    bool input, output; // found when the call is bound; neither: it takes no part
+    double *seeds, *plus, *minus,
+        *grads; // `count` numbers each: of outputs the first three, of inputs the last
+} spyi_checked;
+
+typedef struct spyi_gradcheck {
+    spy_function *function;
+    spy_device *device;
+    const spy_gradcheck_desc *desc;
+    bool wide;      // float numbers, arrays and tensors become double
+    bool own_types; // numbers and host arrays keep their types; else they are float
+    spyi_checked items[SPYI_MOST_CHECKED];
+    uint32_t count;
+    spy_arg *args; // the arguments, and one more for the result
+    size_t arg_count;
+    void *blocks[SPYI_MOST_CHECKED]; // lists of fields
+    uint32_t block_count;
+    uint64_t random;
+    spyi_text error;
+} spyi_gradcheck;
+
+// >>copies of the arguments
+
+static void spyi_gradcheck_clear(spyi_gradcheck *g) {
+    for (uint32_t i = 0; i < g->count; i++) {
+        spyi_checked *c = &g->items[i];
+        spy_release_tensor(c->flat);
+        spy_release_tensor(c->grad);
+        spy_release_tensor(c->tensor);
+        free(c->seeds);
+        free(c->plus);
+        free(c->minus);
+        free(c->grads);
+    }
+    for (uint32_t i = 0; i < g->block_count; i++) free(g->blocks[i]);
+    memset(g->items, 0, sizeof g->items);
+    g->count = g->block_count = 0;
+    g->arg_count = 0;
+    spyi_text_clear(&g->error);
+}
+
+static spy_status spyi_gradcheck_no(spyi_gradcheck *g, spy_status status, const char *format, ...)
+    SPYI_PRINTF(3, 4);
+static spy_status spyi_gradcheck_no(spyi_gradcheck *g, spy_status status, const char *format, ...) {
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (!g->error.size) spyi_text_add(&g->error, "%s", line);
+    return status;
+}
+
+// Adds a tensor of the check, which takes over `tensor`, and makes the views of its scalars. NULL: the error
+// has been reported.
+static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy_tensor *tensor) {
+    if (!tensor) return NULL;
+    if (g->count == SPYI_MOST_CHECKED) {
+        spy_release_tensor(tensor);
+        (void)spyi_gradcheck_no(g, SPY_ERROR_UNSUPPORTED, "it has more than %d tensors and numbers",
+                                SPYI_MOST_CHECKED);
+        return NULL;
+    }
+    spyi_checked *c = &g->items[g->count++];
+    snprintf(c->path, sizeof c->path, "%s", path);
+    c->tensor = tensor;
+    c->flat = spy_create_flat_view(tensor);
+    c->grad = c->flat ? spy_create_flat_view(spy_tensor_grad(tensor)) : NULL;
+    if (!c->grad) return NULL;
+    spy_tensor_info info = spy_get_tensor_info(c->flat);
+    c->dtype = info.dtype;
+    c->count = info.element_count;
+    size_t size = ((size_t)c->count + 1) * sizeof(double);
+    c->seeds = (double *)spyi_malloc(size);
+    c->plus = (double *)spyi_malloc(size);
+    c->minus = (double *)spyi_malloc(size);
+    c->grads = (double *)spyi_malloc(size);
+    return c->seeds && c->plus && c->minus && c->grads ? c : NULL;
+}
+
+static bool spyi_is_float_dtype(spy_dtype dtype) {
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
+}
+
+// Returns whether all scalars of the tensor's elements are floats of one type, so that it can be checked.
+static bool spyi_has_float_scalars(const spy_tensor *tensor) {
+    const spyi_type *type = tensor->type;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    if (type->kind == SPYI_TYPE_STRUCT) {
+        for (uint32_t f = 0; f < type->field_count; f++) {
+            const spyi_type *field = type->fields[f].type;
+            while (field->kind == SPYI_TYPE_ARRAY) field = field->element;
+            if (field->kind > SPYI_TYPE_MATRIX || !spyi_is_float_dtype(field->scalar)) return false;
+        }
+        return type->field_count > 0;
+    }
+    return type->kind <= SPYI_TYPE_MATRIX && spyi_is_float_dtype(type->scalar);
+}
+
+// Returns a copy of the tensor with a gradient.
+static spy_tensor *spyi_gradcheck_copy(spyi_gradcheck *g, spy_tensor *from) {
+    spy_tensor_info info = spy_get_tensor_info(from);
+    spy_tensor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.shape = info.shape;
+    desc.with_grad = true;
+    desc.module = spy_function_module(g->function);
+    if (g->wide && info.dtype == SPY_DTYPE_FLOAT32) desc.dtype = SPY_DTYPE_FLOAT64;
+    else desc.like = from;
+    spy_tensor *made = spy_create_tensor(g->device, &desc);
+    if (made && spy_tensor_copy(made, from) == SPY_OK) return made;
+    spy_release_tensor(made);
+    return NULL;
+}
+
+// Returns a tensor of host numbers with a gradient; `data` NULL: zeros.
+static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, spy_shape shape,
+                                          spy_dtype dtype) {
+    spy_dtype to = g->wide ? SPY_DTYPE_FLOAT64 : g->own_types ? dtype : SPY_DTYPE_FLOAT32;
+    int64_t count = spyi_shape_count(&shape);
+    void *converted = data ? spyi_malloc((size_t)(count > 0 ? count : 0) * sizeof(double) + 1) : NULL;
+    spy_tensor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.shape = shape;
+    desc.dtype = to;
+    desc.with_grad = true;
+    desc.data = converted;
+    desc.zeroed = !data;
+    bool good =
+        !data || (converted && spy_convert_numbers(converted, to, data, dtype, (size_t)count) == SPY_OK);
+    spy_tensor *made = good ? spy_create_tensor(g->device, &desc) : NULL;
+    free(converted);
+    return made;
+}
+
+static spy_status spyi_gradcheck_list(spyi_gradcheck *g, spy_args args, const char *parent, spy_arg *out);
+
+// Replaces one argument by a tensor that can be checked, if it holds float numbers. Others stay as they are.
+static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, const char *path, spy_arg *out) {
+    spy_tensor *made = NULL;
+    spy_shape shape;
+    memset(&shape, 0, sizeof shape);
+    bool out_only = arg->direction == SPY_DIRECTION_OUT;
+    *out = *arg;
+    if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
+        spy_arg value = arg->value.fields[0];
+        value.name = arg->name;
+        if (!value._map_count) { // a mapping around the pair
+            value._map_count = arg->_map_count;
+            memcpy(value._map, arg->_map, sizeof value._map);
+        }
+        return spyi_gradcheck_arg(g, &value, path, out);
+    }
+    if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields) {
+        spy_args fields = { arg->value.fields, arg->count };
+        if (g->block_count == SPYI_MOST_CHECKED)
+            return spyi_gradcheck_no(g, SPY_ERROR_UNSUPPORTED, "'%s': it has too many structs", path);
+        spy_arg *items = (spy_arg *)spyi_calloc(arg->count + 1, sizeof *items);
+        g->blocks[g->block_count++] = items;
+        out->value.fields = items;
+        return items ? spyi_gradcheck_list(g, fields, path, items) : SPY_ERROR_OUT_OF_MEMORY;
+    }
+    if (arg->kind == SPY_ARG_KIND_TENSOR) {
+        if (!spyi_as(arg->value.tensor, SPYI_KIND_TENSOR) || !spyi_has_float_scalars(arg->value.tensor))
+            return SPY_OK; // the call says what is wrong with it
+        made = spyi_gradcheck_copy(g, arg->value.tensor);
+    } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
+               spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
+               arg->count <= SPY_MAX_RANK) {
+        shape.rank = (uint32_t)arg->count;
+        memcpy(shape.dims, arg->dims, arg->count * sizeof *shape.dims);
+        made = spyi_gradcheck_numbers(g, out_only ? NULL : arg->value.data, shape,
+                                      arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32);
+    } else if (arg->kind == SPY_ARG_KIND_FLOAT) {
+        double number = 0;
+        if (arg->direction == SPY_DIRECTION_INOUT && arg->value.out)
+            (void)spy_convert_numbers(&number, SPY_DTYPE_FLOAT64, arg->value.out, arg->dtype, 1);
+        else if (!out_only) number = arg->value.f;
+        made = spyi_gradcheck_numbers(g, NULL, shape, arg->dtype);
+        if (made && !out_only && spy_tensor_fill(made, number) != SPY_OK) {
+            spy_release_tensor(made);
+            made = NULL;
+        }
+    } else {
+        return SPY_OK;
+    }
+    if (!spyi_gradcheck_add(g, path, made))
+        return spyi_gradcheck_no(g, SPY_ERROR_OUT_OF_MEMORY, "'%s': no copy of it can be made", path);
+    spy_arg tensor = spy_arg_tensor(arg->name, made);
+    tensor._map_count = arg->_map_count;
+    memcpy(tensor._map, arg->_map, sizeof tensor._map);
+    tensor.type = arg->type;
+    *out = tensor;
+    return SPY_OK;
+}
+
+static spy_status spyi_gradcheck_list(spyi_gradcheck *g, spy_args args, const char *parent, spy_arg *out) {
+    spy_status status = SPY_OK;
+    for (size_t i = 0; i < args.count && status == SPY_OK; i++) {
+        const char *name = args.items[i].name;
+        char path[64];
+        if (name && name[0]) snprintf(path, sizeof path, "%s%s%s", parent, parent[0] ? "." : "", name);
+        else if (parent[0]) snprintf(path, sizeof path, "%s[%zu]", parent, i);
+        else snprintf(path, sizeof path, "%zu", i + 1);
+        status = spyi_gradcheck_arg(g, &args.items[i], path, &out[i]);
+    }
+    return status;
+}
+
+// >>binding
+
+static spy_args spyi_gradcheck_args(const spyi_gradcheck *g) {
+    spy_args args;
+    args.items = g->args;
+    args.count = g->arg_count;
+    return args;
+}
+
+static spyi_checked *spyi_gradcheck_of(spyi_gradcheck *g, const spy_tensor *tensor, bool gradient) {
+    for (uint32_t i = 0; tensor && i < g->count; i++)
+        if ((gradient ? g->items[i].tensor->grads[SPYI_GRAD_OUT] : g->items[i].tensor) == tensor)
+            return &g->items[i];
+    return NULL;
+}
+
+// Finds which tensors of a backward call are inputs with a gradient, and which are outputs.
+static spy_status spyi_gradcheck_directions(spyi_gradcheck *g, const spyi_plan *plan,
+                                            const spyi_values *values) {
+    for (uint32_t l = 0; l < plan->bound.leaf_count; l++) {
+        const spyi_leaf *leaf = &plan->bound.leaves[l];
+        const spyi_value *v = &values->items[leaf->value];
+        spyi_checked *c = spyi_gradcheck_of(g, v->tensor, leaf->value >= values->count);
+        if (!c) continue;
+        if (leaf->value < values->count) {
+            snprintf(c->path, sizeof c->path, "%s", leaf->path);
+            if (leaf->param_in && leaf->param_out)
+                return spyi_gradcheck_no(g, SPY_ERROR_UNSUPPORTED,
+                                         "'%s' is an inout parameter: its gradients cannot be checked",
+                                         leaf->path);
+            c->output = c->output || leaf->param_out;
+        } else {
+            c->input = true;
+        }
+    }
+    for (uint32_t i = 0; i < g->count; i++) g->items[i].input = g->items[i].input && !g->items[i].output;
+    return SPY_OK;
+}
+
+// Makes the plan and the kernels of a call, without a report of failures. *has_result: the function returns a
+// value.
+static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, bool *has_result) {
+    spy_status status = spyi_enter(g->function, SPYI_KIND_FUNCTION, "spy_gradcheck");
+    if (status != SPY_OK) return status;
+    spyi_values *values = g->device->cache->values;
+    spy_call_options options;
+    spyi_plan *plan = NULL;
+    memset(&options, 0, sizeof options);
+    options.mode = mode;
+    status = spyi_describe(g->function, spyi_gradcheck_args(g), &options, NULL, values, &g->error);
+    if (status == SPY_OK) status = spyi_plan_get(g->function, values, &plan, &g->error);
+    if (status == SPY_OK) {
+        plan->references++; // compiling may drop it from the cache
+        status = spyi_variants_make(plan, values, &g->error);
+        if (has_result) *has_result = plan->bound.has_result;
+        if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD)
+            status = spyi_gradcheck_directions(g, plan, values);
+        spyi_plan_release(g->device, plan);
+    }
+    spyi_leave(g->device);
+    return status;
+}
+
+// >>numbers
+
+static double spyi_gradcheck_random(spyi_gradcheck *g) { // from 0.25 to 1, of either sign
+    g->random = spyi_hash(&g->random, sizeof g->random, 1);
+    double u = (double)(g->random >> 40) / 16777216.0;
+    return (g->random & 1 ? 1 : -1) * (0.25 + 0.75 * u);
+}
+
+static spy_status spyi_gradcheck_read(spy_tensor *flat, double *to) {
+    spy_tensor_info info = spy_get_tensor_info(flat);
+    void *raw = spyi_malloc(info.host_size_bytes + 1);
+    if (!raw) return SPY_ERROR_OUT_OF_MEMORY;
+    spy_status status = spy_tensor_read(flat, raw, info.host_size_bytes);
+    if (status == SPY_OK)
+        status = spy_convert_numbers(to, SPY_DTYPE_FLOAT64, raw, info.dtype, (size_t)info.element_count);
+    free(raw);
+    return status;
+}
+
+static spy_status spyi_gradcheck_write(spy_tensor *flat, int64_t first, int64_t count, const double *from) {
+    spy_tensor_info info = spy_get_tensor_info(flat);
+    size_t size = (size_t)count * spyi_scalar_size(info.dtype);
+    void *raw = spyi_malloc(size + 1);
+    if (!raw) return SPY_ERROR_OUT_OF_MEMORY;
+    spy_status status = spy_convert_numbers(raw, info.dtype, from, SPY_DTYPE_FLOAT64, (size_t)count);
+    if (status == SPY_OK) status = spy_tensor_write_range(flat, first, count, raw, size);
+    free(raw);
+    return status;
+}
+
+// Half the distance of neighbouring numbers at 1.
+static double spyi_gradcheck_precision(spy_dtype dtype) {
+    return dtype == SPY_DTYPE_FLOAT64 ? 1.2e-16 : dtype == SPY_DTYPE_FLOAT32 ? 6e-8 : 5e-4;
+}
+
+// Runs the function with number `at` of the input moved by `by`; the outputs' numbers go to `plus` or
+// `minus`. *moved gets the number that the function got.
+static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, int64_t at, double value,
+                                      bool plus, double *moved) {
+    uint64_t raw = 0;
+    size_t size = spyi_scalar_size(c->dtype);
+    spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
+    if (status == SPY_OK)
+        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // as it has been rounded
+    if (status == SPY_OK) status = spy_convert_numbers(moved, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
+    if (status == SPY_OK) status = spy_call(g->function, spyi_gradcheck_args(g));
+    for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
+        if (g->items[i].output)
+            status = spyi_gradcheck_read(g->items[i].flat, plus ? g->items[i].plus : g->items[i].minus);
+    return status;
+}
+
+// >>comparing
+
+// Writes the index of a scalar for messages: "(2, 1)".
+static void spyi_gradcheck_index(const spyi_checked *c, int64_t at, spyi_text *out) {
+    spy_shape shape = spy_get_tensor_info(c->flat).shape;
+    for (uint32_t d = shape.rank; d-- > 0;) {
+        int64_t size = shape.dims[d];
+        shape.dims[d] = at % size;
+        at /= size;
+    }
+    spyi_shape_text(&shape, out);
+}
+
+// Compares the gradient of one number with central differences, and keeps the worst one in *info.
+static spy_status spyi_gradcheck_number(spyi_gradcheck *g, spyi_checked *c, int64_t at,
+                                        spy_gradcheck_info *info, double *worst) {
+    double precision = spyi_gradcheck_precision(c->dtype), x = 0, upper = 0, lower = 0, difference = 0,
+           noise = 0;
+    uint64_t raw = 0;
+    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spyi_scalar_size(c->dtype));
+    if (status == SPY_OK) status = spy_convert_numbers(&x, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
+    double size = x < 0 ? -x : x, step = c->dtype == SPY_DTYPE_FLOAT64   ? 1.0 / (1 << 17)
+                                         : c->dtype == SPY_DTYPE_FLOAT32 ? 1.0 / (1 << 8)
+                                                                         : 1.0 / (1 << 4);
+    step = g->desc && g->desc->step > 0 ? g->desc->step : step * (size > 1 ? size : 1);
+    if (status == SPY_OK) status = spyi_gradcheck_side(g, c, at, x + step, true, &upper);
+    if (status == SPY_OK) status = spyi_gradcheck_side(g, c, at, x - step, false, &lower);
+    if (status == SPY_OK) status = spyi_gradcheck_write(c->flat, at, 1, &x);
+    if (status != SPY_OK) return status;
+    if (upper == lower)
+        return spyi_gradcheck_no(g, SPY_ERROR_OUT_OF_RANGE,
+                                 "desc.step: %g is too small for '%s', which has a number of size %g", step,
+                                 c->path, size);
+    for (uint32_t i = 0; i < g->count; i++) {
+        const spyi_checked *o = &g->items[i];
+        for (int64_t k = 0; o->output && k < o->count; k++) {
+            double change = o->plus[k] - o->minus[k], seed = o->seeds[k];
+            if (change == 0) continue;
+            difference += seed * change;
+            noise += (seed < 0 ? -seed : seed) * spyi_gradcheck_precision(o->dtype) *
+                     ((o->plus[k] < 0 ? -o->plus[k] : o->plus[k]) +
+                      (o->minus[k] < 0 ? -o->minus[k] : o->minus[k]));
+        }
+    }
+    double numeric = difference / (upper - lower), analytic = c->grads[at];
+    double largest = numeric < 0 ? -numeric : numeric, other = analytic < 0 ? -analytic : analytic;
+    if (other > largest) largest = other;
+    bool precise = precision < 1e-10;
+    double relative = g->desc && g->desc->relative_tolerance > 0 ? g->desc->relative_tolerance
+                      : precise                                  ? 1e-5
+                      : precision < 1e-6                         ? 1e-2
+                                                                 : 0.1;
+    double absolute = g->desc && g->desc->absolute_tolerance > 0 ? g->desc->absolute_tolerance
+                      : precise                                  ? 1e-7
+                      : precision < 1e-6                         ? 1e-3
+                                                                 : 0.05;
+    double allowed = absolute + relative * largest + 8 * noise / (upper - lower);
+    double error = (analytic > numeric ? analytic - numeric : numeric - analytic) / allowed;
+    info->checked++;
+    if (!(error <= 1)) info->wrong++; // also when one of them is not a number
+    if (!(error <= *worst) || info->checked == 1) {
+        *worst = error;
+        snprintf(info->argument, sizeof info->argument, "%s", c->path);
+        info->element = at;
+        info->analytic = analytic;
+        info->numeric = numeric;
+    }
+    return SPY_OK;
+}
+
+// Gives the outputs random gradients, and reads the inputs' gradients after a backward call.
+static spy_status spyi_gradcheck_backward(spyi_gradcheck *g) {
+    spy_status status = SPY_OK;
+    for (uint32_t i = 0; i < g->count && status == SPY_OK; i++) {
+        spyi_checked *c = &g->items[i];
+        for (int64_t k = 0; c->output && k < c->count; k++) c->seeds[k] = spyi_gradcheck_random(g);
+        if (c->output) status = spyi_gradcheck_write(c->grad, 0, c->count, c->seeds);
+        if (c->output && status == SPY_OK)
+            status = spyi_gradcheck_read(c->grad, c->seeds); // as they were rounded
+    }
+    if (status == SPY_OK) status = spy_call_backward(g->function, spyi_gradcheck_args(g));
+    for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
+        if (g->items[i].input) status = spyi_gradcheck_read(g->items[i].grad, g->items[i].grads);
+    return status;
+}
+
+static spy_status spyi_gradcheck_compare(spyi_gradcheck *g, spy_gradcheck_info *info) {
+    int64_t most = g->desc && g->desc->max_elements ? g->desc->max_elements : 64;
+    double worst = 0;
+    spy_status status = spyi_gradcheck_backward(g);
+    for (uint32_t i = 0; i < g->count && status == SPY_OK; i++) {
+        spyi_checked *c = &g->items[i];
+        int64_t count = !c->input ? 0 : c->count < most ? c->count : most;
+        for (int64_t k = 0; k < count && status == SPY_OK; k++) {
+            // Of many numbers it takes one at random of each of `count` parts.
+            int64_t begin = (int64_t)((double)c->count / (double)count * (double)k);
+            int64_t end = (int64_t)((double)c->count / (double)count * (double)(k + 1));
+            double u = (spyi_gradcheck_random(g) + 1) / 2;
+            int64_t at = count == c->count ? k : begin + (int64_t)(u * (double)(end - begin - 1));
+            if (c->dtype == SPY_DTYPE_FLOAT64) info->float64 = true;
+            status = spyi_gradcheck_number(g, c, at, info, &worst);
+        }
+    }
+    return status;
+}
+
+// >>the public function
+
+// Prepares the check with one choice of number types. Reports nothing; g->error says what failed.
+static spy_status spyi_gradcheck_try(spyi_gradcheck *g, spy_args args) {
+    spy_result result;
+    spy_tensor *made = NULL;
+    bool has_result = false;
+    size_t result_at = args.count;
+    memset(&result, 0, sizeof result);
+    for (size_t i = 0; i < args.count; i++)
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) result_at = i;
+    spy_status status = spyi_gradcheck_list(g, args, "", g->args);
+    if (status != SPY_OK) return status;
+    g->arg_count = args.count + (result_at == args.count);
+    g->args[result_at] = spy_out_result("_result", &result);
+    status = spyi_gradcheck_bind(g, SPY_CALL_MODE_DEFAULT, &has_result);
+    if (status != SPY_OK) return status;
+    if (has_result) {
+        g->args[result_at] = spy_out_tensor("_result", &made);
+        status = spy_call(g->function, spyi_gradcheck_args(g));
+        if (status != SPY_OK) return status;
+        spy_tensor *attached = spyi_has_float_scalars(made)
+                                   ? spy_create_attached(made, NULL, NULL, spy_function_module(g->function))
+                                   : NULL;
+        if (!attached || !spyi_gradcheck_add(g, "_result", attached)) {
+            spy_release_tensor(made);
+            return spyi_gradcheck_no(g, SPY_ERROR_UNSUPPORTED,
+                                     "'_result': expected a result of floats of one type");
+        }
+        spy_release_tensor(made);
+        g->args[result_at] = spy_arg_tensor("_result", attached);
+    } else { // the function returns nothing
+        memmove(&g->args[result_at], &g->args[result_at + 1],
+                (g->arg_count - result_at - 1) * sizeof *g->args);
+        g->arg_count--;
+    }
+    return spyi_gradcheck_bind(g, SPY_CALL_MODE_BACKWARD, NULL);
+}
+
+spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradcheck_desc *desc,
+                         spy_gradcheck_info *info) {
+    const char *name = "spy_gradcheck";
+    spy_gradcheck_info own;
+    spyi_gradcheck g;
+    if (!info) info = &own;
+    memset(info, 0, sizeof *info);
+    spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, name);
+    if (status != SPY_OK) return status;
+    memset(&g, 0, sizeof g);
+    g.function = function;
+    g.device = function->object.device;
+    spyi_leave(g.device);
+    spyi_context *ctx = &g.device->ctx;
+    const char *problem = SPYI_DESC_PROBLEM(spy_gradcheck_desc, desc);
+    if (problem || (args.count && !args.items))
+        return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: %s: %s", name, function->name,
+                         problem ? problem : "expected a list of arguments, got NULL");
+    g.desc = desc;
+    g.random = desc ? desc->seed + 1 : 1;
+    g.args = (spy_arg *)spyi_calloc(args.count + 2, sizeof *g.args);
+    status = g.args ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_OUT_OF_MEMORY;
+    spyi_text first = { NULL, 0, 0 }; // why the check in the arguments' plain types is not possible
+    spy_status first_status = SPY_OK;
+    for (int attempt = 0; attempt < 3 && status != SPY_OK && g.args; attempt++) {
+        spyi_gradcheck_clear(&g);
+        g.wide = attempt == 0;
+        g.own_types = attempt == 2;
+        status = spyi_gradcheck_try(&g, args);
+        if (attempt != 1 || status == SPY_OK) continue;
+        first_status = status;
+        spyi_text_add(&first, "%s", spyi_text_str(&g.error));
+    }
+    if (status != SPY_OK && first_status != SPY_OK) {
+        status = first_status;
+        spyi_text_clear(&g.error);
+        spyi_text_add(&g.error, "%s", spyi_text_str(&first));
+    }
+    if (status == SPY_OK) status = spyi_gradcheck_compare(&g, info);
+    if (status == SPY_OK && info->wrong) {
+        status = SPY_ERROR_WRONG_GRADIENT;
+        spyi_text_add(&g.error, "%u of %u gradients are wrong; the worst: argument '%s', element ",
+                      info->wrong, info->checked, info->argument);
+        for (uint32_t i = 0; i < g.count; i++)
+            if (g.items[i].input && strcmp(g.items[i].path, info->argument) == 0) {
+                spyi_gradcheck_index(&g.items[i], info->element, &g.error);
+                break;
+            }
+        spyi_text_add(&g.error, ": expected %.9g, by central differences, got %.9g, by the derivative",
+                      info->numeric, info->analytic);
+    }
+    if (status != SPY_OK)
+        spyi_fail(ctx, status, "%s: %s: %s", name, function->name,
+                  g.error.size ? spyi_text_str(&g.error) : "a call of the check failed");
+    spyi_gradcheck_clear(&g);
+    spyi_text_free(&g.error);
+    spyi_text_free(&first);
+    free(g.args);
+    return status;
 }
 
 // >>call/raster.c -------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from .logger import *
 from .reports import *
 from .buffers import *
 from .gradients import *
+from .vectorized import *
 from .interop import *
 from .device import *
 from .encoders import *

@@ -221,9 +221,9 @@
 //     spy_arg_call_id and others      numbers that the kernel computes (chapter 14)
 //     spy_out_*, spy_inout_*          out and inout parameters and "_result" (chapter 8)
 //     spy_arg_diff_pair               a value and its gradient (chapter 9)
-//     spy_cast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
+//     spy_vcast(arg, "float3")         `arg` for a parameter of exactly this type; this selects an overload,
 //                                       and the T of a generic
-//     spy_map(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
+//     spy_vmap(arg, SPY_DIMS(1, 0))    `arg` with an explicit mapping of its dimensions (chapter 7)
 //     spy_map_value(arg)              a host array as one value; the call runs over it only when no overload
 //                                       takes the complete array
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
@@ -241,7 +241,7 @@
 // structs, is given as a spy_arg_struct with one unnamed argument for each of its N elements.
 //
 // A parameter of an interface type takes an argument whose type implements the interface: a tensor of such
-// structs, or a struct given by fields or bytes with spy_cast(arg, "Circle").
+// structs, or a struct given by fields or bytes with spy_vcast(arg, "Circle").
 //
 // A Texture2D<T>, RWTexture2D<T> or another texture takes spy_arg_texture with a texture of the same dimension
 // and texels, a SamplerState takes spy_arg_sampler, on the Vulkan backend. A texture for a parameter of its
@@ -284,12 +284,12 @@
 // element of the call, so an output that would be stretched is an error. With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
-// spy_map gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
+// spy_vmap gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
 // The map must name exactly the dimensions that the call runs over. Arguments without a map stay aligned at
 // the last dimension.
 //
-//     add: spy_map(a (4), SPY_DIMS(0)), spy_map(b (3), SPY_DIMS(1))       (4, 3): every a with every b
-//     add: spy_map(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
+//     add: spy_vmap(a (4), SPY_DIMS(0)), spy_vmap(b (3), SPY_DIMS(1))       (4, 3): every a with every b
+//     add: spy_vmap(a (4, 3), SPY_DIMS(1, 0)), b (4)                       (3, 4): a transposed
 //
 // An output may share the memory of an input if both have the same elements at the same positions (in-place
 // updates). Any other overlap is an error, because threads run in any order. One call has at most 2^31 - 1
@@ -500,7 +500,7 @@
 //
 // Only grid and range bring sizes. Otherwise the other arguments or a given output say how many elements
 // there are. Generators have no type of their own: for a generic parameter, or between overloads that all
-// fit, spy_cast names the type.
+// fit, spy_vcast names the type.
 //
 // >>guide 15: whole tensors, import slangpy, pointers
 //

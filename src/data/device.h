@@ -6,8 +6,9 @@
 #include "data/tensor.h"
 
 // Values of spy_arg._map_count that are not the number of dimensions in spy_arg._map.
-#define SPYI_MAP_WHOLE 255u // spy_map() without dimensions: the whole argument is one value
+#define SPYI_MAP_WHOLE 255u // spy_vmap() without dimensions: the whole argument is one value
 #define SPYI_MAP_VALUE 254u // spy_map_value()
+#define SPYI_MAP_TWICE 253u // a mapping around a mapping, which the call refuses
 
 // Functions that tensors call on the module that their desc names; room `module` gives them to the device.
 typedef struct spyi_module_table {

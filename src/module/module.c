@@ -80,6 +80,7 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         module->functions = function->next;
         device->listener->forget(device, function);
         spyi_overloads_free(&function->overloads);
+        free(function->declared);
         free(function->name);
         spyi_retire_object(device, &function->object, sizeof *function);
     }
@@ -264,15 +265,17 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     return size;
 }
 
-static spy_function *spyi_known_function(const spy_module *module, const char *name) {
+static spy_function *spyi_known_function(const spy_module *module, const char *name,
+                                         const spyi_declared *declared) {
     spy_function *f = module->functions;
-    while (f && strcmp(f->name, name) != 0) f = f->next;
+    while (f && (strcmp(f->name, name) != 0 || !spyi_declared_equal(f->declared, declared))) f = f->next;
     return f;
 }
 
 // Finds a function through the compiler, outside of the device, since the compiler may be busy for another
 // thread. NULL: the error has been reported under `function`.
-static spy_function *spyi_look_up_function(spy_module *module, const char *name, const char *function) {
+static spy_function *spyi_look_up_function(spy_module *module, const char *name, spyi_declared *declared,
+                                           const char *function) {
     spy_device *device = module->object.device;
     spyi_context *ctx = &device->ctx;
     spyi_text error = { NULL, 0, 0 };
@@ -309,7 +312,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             "function, before its struct if it is a method, and before the fields and types that calls "
             "use",
             function, name, module->name);
-    } else if ((found = spyi_known_function(module, name)) ==
+    } else if ((found = spyi_known_function(module, name, declared)) ==
                NULL) { // else another thread has added it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
@@ -323,6 +326,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             found->object.device = device;
             found->module = module;
             found->name = copy;
+            found->declared = declared;
             found->id = ++device->next_function_id;
             found->overloads = overloads;
             found->next = module->functions;
@@ -345,17 +349,23 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
                   name ? "\"\"" : "NULL");
     } else {
-        found = spyi_known_function(module, name);
+        found = spyi_known_function(module, name, NULL);
     }
     if (found && found->overloads.count == 0) {
         spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
                   function, module->name, name);
         found = NULL;
     } else if (!found && name && name[0]) {
-        found = spyi_look_up_function(module, name, function);
+        found = spyi_look_up_function(module, name, NULL, function);
     }
     spyi_leave(device);
     return found;
+}
+
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function) {
+    spy_function *found = spyi_known_function(module, name, declared);
+    return found ? found : spyi_look_up_function(module, name, declared, function);
 }
 
 const char *spy_function_name(const spy_function *function) {

@@ -28,10 +28,25 @@ struct spy_module {
 
 #define SPYI_RECENT_PLANS 4
 
+// What spy_declare() has set for one parameter.
+typedef struct spyi_declaration {
+    const char *name;  // NULL: by position
+    uint32_t position; // among the arguments without a name
+    const char *type;  // as in spy_arg; NULL: none
+    uint8_t map_count; // as spy_arg._map_count; 0: no mapping
+    int8_t map[SPY_MAX_RANK];
+} spyi_declaration;
+
+typedef struct spyi_declared { // one allocation with all that it points to
+    spyi_declaration *items;
+    uint32_t count;
+} spyi_declared;
+
 struct spy_function {
     spyi_object object;
     spy_module *module;
     char *name;
+    spyi_declared *declared;  // NULL: found by spy_find_function()
     uint32_t id;              // part of the plan key
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
@@ -95,6 +110,18 @@ SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
 // wait for the compiler.
 SPYI_FN const spyi_type *spyi_module_type(spy_module *module, const char *name);
 SPYI_FN void spyi_module_drop(spy_module *module); // releases one reference; the last one frees the module
+
+// Returns the module's function with this name and these declarations (NULL: none), which it takes over when
+// it makes the function. NULL: the error has been reported under `function`.
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function);
+
+// >>declared.c
+// Returns what is declared for the argument of this name, or with none for that of this position among those
+// without a name; NULL: nothing.
+SPYI_FN const spyi_declaration *spyi_declaration_of(const spy_function *function, const char *name,
+                                                    uint32_t position);
+SPYI_FN bool spyi_declared_equal(const spyi_declared *a, const spyi_declared *b);
 
 // >>reflect.c
 SPYI_FN void spyi_reflection_free(spyi_reflection *reflection); // NULL is fine

@@ -74,7 +74,7 @@ static inline int spyp_take_argument(spyp_invocation *in, PyObject *object, PyOb
         spyp_add_argument(call, text, position);
         return -1;
     }
-    if (!in->dispatch) spyp_drop_written(call, object, arg);
+    if (!in->dispatch) spyp_drop_written(call, spyp_plain_value(object), arg);
     in->args.count++;
     return 0;
 }
@@ -215,7 +215,7 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     spyp_function *f = in->call.function;
     PyObject *given = in->result;
     if (in->call.mode == SPY_CALL_MODE_BACKWARD) Py_RETURN_NONE;
-    if (given && !in->tensor) return Py_NewRef(given);
+    if (given && !in->tensor) return Py_NewRef(spyp_plain_value(given));
     if (in->texture) return spyp_give_texture(in);
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
     if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
@@ -715,4 +715,27 @@ static PyObject *spyp_verb_resolve(spyp_invocation *in, void *data) {
 
 PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs) {
     return spyp_with_arguments(self, args, 0, kwargs, true, "resolve", spyp_verb_resolve, NULL);
+}
+
+// Returns None when all gradients agree, or the text of the error when some are wrong.
+static PyObject *spyp_verb_gradcheck(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    spy_status status = spy_gradcheck(f->function, in->args, (const spy_gradcheck_desc *)data, NULL);
+    if (status == SPY_OK) Py_RETURN_NONE;
+    if (status != SPY_ERROR_WRONG_GRADIENT) return spyp_raise_call(f->module->device);
+    spy_error error = spy_take_error(f->module->device->device);
+    return spyp_translate(error.message, "gradcheck", true);
+}
+
+// _gradcheck((step, relative tolerance, absolute tolerance, elements, seed), *args, **kwargs)
+PyObject *spyp_function_gradcheck(PyObject *self, PyObject *args, PyObject *kwargs) {
+    spy_gradcheck_desc desc;
+    unsigned long long seed;
+    memset(&desc, 0, sizeof desc);
+    PyObject *options = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
+    if (!options || !PyTuple_Check(options)) return PyErr_Format(PyExc_TypeError, "_gradcheck: expected a tuple of options");
+    if (!PyArg_ParseTuple(options, "dddIK:_gradcheck", &desc.step, &desc.relative_tolerance, &desc.absolute_tolerance, &desc.max_elements, &seed))
+        return NULL;
+    desc.seed = seed;
+    return spyp_with_arguments(self, args, 1, kwargs, false, "gradcheck", spyp_verb_gradcheck, &desc);
 }

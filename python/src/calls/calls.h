@@ -23,6 +23,7 @@ PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *spyp_function_gradcheck(PyObject *self, PyObject *args, PyObject *kwargs);
 
 // >>resolve.c
 PyObject *spyp_resolution_make(const spy_resolution *resolution);

@@ -49,6 +49,7 @@ static spyp_function *spyp_function_link(PyObject *self) {
     spyp_function *f = (spyp_function *)self;
     spyp_function *made = (spyp_function *)spyp_function_make(f->module, f->function, f->name);
     if (made && !(made->chain = spyp_chain_copy(f->chain))) Py_CLEAR(made);
+    if (made) made->declared = Py_XNewRef(f->declared);
     return made;
 }
 
@@ -73,6 +74,55 @@ static PyObject *spyp_link_map(PyObject *self, PyObject *args, PyObject *kwargs)
     else spyp_set(&f->chain->map_kwargs, all);
     Py_XDECREF(all);
     return (PyObject *)f;
+}
+
+// Fills the list of spy_declare() from the arguments of declare(). Returns their number, or -1 with an exception set.
+static Py_ssize_t spyp_declarations(spyp_call *call, PyObject *args, PyObject *named, spy_arg **list) {
+    const spyp_chain *chain = call->function->chain;
+    Py_ssize_t n = PyTuple_Size(args), k = PyTuple_Size(named) / 2, count = 0;
+    spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + k + 1) * sizeof *items);
+    if (!(*list = items)) return -1;
+    if (chain && chain->self) items[count++] = spy_arg_any(NULL); // the instance, which is bound
+    for (Py_ssize_t i = 0; i < n + k; i++) {
+        PyObject *entry = i < n ? PyTuple_GetItem(args, i) : PyTuple_GetItem(named, 2 * (i - n) + 1);
+        const char *name = i < n ? NULL : spyp_utf8(PyTuple_GetItem(named, 2 * (i - n)));
+        if (i >= n && !name) return -1;
+        items[count] = spy_arg_any(name);
+        if (spyp_apply_declaration(call, entry, &items[count++]) == 0) continue;
+        if (name) spyp_error_prefix(call, "%U.declare: parameter '%s': ", call->function->name, name);
+        else spyp_error_prefix(call, "%U.declare: parameter %zd: ", call->function->name, i + 1);
+        return -1;
+    }
+    return count;
+}
+
+static PyObject *spyp_link_declare(PyObject *self, PyObject *args, PyObject *kwargs) {
+    spyp_function *f = (spyp_function *)self, *made = NULL;
+    spyp_device *d = f->module->device;
+    spyp_call call;
+    PyObject *named = kwargs ? spyp_dict_items(kwargs, "declare") : PyTuple_New(0);
+    if (!named) return NULL;
+    spyp_call_begin(&call, f);
+    spy_args list;
+    spy_arg *items;
+    Py_ssize_t count = spyp_declarations(&call, args, named, &items);
+    if (count >= 0 && spyp_enter(d, "declare") == 0) {
+        list.items = items;
+        list.count = (size_t)count;
+        spy_function *declared = spy_declare(f->function, list);
+        if (!declared) spyp_raise(d);
+        spyp_leave(d);
+        if (declared) made = spyp_function_link(self);
+        if (made) made->function = declared;
+    }
+    PyObject *all = made ? spyp_merged(f->declared ? PyTuple_GetItem(f->declared, 1) : NULL, kwargs) : NULL;
+    PyObject *by_position = all && f->declared && !PyTuple_Size(args) ? PyTuple_GetItem(f->declared, 0) : args;
+    if (all) spyp_replace(&made->declared, PyTuple_Pack(2, by_position, all));
+    if (made && (!all || !made->declared)) Py_CLEAR(made);
+    Py_XDECREF(all);
+    Py_DECREF(named);
+    spyp_call_end(&call);
+    return (PyObject *)made;
 }
 
 // Adds one item to a tuple that may be NULL. A new reference.
@@ -282,6 +332,7 @@ static int spyp_function_traverse(PyObject *self, visitproc visit, void *arg) {
     }
     for (int i = 0; i < SPYP_SEEN; i++) Py_VISIT((PyObject *)f->seen[i].type);
     for (int i = 0; i < 2; i++) Py_VISIT(f->modes[i]);
+    Py_VISIT(f->declared);
     return 0;
 }
 
@@ -292,6 +343,7 @@ static int spyp_function_clear(PyObject *self) {
     spyp_chain_release(chain);
     for (int i = 0; i < SPYP_SEEN; i++) Py_CLEAR(f->seen[i].type);
     for (int i = 0; i < 2; i++) Py_CLEAR(f->modes[i]);
+    Py_CLEAR(f->declared);
     return 0;
 }
 
@@ -304,11 +356,22 @@ static void spyp_function_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
+// Returns ".declare(vmapping(0, 1), b=float3)".
+static PyObject *spyp_declared_text(PyObject *declared) {
+    PyObject *vectorized = PyImport_ImportModule("slangpy.vectorized"), *text = NULL;
+    if (vectorized) text = PyObject_CallMethod(vectorized, "declared_text", "OO", PyTuple_GetItem(declared, 0), PyTuple_GetItem(declared, 1));
+    Py_XDECREF(vectorized);
+    return text;
+}
+
 static PyObject *spyp_function_repr(PyObject *self) {
     spyp_function *f = (spyp_function *)self;
     spy_call_mode mode = f->chain ? f->chain->mode : SPY_CALL_MODE_DEFAULT;
     const char *derivative = mode == SPY_CALL_MODE_BACKWARD ? ".bwds" : mode == SPY_CALL_MODE_FORWARD_DIFF ? ".fwds" : "";
-    return spyp_format("<slangpy.Function %U%s of module %U>", f->name, derivative, f->module->name);
+    PyObject *declared = f->declared ? spyp_declared_text(f->declared) : PyUnicode_FromString("");
+    PyObject *text = declared ? spyp_format("<slangpy.Function %U%s%U of module %U>", f->name, derivative, declared, f->module->name) : NULL;
+    Py_XDECREF(declared);
+    return text;
 }
 
 static PyObject *spyp_function_call_method(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -352,6 +415,12 @@ static PyObject *spyp_function_get_name(PyObject *self, void *ignored) {
 static PyObject *spyp_function_get_full_name(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
     return PyObject_CallMethod(((spyp_function *)self)->name, "replace", "ss", "::", ".");
+}
+
+static PyObject *spyp_function_get_declared(PyObject *self, void *ignored) {
+    spyp_function *f = (spyp_function *)self;
+    SPYP_UNUSED(ignored);
+    return Py_NewRef(f->declared ? f->declared : Py_None);
 }
 
 static PyObject *spyp_function_get_module(PyObject *self, void *ignored) {
@@ -414,6 +483,11 @@ static PyMethodDef spyp_function_methods[] = {
     { "map", SPYP_FUNC(spyp_link_map), METH_VARARGS | METH_KEYWORDS,
       "map(*args, **kwargs): for each argument, by position or parameter name, a tuple of kernel dimensions (() for one value that is "
       "passed whole) or the Slang type it is loaded as. A name that no overload has is a ValueError." },
+    { "_gradcheck", SPYP_FUNC(spyp_function_gradcheck), METH_VARARGS | METH_KEYWORDS,
+      "_gradcheck(options, *args, **kwargs): what gradcheck() of the package calls: None, or the text of the error." },
+    { "declare", SPYP_FUNC(spyp_link_declare), METH_VARARGS | METH_KEYWORDS,
+      "declare(*args, **kwargs): the function with mappings and types that its calls need not say: for each parameter, by position or "
+      "name, vmapping(...), a Slang type, vmap(type, dims) for both, or None. Its calls take plain arguments." },
     { "set", SPYP_FUNC(spyp_link_set), METH_VARARGS | METH_KEYWORDS,
       "set(*args, **kwargs): values for the module's global shader parameters: one dict, keywords, or one callable that gives a dict "
       "at each call. It gets the function that is called, if it takes an argument." },
@@ -448,6 +522,8 @@ static PyMethodDef spyp_function_methods[] = {
 static PyGetSetDef spyp_function_getset[] = {
     { "name", spyp_function_get_name, NULL, "Slang's name, without the struct's of a method.", NULL },
     { "full_name", spyp_function_get_full_name, NULL, "The name with the struct's and with generic arguments: 'Particle.step', 'f<float>'.", NULL },
+    { "declared", spyp_function_get_declared, NULL,
+      "What declare() was given: a tuple of the entries by position and a dict of those by name. None: nothing is declared.", NULL },
     { "module", spyp_function_get_module, NULL, "The module that it is looked up in.", NULL },
     { "bwds", spyp_function_get_mode, NULL,
       "The backward derivative, a Function: bwds(..., _result=tensor) takes the arguments of the call, reads the gradients of the "

@@ -32,7 +32,7 @@ typedef struct spyp_state {
     PyObject *error, *type_error, *value_error, *lookup_error, *attribute_error, *compile_error, *kernel_error, *index_error, *marshalled, *wants_gradient;
     // Classes of this package.
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *generators[5], *value_ref,
-        *packed, *recorder, *encoder, *commands, *pair, *texture, *sampler, *raster;
+        *packed, *vectorized, *recorder, *encoder, *commands, *pair, *texture, *sampler, *raster;
     // Interned strings, each for the name that its member has.
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_exchange;
@@ -171,6 +171,7 @@ typedef struct spyp_function {
     PyObject *name;
     spyp_chain *chain;   // NULL: nothing is chained
     unsigned int traits; // bits SPYP_TRAIT_...; 0: not known yet
+    PyObject *declared;  // what declare() was given: (tuple, dict), or NULL
     PyObject *modes[2];  // the functions .bwds and .fwds; NULL until asked for
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;
