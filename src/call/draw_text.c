@@ -314,7 +314,8 @@ static void spyi_draw_sum(spyi_draw_writer *w) {
     spyi_text_add(w->out, "    return slangpy_draw_sum;\n}\n\n");
 }
 
-// Writes the sum over the colours that a triangle has at a place, times their gradients.
+// Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
+// scalars: of float4(float2, a, b) with a constant float2 Slang 2026.14.1 gives the gradient of b to a.
 static void spyi_draw_shade_text(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     bool clockwise = w->raster->state.clockwise_is_front;
@@ -341,7 +342,8 @@ static void spyi_draw_shade_text(spyi_draw_writer *w) {
         "slangpy_draw_r.z)), slangpy_draw_h = dot(slangpy_draw_weights, float3(slangpy_draw_p.w, "
         "slangpy_draw_q.w, "
         "slangpy_draw_r.w));\n"
-        "    float4 slangpy_draw_place = float4(slangpy_draw_at, slangpy_draw_view.depths.x + slangpy_draw_z "
+        "    float4 slangpy_draw_place = float4(slangpy_draw_at.x, slangpy_draw_at.y, "
+        "slangpy_draw_view.depths.x + slangpy_draw_z "
         "/ "
         "slangpy_draw_h * (slangpy_draw_view.depths.y - slangpy_draw_view.depths.x), 1 / slangpy_draw_h);\n"
         "    bool slangpy_draw_front = no_diff spyi_draw_turn(slangpy_draw_p, slangpy_draw_q, "
