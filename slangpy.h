@@ -3347,8 +3347,9 @@ typedef struct spy_blend {
     spy_blend_op color_op;
     spy_blend_factor alpha_source, alpha_target;
     spy_blend_op alpha_op;
-    uint32_t keep; // channels that are not written, as bits: 1 red, 2 green, 4 blue, 8 alpha. 15: the fragment
-                   // function needs no output for the target
+    uint32_t
+        keep; // channels that are not written, as bits: 1 red, 2 green, 4 blue, 8 alpha. 15: the fragment
+              // function needs no output for the target
 } spy_blend;
 
 // What a stencil test does to the target's stencil value.
@@ -3504,6 +3505,7 @@ typedef struct spy_draw_desc {
 
     uint32_t stencil_reference;
     float blend_color[4];
+    bool edge_gradients;  // of spy_draw_backward(): how the picture changes as edges of triangles move, too
     uint64_t _end_canary; // must be 0
 } spy_draw_desc;
 
@@ -3520,6 +3522,25 @@ typedef struct spy_draw_desc {
 // done. Errors found before the draw leave all targets unchanged. Threads: any.
 SPY_API spy_status spy_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
                             const spy_call_options *options);
+
+// Computes gradients of what a draw takes from the gradients of its targets (spy_texture_desc.with_grad), which it reads.
+// It takes the desc and the arguments of the draw; adds to the gradients of uniform parameters (tensors with gradients,
+// spy_arg_diff_pair()), of textures that the fragment function samples, and of attributes: from the fragment function
+// to what it takes, to the three corners of each triangle, and through the vertex function. Both functions are
+// [Differentiable], the vertex function only if something that it takes has a gradient; structs with gradients are
+// declared as Varying : IDifferentiable.
+// Exact: everything that the pixels show where the same triangle stays visible, as the fragment function, the position
+// in clip space and perspective give it. Not counted: which triangle a pixel shows. With draw->edge_gradients the change
+// of the picture as an edge of a triangle moves is added, to the accuracy of one sample where the edge crosses the line
+// between two pixels' centres, as if pixels were averages over their area. Edges where triangles intersect are not found.
+// The picture itself is not read, and nothing is drawn. The target's gradient stays as it is: of two draws into one
+// target the first has none where the second covers it, so the caller clears it there.
+// Refused: points, lines, wireframe, blending, stencil tests, several samples or layers, indirect counts,
+// spy_raster_desc.attributes, a depth target that the draw does not clear, and functions of two modules. Attributes with
+// gradients are float32. Sums are made by atomics in no fixed order where options->deterministic is not set, which is
+// refused for gradients of vertices. Errors found before the first call leave all gradients unchanged. Threads: any.
+SPY_API spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
+                                     const spy_call_options *options);
 
 #ifdef __cplusplus
 }
@@ -3588,6 +3609,13 @@ inline typename spyi_with_list<List, spy_status>::type spy_draw(spy_raster *rast
                                                                 List &&args,
                                                                 const spy_call_options *options) {
     return spy_draw(raster, draw, spyi_args_now(static_cast<List &&>(args)), options);
+}
+template <class List>
+inline typename spyi_with_list<List, spy_status>::type spy_draw_backward(spy_raster *raster,
+                                                                         const spy_draw_desc *draw,
+                                                                         List &&args,
+                                                                         const spy_call_options *options) {
+    return spy_draw_backward(raster, draw, spyi_args_now(static_cast<List &&>(args)), options);
 }
 template <class List>
 inline typename spyi_with_list<List, spy_status>::type spy_time_call(spy_function *function, List &&args,
@@ -5556,6 +5584,147 @@ static const char *const spyi_slang_slangpy_diff[] = {
     "{",
     "    tensor._primal._offset = tensor._primal._offset + by;",
     "    return tensor;",
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_raster.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_raster[] = {
+    "// Triangles as gradients of draws see them: where a pixel lies in one, and where its edges cross the line between two pixels.",
+    "//",
+    "// A corner is a row of a tensor: its position in clip space (four numbers), and behind it what the fragment function takes. The",
+    "// corners of triangle t are the rows 3 t to 3 t + 2. Nothing here is for users.",
+    "__exported import slangpy_diff;",
+    "",
+    "// Where clip space lies on the target.",
+    "struct SpyiDrawView",
+    "{",
+    "    float4 viewport; // x, y, width, height in pixels",
+    "    float2 depths;   // of near and far",
+    "",
+    "    // The pixel's place in clip space, divided by w.",
+    "    float2 ndc(float2 at) { return float2(2, -2) * (at - viewport.xy) / viewport.zw + float2(-1, 1); }",
+    "};",
+    "",
+    "[Differentiable]",
+    "float4 spyi_draw_position(DiffTensor<float, 2> corners, no_diff int c)",
+    "{",
+    "    return float4(corners[c, 0], corners[c, 1], corners[c, 2], corners[c, 3]);",
+    "}",
+    "float4 spyi_draw_position(Tensor<float, 2> corners, int c) { return float4(corners[c, 0], corners[c, 1], corners[c, 2], corners[c, 3]); }",
+    "",
+    "// The weights of a triangle's corners at `ndc`. They sum to 1 and are those of perspective: the point a w.x + b w.y + c w.z of clip",
+    "// space is the one that is seen there. Corners behind the eye are no exception. Source: Olano and Greer, Triangle scan conversion",
+    "// using 2D homogeneous coordinates, 1997.",
+    "[Differentiable]",
+    "float3 spyi_draw_weights(float4 a, float4 b, float4 c, no_diff float2 ndc)",
+    "{",
+    "    float2 p = a.xy - ndc * a.w, q = b.xy - ndc * b.w, r = c.xy - ndc * c.w;",
+    "    float3 w = float3(q.x * r.y - q.y * r.x, r.x * p.y - r.y * p.x, p.x * q.y - p.y * q.x);",
+    "    return w / (w.x + w.y + w.z);",
+    "}",
+    "",
+    "// Positive: the corners run counter-clockwise, as they are seen.",
+    "float spyi_draw_turn(float4 a, float4 b, float4 c)",
+    "{",
+    "    return dot(float3(a.xy, a.w), cross(float3(b.xy, b.w), float3(c.xy, c.w)));",
+    "}",
+    "",
+    "[Differentiable]",
+    "float spyi_draw_mix(DiffTensor<float, 2> corners, no_diff int c, no_diff int column, float3 weights)",
+    "{",
+    "    return weights.x * corners[c, column] + weights.y * corners[c + 1, column] + weights.z * corners[c + 2, column];",
+    "}",
+    "float spyi_draw_mix(Tensor<float, 2> corners, int c, int column, float3 weights)",
+    "{",
+    "    return weights.x * corners[c, column] + weights.y * corners[c + 1, column] + weights.z * corners[c + 2, column];",
+    "}",
+    "",
+    "// The number of vertex `corner` (0 to 2) of triangle `triangle` in the order of vertices or indices. Of a strip each second triangle",
+    "// is turned over, and the first corner is the one that integers are taken from.",
+    "int spyi_draw_corner(int triangle, int corner, bool strip)",
+    "{",
+    "    if (!strip) return 3 * triangle + corner;",
+    "    return triangle + ((triangle & 1) != 0 && corner > 0 ? 3 - corner : corner);",
+    "}",
+    "",
+    "// >>edges",
+    "",
+    "// The part of the line between two neighbouring pixels' centres that a triangle covers: from 0, the first centre, to 1.",
+    "struct SpyiDrawSpan",
+    "{",
+    "    float begin, end;",
+    "    int2 begin_edge, end_edge; // rows of the edges' two corners; x -1: the edge runs more along the line than across it",
+    "};",
+    "",
+    "// Returns a corner's place in pixels, with the coordinate along the line first.",
+    "[Differentiable]",
+    "float2 spyi_draw_screen(float4 position, no_diff SpyiDrawView view, no_diff int axis)",
+    "{",
+    "    float2 ndc = position.xy / position.w;",
+    "    float2 at = view.viewport.xy + (ndc * float2(0.5, -0.5) + 0.5) * view.viewport.zw;",
+    "    return axis == 0 ? at : at.yx;",
+    "}",
+    "",
+    "SpyiDrawSpan spyi_draw_span(Tensor<float, 2> corners, int c, float2 at, SpyiDrawView view, int axis)",
+    "{",
+    "    SpyiDrawSpan span = { 1e30, -1e30, int2(-1), int2(-1) };",
+    "    float along = axis == 0 ? at.x : at.y, line = axis == 0 ? at.y : at.x;",
+    "    for (int k = 0; k < 3; k++)",
+    "    {",
+    "        int2 edge = int2(c + k, c + (k == 2 ? 0 : k + 1));",
+    "        float4 p = spyi_draw_position(corners, edge.x), q = spyi_draw_position(corners, edge.y);",
+    "        if (p.w <= 0 || q.w <= 0) continue;",
+    "        float2 from = spyi_draw_screen(p, view, axis), by = spyi_draw_screen(q, view, axis) - from;",
+    "        if (by.y == 0) continue;",
+    "        float share = (line - from.y) / by.y;",
+    "        if (share < 0 || share > 1) continue;",
+    "        float place = from.x + share * by.x - along;",
+    "        int2 found = abs(by.y) >= abs(by.x) ? edge : int2(-1);",
+    "        if (place < span.begin) { span.begin = place; span.begin_edge = found; }",
+    "        if (place > span.end) { span.end = place; span.end_edge = found; }",
+    "    }",
+    "    return span;",
+    "}",
+    "",
+    "float spyi_draw_depth(Tensor<float, 2> corners, int c, float2 at, SpyiDrawView view)",
+    "{",
+    "    float4 p = spyi_draw_position(corners, c), q = spyi_draw_position(corners, c + 1), r = spyi_draw_position(corners, c + 2);",
+    "    float3 w = spyi_draw_weights(p, q, r, view.ndc(at));",
+    "    return dot(w, float3(p.z, q.z, r.z)) / dot(w, float3(p.w, q.w, r.w));",
+    "}",
+    "",
+    "// Where the picture changes between the centres of two neighbouring pixels that show triangles `first` and `second` (numbers from 1,",
+    "// 0: none), and the edge that is the cause. nearer: 1 if small depths are in front, -1 if large ones are, 0 if there is no test.",
+    "bool spyi_draw_crossing(Tensor<float, 2> corners, uint first, uint second, float2 at, SpyiDrawView view, int axis, int nearer,",
+    "    out float place, out int2 edge)",
+    "{",
+    "    SpyiDrawSpan a = { -1e30, 1e30, int2(-1), int2(-1) }, b = a;",
+    "    int c = 3 * int(first) - 3, d = 3 * int(second) - 3;",
+    "    if (first != 0) a = spyi_draw_span(corners, c, at, view, axis);",
+    "    if (second != 0) b = spyi_draw_span(corners, d, at, view, axis);",
+    "    bool ends = first != 0 && a.end >= 0 && a.end <= 1, begins = second != 0 && b.begin >= 0 && b.begin <= 1;",
+    "    bool first_is_near = ends;",
+    "    if (ends && begins && a.end > b.begin) // both are there between b.begin and a.end",
+    "    {",
+    "        float2 between = at;",
+    "        between[axis] += 0.5 * (a.end + b.begin);",
+    "        float difference = spyi_draw_depth(corners, d, between, view) - spyi_draw_depth(corners, c, between, view);",
+    "        first_is_near = nearer == 0 ? first > second : nearer * difference > 0;",
+    "    }",
+    "    place = first_is_near ? a.end : b.begin;",
+    "    edge = first_is_near ? a.end_edge : b.begin_edge;",
+    "    return (ends || begins) && edge.x >= 0;",
+    "}",
+    "",
+    "// The coordinate along the axis at which an edge crosses the line.",
+    "[Differentiable]",
+    "float spyi_draw_place(DiffTensor<float, 2> corners, no_diff int2 edge, no_diff float line, no_diff SpyiDrawView view, no_diff int axis)",
+    "{",
+    "    float2 from = spyi_draw_screen(spyi_draw_position(corners, edge.x), view, axis);",
+    "    float2 to = spyi_draw_screen(spyi_draw_position(corners, edge.y), view, axis);",
+    "    return from.x + (line - from.y) * (to.x - from.x) / (to.y - from.y);",
     "}",
     NULL
 };
@@ -8368,6 +8537,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     { "slangpy_context", spyi_slang_slangpy_context }, \
     { "slangpy_sizes", spyi_slang_slangpy_sizes }, \
     { "slangpy_diff", spyi_slang_slangpy_diff }, \
+    { "slangpy_raster", spyi_slang_slangpy_raster }, \
     { "slangpy_texture", spyi_slang_slangpy_texture }, \
     { "slangpy_texture_plain", spyi_slang_slangpy_texture_plain }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
@@ -15991,6 +16161,7 @@ struct spy_device {
     struct spyi_cache *cache;                  // plan/
     struct spy_prepared *prepared;             // call/
     struct spy_raster *rasters;
+    spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL: not yet loaded
     struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
     void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
     struct spy_command_list *lists;              // list/
@@ -24949,6 +25120,7 @@ typedef struct spyi_unit_desc {
     size_t conformance_count;
     bool trusted; // true: precompiled modules are accepted without a seal (source.c)
     spy_compile_options options;
+    const char *appended; // further text behind the module's own; NULL: none
 } spyi_unit_desc;
 
 // Loads and checks a module. Failures: SPY_ERROR_COMPILE, and `error` gets the compiler's messages with file
@@ -24967,6 +25139,10 @@ SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
 // failure the old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
                                     spyi_unit **fresh, spyi_text *error);
+// Loads the unit's text once more, with one more macro, and with `appended` behind it. Failures as those of
+// spyi_unit_load(), and SPY_ERROR_UNSUPPORTED for a precompiled module, which has no text.
+SPYI_FN spy_status spyi_unit_extend(spyi_unit *unit, const spy_define *define, const char *appended,
+                                    spyi_unit **extended, spyi_text *error);
 // Releases `fresh`, the result of a reload (or NULL), and makes spyi_unit_changed() false until the unit's
 // files change again.
 SPYI_FN void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh);
@@ -25090,14 +25266,15 @@ SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
-// One input or output of a vertex or fragment shader that is no system value (SV_...), or SV_Target.
+// One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
     char *name;     // of the struct's field or of the parameter; "" of a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
     uint32_t location; // the first of them; a matrix takes one for each row
     uint32_t param;    // index of the parameter that it is or belongs to; UINT32_MAX: the result
-    bool field;        // it is a field of that parameter
+    bool field;        // it is a field of that parameter or of the result
+    char *path;        // and then its place in it: ".light.color"; "": none
     const spyi_type *type;
 } spyi_varying;
 
@@ -25111,7 +25288,8 @@ typedef struct spyi_stage {
     bool declared;    // it has [shader("vertex")] or [shader("fragment")]
     spy_stage other;  // if not: the stage that it has, or SPY_STAGE_NONE
     spyi_entry entry; // systems: SPYI_SYSTEM_VARYING for inputs and outputs
-    spyi_varyings inputs, outputs;
+    spyi_varyings inputs, outputs;               // no SV_ values, but SV_Target
+    spyi_varyings system_inputs, system_outputs; // all other SV_ values
 } spyi_stage;
 
 // Describes the function as a shader of a stage, SPYI_STAGE_VERTEX or SPYI_STAGE_FRAGMENT. Returns false when the
@@ -25845,6 +26023,7 @@ struct spyi_unit {
     spyi_atomic references; // count of its owner and of the units that link it
     char *name, *path;
     char *given_name, *given_path; // copies from the desc; NULL: not given
+    char *appended;                // text behind the module's own; NULL: none
     spyi_text given;               // copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
     bool trusted; // precompiled modules are accepted without a seal
@@ -29382,6 +29561,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     spyi_unit_unwatch(unit);
     spyi_text_free(&unit->given);
     spyi_text_free(&unit->identity);
+    free(unit->appended);
     free(unit->given_name);
     free(unit->given_path);
     free(unit->name);
@@ -29399,6 +29579,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     unit->name = spyi_sl_module_name(desc->name, desc->path);
     unit->given_name = spyi_strdup(desc->name);
     unit->given_path = spyi_strdup(desc->path);
+    unit->appended = spyi_strdup(desc->appended);
     unit->has_given = desc->source || desc->precompiled;
     unit->precompiled = desc->precompiled || (!desc->source && spyi_source_is_precompiled(desc->path));
     if (desc->precompiled)
@@ -29460,6 +29641,7 @@ static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instea
         if (status != SPY_OK) return status;
         place = unit->path;
     }
+    if (unit->appended) spyi_text_add(content, "\n%s", unit->appended);
     unit->has_visibility = unit->precompiled || spyi_source_has_visibility(content);
     if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
         spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
@@ -29563,31 +29745,61 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
     return status;
 }
 
+// Describes a unit as the caller of spyi_unit_load() did; its memory is that of the unit.
+static void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc) {
+    memset(desc, 0, sizeof *desc);
+    desc->path = unit->given_path;
+    desc->name = unit->given_name;
+    if (unit->has_given && unit->precompiled) {
+        desc->precompiled = spyi_text_str(&unit->given);
+        desc->precompiled_size = unit->given.size;
+    } else if (unit->has_given) {
+        desc->source = spyi_text_str(&unit->given);
+        desc->source_size = unit->given.size;
+    }
+    desc->include_paths = (const char *const *)unit->include_paths;
+    desc->include_path_count = unit->include_path_count;
+    desc->defines = unit->defines;
+    desc->define_count = unit->define_count;
+    desc->link = link;
+    desc->link_count = unit->link_count;
+    desc->conformances = (const char *const *)unit->conformances;
+    desc->conformance_count = unit->conformance_count;
+    desc->options = unit->options;
+    desc->trusted = unit->trusted;
+    desc->appended = unit->appended;
+}
+
+spy_status spyi_unit_extend(spyi_unit *unit, const spy_define *define, const char *appended,
+                            spyi_unit **extended, spyi_text *error) {
+    spyi_unit_desc desc;
+    *extended = NULL;
+    if (unit->precompiled) {
+        spyi_text_add(error, "module '%s' is precompiled; its text is needed", unit->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spyi_unit_describe(unit, unit->links, &desc);
+    spy_define *defines = (spy_define *)spyi_calloc(desc.define_count + 1, sizeof *defines);
+    if (!defines) return SPY_ERROR_OUT_OF_MEMORY;
+    if (desc.define_count) memcpy(defines, desc.defines, desc.define_count * sizeof *defines);
+    defines[desc.define_count++] = *define;
+    desc.defines = defines;
+    desc.appended = appended;
+    spy_status status = spyi_unit_load(unit->compiler, &desc, extended, error);
+    free(defines);
+    return status;
+}
+
 spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const *link, spyi_unit **fresh,
                             spyi_text *error) {
     spyi_unit_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.path = old->given_path;
-    desc.name = old->given_name;
+    spyi_unit_describe(old, link, &desc);
     if (source && old->has_given) {
         desc.source = source;
-    } else if (old->has_given && old->precompiled) {
-        desc.precompiled = spyi_text_str(&old->given);
-        desc.precompiled_size = old->given.size;
-    } else if (old->has_given) {
-        desc.source = spyi_text_str(&old->given);
-        desc.source_size = old->given.size;
+        desc.source_size = 0;
+        desc.precompiled = NULL;
+        desc.precompiled_size = 0;
     }
-    desc.include_paths = (const char *const *)old->include_paths;
-    desc.include_path_count = old->include_path_count;
-    desc.defines = old->defines;
-    desc.define_count = old->define_count;
-    desc.link = link;
-    desc.link_count = old->link_count;
-    desc.conformances = (const char *const *)old->conformances;
-    desc.conformance_count = old->conformance_count;
-    desc.options = old->options;
-    desc.trusted = old->trusted;
     spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
     spy_status status =
         unit ? spyi_unit_open(unit, old->has_given ? NULL : source, error) : SPY_ERROR_OUT_OF_MEMORY;
@@ -31584,8 +31796,8 @@ SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage) {
 typedef struct spyi_sl_stage_walk {
     spyi_unit *unit;
     spyi_sl_live *live;
-    spyi_varyings *list;
-    uint32_t category; // SPYI_SL_CATEGORY_INPUT or _OUTPUT
+    spyi_varyings *list, *systems; // systems: SV_ values
+    uint32_t category;             // SPYI_SL_CATEGORY_INPUT or _OUTPUT
     uint32_t param;
     bool targets; // locations are the numbers of SV_Target
     bool failed;  // out of memory
@@ -31599,38 +31811,36 @@ static char *spyi_sl_upper(const char *text) {
 }
 
 static void spyi_sl_add_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout *variable, const char *name,
-                                uint32_t location, bool field, const spyi_type *type) {
+                                uint32_t location, const char *path, const spyi_type *type) {
     const spyi_sl_library *lib = w->unit->compiler->library;
     char *semantic = spyi_sl_upper(lib->spReflectionVariableLayout_GetSemanticName(variable));
     uint32_t index = (uint32_t)lib->spReflectionVariableLayout_GetSemanticIndex(variable);
     bool system = semantic && strncmp(semantic, "SV_", 3) == 0;
     bool target = system && w->targets && strcmp(semantic, "SV_TARGET") == 0;
-    if (system && !target) {
-        free(semantic);
-        return;
-    }
-    spyi_varying *items = (spyi_varying *)spyi_realloc(w->list->items, (w->list->count + 1) * sizeof *items);
+    spyi_varyings *list = system && !target ? w->systems : w->list;
+    spyi_varying *items = (spyi_varying *)spyi_realloc(list->items, (list->count + 1) * sizeof *items);
     if (!items || !semantic) {
-        if (items) w->list->items = items;
+        if (items) list->items = items;
         w->failed = true;
         free(semantic);
         return;
     }
-    w->list->items = items;
-    spyi_varying *v = &items[w->list->count++];
+    list->items = items;
+    spyi_varying *v = &items[list->count++];
     memset(v, 0, sizeof *v);
     v->name = spyi_strdup(name);
     v->semantic = semantic;
     v->semantic_index = index;
     v->location = target ? index : location;
     v->param = w->param;
-    v->field = field;
+    v->path = spyi_strdup(path);
+    v->field = path[0] != 0;
     v->type = type;
-    w->failed = w->failed || !v->name;
+    w->failed = w->failed || !v->name || !v->path;
 }
 
 static void spyi_sl_walk_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout *variable, const char *name,
-                                 uint32_t location, bool field, int depth) {
+                                 uint32_t location, const char *path, int depth) {
     const spyi_sl_library *lib = w->unit->compiler->library;
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
     if (!layout || depth > 16) return;
@@ -31642,12 +31852,16 @@ static void spyi_sl_walk_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout 
         spyi_sl_variable_layout *inner = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *of = inner ? lib->spReflectionVariableLayout_GetVariable(inner) : NULL;
         const char *own = of ? lib->spReflectionVariable_GetName(of) : NULL;
-        if (own) spyi_sl_walk_varying(w, inner, own, location, true, depth + 1);
+        if (!own) continue;
+        spyi_text below = { NULL, 0, 0 };
+        spyi_text_add(&below, "%s.%s", path, own);
+        spyi_sl_walk_varying(w, inner, own, location, spyi_text_str(&below), depth + 1);
+        spyi_text_free(&below);
     }
     if (lib->spReflectionTypeLayout_getKind(layout) == SPYI_SL_KIND_STRUCT) return;
     spyi_sl_type *slang = lib->spReflectionTypeLayout_GetType(layout);
     const spyi_type *type = slang ? spyi_sl_to_type(w->unit, w->live, slang, false) : NULL;
-    if (type && type->kind != SPYI_TYPE_VOID) spyi_sl_add_varying(w, variable, name, location, field, type);
+    if (type && type->kind != SPYI_TYPE_VOID) spyi_sl_add_varying(w, variable, name, location, path, type);
 }
 
 // Returns whether the caller gives the parameter: it is uniform, or a resource.
@@ -31716,9 +31930,11 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
         in.unit = unit;
         in.live = live;
         in.list = &out->inputs;
+        in.systems = &out->system_inputs;
         in.category = SPYI_SL_CATEGORY_INPUT;
         to = in;
         to.list = &out->outputs;
+        to.systems = &out->system_outputs;
         to.category = SPYI_SL_CATEGORY_OUTPUT;
         to.targets = q->stage == SPYI_STAGE_FRAGMENT;
         for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
@@ -31730,12 +31946,12 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
             bool output = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_OUT) != NULL;
             out->entry.systems[i] = SPYI_SYSTEM_VARYING;
             in.param = to.param = i;
-            if (inout || !output) spyi_sl_walk_varying(&in, p, name, 0, false, 0);
-            if (inout || output) spyi_sl_walk_varying(&to, p, name, 0, false, 0);
+            if (inout || !output) spyi_sl_walk_varying(&in, p, name, 0, "", 0);
+            if (inout || output) spyi_sl_walk_varying(&to, p, name, 0, "", 0);
         }
         spyi_sl_variable_layout *result = lib->spReflectionEntryPoint_getResultVarLayout(of);
         to.param = UINT32_MAX;
-        if (result) spyi_sl_walk_varying(&to, result, "", 0, false, 0);
+        if (result) spyi_sl_walk_varying(&to, result, "", 0, "", 0);
         q->good = !in.failed && !to.failed;
     }
     if (linked) linked->v->release(linked);
@@ -31760,6 +31976,7 @@ static void spyi_varyings_free(spyi_varyings *list) {
     for (uint32_t i = 0; i < list->count; i++) {
         free(list->items[i].name);
         free(list->items[i].semantic);
+        free(list->items[i].path);
     }
     free(list->items);
 }
@@ -31767,6 +31984,8 @@ static void spyi_varyings_free(spyi_varyings *list) {
 void spyi_stage_free(spyi_stage *stage) {
     spyi_varyings_free(&stage->inputs);
     spyi_varyings_free(&stage->outputs);
+    spyi_varyings_free(&stage->system_inputs);
+    spyi_varyings_free(&stage->system_outputs);
     memset(stage, 0, sizeof *stage);
 }
 
@@ -36861,6 +37080,7 @@ struct spy_module {
     uint32_t generation; // number of reloads so far
     bool reloading;      // the reload in progress replaces its code
     bool stale; // needs a reload: the last one failed, or it was loaded with code that a reload replaced
+    bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
     spyi_unit *fresh; // the new code of the reload in progress
     uint32_t users;   // threads outside of the device that use `unit`, which stays until they are back
@@ -36945,6 +37165,10 @@ SPYI_FN void spyi_modules_free_all(spy_device *device); // at the device's relea
 SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
                                          uint64_t bounds_record);
 SPYI_FN void spyi_module_free(spy_module *module);
+// Returns a module of the same text with one more macro and with `appended` behind it, which reloads leave alone.
+// Leaves the device meanwhile. Released by the caller; NULL: `error` and *status say why.
+SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
+                                       spy_status *status, spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
 // Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
@@ -37252,6 +37476,44 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     free(link);
     spyi_leave(device);
     return module;
+}
+
+SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
+                                       spy_status *status, spyi_text *error) {
+    spy_device *device = module->object.device;
+    spyi_context *ctx = &device->ctx;
+    spy_module *made = (spy_module *)spyi_allocate(ctx, sizeof *made);
+    *status = SPY_ERROR_OUT_OF_MEMORY;
+    if (!made) return NULL;
+    if (module->link_count)
+        made->link = (spy_module **)spyi_allocate(ctx, module->link_count * sizeof *made->link);
+    for (; made->link && made->link_count < module->link_count; made->link_count++) {
+        made->link[made->link_count] = module->link[made->link_count];
+        spyi_atomic_add(&made->link[made->link_count]->object.references, 1);
+    }
+    made->object.kind = (uint32_t)SPYI_KIND_MODULE;
+    made->object.device = device;
+    spyi_atomic_store(&made->object.references, 1);
+    made->strict_broadcasting = module->strict_broadcasting;
+    made->zero_missing = module->zero_missing;
+    made->fixed = true;
+    uint32_t failed = spyi_failed_allocations();
+    if (made->link_count == module->link_count) {
+        spyi_outside outside;
+        for (size_t i = 0; i < made->link_count; i++) made->link[i]->users++;
+        spyi_step_out(device, &outside, module);
+        *status = spyi_unit_extend(module->unit, define, appended, &made->unit, error);
+        if (*status == SPY_OK) made->name = spyi_strdup(spyi_unit_name(made->unit));
+        spyi_step_in(device, &outside);
+        for (size_t i = 0; i < made->link_count; i++) made->link[i]->users--;
+        *status = spyi_check_allocations(failed, *status, error);
+    }
+    made->next = device->modules;
+    if (made->next) made->next->previous = made;
+    device->modules = made;
+    if (*status == SPY_OK) return made;
+    spyi_module_free(made);
+    return NULL;
 }
 
 void spy_retain_module(spy_module *module) {
@@ -37974,7 +38236,7 @@ static void spyi_reload_finish(spyi_reload_run *run) {
 // >>which modules to reload
 
 static bool spyi_reload_needed(const spy_module *module) {
-    return module->stale || spyi_unit_changed(module->unit);
+    return !module->fixed && (module->stale || spyi_unit_changed(module->unit));
 }
 
 // Marks a module if `needed`, and the modules that it links if they need a reload, since its code contains
@@ -37998,7 +38260,7 @@ static void spyi_reload_mark_users(spy_device *device) {
     for (bool more = true; more;) {
         more = false;
         for (spy_module *m = device->modules; m; m = m->next) {
-            if (m->reloading || !spyi_reload_uses_marked(m)) continue;
+            if (m->reloading || m->fixed || !spyi_reload_uses_marked(m)) continue;
             spyi_reload_mark(m, true);
             more = true;
         }
@@ -38226,7 +38488,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             spyi_reload_tell(run, m, SPY_OK, "");
         }
         for (spy_module *m = device->modules; m; m = m->next) {
-            if (m->reloading || !spyi_reload_uses_marked(m)) continue;
+            if (m->reloading || m->fixed || !spyi_reload_uses_marked(m)) continue;
             m->stale = device->reload_looking = true; // loaded with the old code while the job compiled
             m->tried = false;
         }
@@ -38257,7 +38519,7 @@ static void spyi_reload_look(spy_device *device) {
     device->reload_looked_ns = spyi_time_ns();
     for (spy_module *m = device->modules; m; m = m->next) {
         m->tried = false;
-        device->reload_looking = device->reload_looking || spyi_unit_changed(m->unit);
+        device->reload_looking = device->reload_looking || spyi_reload_needed(m);
     }
 }
 
@@ -50223,6 +50485,10 @@ struct spy_raster {
     } fed[SPYI_MOST_FED];
     uint32_t fed_count;
     spyi_stage_again again[SPYI_RASTER_STAGES];
+    // Of gradients (draw_gradient.h): generated modules, the draw of triangles' numbers, and its targets.
+    struct spyi_draw_gradient *gradients;
+    spy_raster *ids;
+    spy_texture *id_target, *id_depth;
     struct spy_raster *previous, *next; // in spy_device.rasters
 };
 
@@ -50264,6 +50530,12 @@ SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets `again`
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
 
+// draw.c
+// Begins a draw and finds what each argument is for; checks targets and vertices.
+SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error);
+// Returns what is wrong with the desc or the options; NULL: nothing.
+SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *options);
+
 // pipeline.c
 // Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.
 // *left: the device was left to make it, and the draw begins anew.
@@ -50282,6 +50554,62 @@ SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error);
 SPYI_FN spy_status spyi_raster_check_attributes(const spy_raster *raster, spyi_text *error);
 // Returns whether an argument of this name gives attributes.
 SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name);
+
+// >>call/draw_gradient.h ------------------------------------------------------------------------------------
+
+// Gradients through draws. The picture is not differentiated as a picture: a second draw notes which triangle each pixel
+// shows, and all else are ordinary calls of a generated module, so that sums of gradients, textures, samplers, command lists
+// and hazards are those of calls.
+//
+//     1. slangpy_draw_corner  runs the vertex function for each corner of each triangle; its results are rows of `corners`
+//     2. a draw               writes the number of the triangle that is visible, by the draw's own tests
+//     3. slangpy_draw_pixel   backward: interpolates the corners and runs the fragment function's derivative
+//     4. slangpy_draw_edges   backward, if asked for: the crossings of edges between neighbouring pixels
+//     5. slangpy_draw_corner  backward: from the corners' gradients to attributes and uniforms of the vertex function
+//
+// A generated fragment shader that runs the derivative on the same fragments would save the draw of the numbers. But it
+// would need atomics, sums over groups and textures' gradients once more for another stage, where a fragment shader has
+// no groups, and would leave quads and helper invocations to the driver.
+
+// What a generated module depends on besides the raster's functions. Zeroed before the members are set, so that equal
+// forms have equal bytes.
+typedef struct spyi_draw_form {
+    uint8_t
+        channels[SPY_MOST_TARGETS]; // whose gradients count, as bits: 1 red ... 8 alpha; 0: not this target
+    uint8_t columns[SPY_MOST_TARGETS]; // of the target's gradient
+    uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
+    uint8_t vertices;                  // gradients go on to the vertex function
+    uint8_t edges;                     // ... and there are those of edges
+    uint8_t indexed;
+    uint8_t short_indices, signed_indices;
+    uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // of each input of the vertex function: its tensor, counted from 0
+    uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // and its first column there
+    uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // of each tensor: 1 floats, 2 ints, 3 uints
+    uint8_t buffer_count;
+} spyi_draw_form;
+
+// A generated module and what calls of it need. All of it is made anew after a reload of the raster's module.
+typedef struct spyi_draw_gradient {
+    spyi_draw_form form;
+    spy_module *module;                   // one reference
+    spy_function *corner, *pixel, *edges; // of the module
+    uint32_t columns, flat_columns;       // of a corner: floats, and integers
+    uint32_t generation;                  // of the raster's module
+    struct spyi_draw_gradient *next;
+} spyi_draw_gradient;
+
+// draw_text.c
+// Writes the functions that are put behind the text of the raster's module. Errors name the part of a shader that has no
+// gradients.
+SPYI_FN spy_status spyi_draw_gradient_text(const spy_raster *raster, spyi_draw_gradient *gradient,
+                                           spyi_text *out, spyi_text *error);
+
+// draw_gradient.c
+// Finds or makes the module of `form`, within the device, which may be left meanwhile. The module gets a reference for
+// the caller.
+SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_form *form,
+                                          spyi_draw_gradient *out, spyi_text *error);
+SPYI_FN void spyi_draw_gradients_drop(spy_raster *raster);
 
 // >>call/shape.c --------------------------------------------------------------------------------------------
 
@@ -54441,6 +54769,10 @@ static void spyi_raster_drop(spy_raster *r) {
     else device->rasters = r->next;
     if (r->next) r->next->previous = r->previous;
     spyi_raster_forget(r);
+    spyi_draw_gradients_drop(r);
+    if (r->ids) spyi_object_release(&r->ids->object);
+    if (r->id_target) spyi_object_release(&r->id_target->object);
+    if (r->id_depth) spyi_object_release(&r->id_depth->object);
     spyi_pipelines_drop(r);
     spyi_raster_clear(r);
     spyi_retire_object(device, &r->object, sizeof *r);
@@ -54458,6 +54790,7 @@ SPYI_FN void spyi_rasters_attach(spy_device *device) {
 
 // The device has waited for all work, or is lost.
 SPYI_FN void spyi_rasters_free_all(spy_device *device) {
+    for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL; // all are dropped, in any order
     while (device->rasters) spyi_raster_drop(device->rasters);
     for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)
         p->head.resource.use_submit = p->head.resource.held_submit = 0;
@@ -55965,6 +56298,17 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     return status;
 }
 
+SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
+    memset(&d->work, 0, sizeof d->work);
+    d->state = d->raster->state;
+    d->use_count = d->target_uses = 0;
+    d->untracked = false;
+    spy_status status = spyi_draw_arguments(d, error);
+    if (status == SPY_OK) status = spyi_draw_targets(d, error);
+    if (status == SPY_OK) status = spyi_draw_vertices(d, error);
+    return status;
+}
+
 // One round: everything up to the record. *left: the device was left, and nothing was recorded.
 static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
                                  bool *left, spyi_text *error) {
@@ -56001,7 +56345,7 @@ static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *option
     return status;
 }
 
-static const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *o) {
+SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *o) {
     if (!desc) return "expected a spy_draw_desc, got NULL";
     if (SPYI_DESC_PROBLEM(spy_draw_desc, desc) != NULL) return SPYI_DESC_PROBLEM(spy_draw_desc, desc);
     if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);
@@ -56040,6 +56384,1145 @@ spy_status spy_draw(spy_raster *raster, const spy_draw_desc *desc, spy_args args
         spyi_fail(&device->ctx, status, "%s: %s: %s", name, raster->label, spyi_text_str(&error));
     spyi_text_free(&error);
     spyi_leave(device);
+    spyi_object_release(&raster->object);
+    return status;
+}
+
+// >>call/draw_text.c ----------------------------------------------------------------------------------------
+
+// Writes the Slang functions that gradients of a draw are made of (draw_gradient.h). They stand behind the text of the
+// user's module and call its vertex and fragment function as plain functions.
+
+// A name in the generated text begins with slangpy_draw, so that none meets a uniform parameter of the user's.
+typedef struct spyi_draw_writer {
+    const spy_raster *raster;
+    const spyi_draw_form *form;
+    spyi_draw_gradient *gradient;
+    spyi_text *out, *error;
+    spy_status status;
+} spyi_draw_writer;
+
+static void spyi_draw_refuse(spyi_draw_writer *w, const spyi_raster_part *part, const spyi_varying *v,
+                             const char *why) {
+    if (w->status != SPY_OK) return;
+    w->status = SPY_ERROR_UNSUPPORTED;
+    spyi_text_add(w->error, "%s: '%s'", part->function->name, v->name[0] ? v->name : "its result");
+    if (v->semantic[0]) spyi_text_add(w->error, " (%s)", v->semantic);
+    spyi_text_add(w->error, " %s", why);
+}
+
+static bool spyi_draw_is_float(const spyi_type *type) {
+    return type->scalar == SPY_DTYPE_FLOAT32 || type->scalar == SPY_DTYPE_FLOAT16;
+}
+
+static bool spyi_draw_is_simple(const spyi_type *type) {
+    bool whole = type->scalar == SPY_DTYPE_INT32 || type->scalar == SPY_DTYPE_UINT32;
+    return (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR) &&
+           (whole || spyi_draw_is_float(type));
+}
+
+static const spyi_signature *spyi_draw_signature(const spyi_raster_part *part) {
+    return &part->function->overloads.items[0];
+}
+
+static bool spyi_draw_is_given(const spyi_raster_part *part, uint32_t p) {
+    return p >= SPYI_MOST_ENTRY_PARAMS || !part->stage.entry.systems[p];
+}
+
+// Writes the name of what holds an input or output: "slangpy_draw_v2.color", "slangpy_draw_result.color".
+static void spyi_draw_path(spyi_draw_writer *w, const spyi_varying *v) {
+    if (v->param == UINT32_MAX) spyi_text_add(w->out, "slangpy_draw_result%s", v->path);
+    else spyi_text_add(w->out, "slangpy_draw_v%u%s", v->param, v->path);
+}
+
+// Declares a variable for each parameter that is an input or output.
+static void spyi_draw_variables(spyi_draw_writer *w, const spyi_raster_part *part) {
+    const spyi_signature *signature = spyi_draw_signature(part);
+    for (uint32_t p = 0; p < signature->param_count; p++)
+        if (!spyi_draw_is_given(part, p))
+            spyi_text_add(w->out, "    %s slangpy_draw_v%u;\n", signature->params[p].type->name, p);
+}
+
+// Calls the user's function with these variables and with its uniform parameters by name.
+static void spyi_draw_call(spyi_draw_writer *w, const spyi_raster_part *part) {
+    const spyi_signature *signature = spyi_draw_signature(part);
+    bool result = signature->result && signature->result->kind != SPYI_TYPE_VOID;
+    if (result) spyi_text_add(w->out, "    %s slangpy_draw_result = ", signature->result->name);
+    else spyi_text_add(w->out, "    ");
+    spyi_text_add(w->out, "%s(", part->function->name);
+    for (uint32_t p = 0; p < signature->param_count; p++) {
+        spyi_text_add(w->out, "%s", p ? ", " : "");
+        if (spyi_draw_is_given(part, p)) spyi_text_add(w->out, "%s", signature->params[p].name);
+        else spyi_text_add(w->out, "slangpy_draw_v%u", p);
+    }
+    spyi_text_add(w->out, ");\n");
+}
+
+static bool spyi_draw_has_gradient(const spyi_raster_part *part, uint32_t p) {
+    spy_device *device = part->function->object.device;
+    const spyi_param *param = &spyi_draw_signature(part)->params[p];
+    spyi_type_finder finder = { device->modules_of->find_type, part->function->module };
+    return !param->no_diff && param->in && spyi_differential(device->types, &finder, param->type) != NULL;
+}
+
+typedef enum spyi_draw_uniforms {
+    SPYI_DRAW_DECLARED, // as parameters of a differentiable function
+    SPYI_DRAW_CONSTANT, // ... that all have no gradient
+    SPYI_DRAW_PAIRS,    // as parameters of its derivative
+    SPYI_DRAW_PLAIN,
+    SPYI_DRAW_NAMED // as arguments
+} spyi_draw_uniforms;
+
+static void spyi_draw_uniform_list(spyi_draw_writer *w, const spyi_raster_part *part,
+                                   spyi_draw_uniforms how) {
+    const spyi_signature *signature = spyi_draw_signature(part);
+    for (uint32_t p = 0; p < signature->param_count; p++) {
+        const spyi_param *param = &signature->params[p];
+        if (!spyi_draw_is_given(part, p)) continue;
+        bool active = how != SPYI_DRAW_NAMED && how != SPYI_DRAW_PLAIN && how != SPYI_DRAW_CONSTANT &&
+                      spyi_draw_has_gradient(part, p);
+        if (how == SPYI_DRAW_NAMED) spyi_text_add(w->out, ", %s", param->name);
+        else if (how == SPYI_DRAW_PAIRS && active)
+            spyi_text_add(w->out, ", inout DifferentialPair<%s> %s", param->type->name, param->name);
+        else
+            spyi_text_add(w->out, ", %s%s %s",
+                          active || how == SPYI_DRAW_PAIRS || how == SPYI_DRAW_PLAIN ? "" : "no_diff ",
+                          param->type->name, param->name);
+    }
+}
+
+// >>the vertex function
+
+static const char *const spyi_draw_elements[] = { "", "float", "int", "uint" };
+
+// Writes "float3(t[i, 2], t[i, 3], t[i, 4])".
+static void spyi_draw_load(spyi_draw_writer *w, const spyi_varying *v, uint32_t input) {
+    const spyi_draw_form *form = w->form;
+    bool instance = false;
+    for (uint32_t i = 0; i < w->raster->instance_attribute_count; i++) {
+        const char *name = w->raster->instance_attributes[i];
+        const spyi_signature *signature = spyi_draw_signature(&w->raster->parts[SPYI_RASTER_VERTEX]);
+        instance = instance || strcmp(name, v->name) == 0 ||
+                   (v->field && strcmp(name, signature->params[v->param].name) == 0);
+    }
+    spyi_text_add(w->out, "%s(", v->type->name);
+    for (uint32_t c = 0; c < v->type->columns; c++)
+        spyi_text_add(w->out, "%sslangpy_draw_a%u[slangpy_draw_%s, %u]", c ? ", " : "", form->buffers[input],
+                      instance ? "instance" : "vertex", form->columns_of[input] + c);
+    spyi_text_add(w->out, ")");
+}
+
+// Writes where an output of the vertex function lies in a row: returns its first column.
+static const spyi_varying *spyi_draw_output_at(const spy_raster *raster, uint32_t location) {
+    const spyi_varyings *outputs = &raster->parts[SPYI_RASTER_VERTEX].stage.outputs;
+    for (uint32_t i = 0; i < outputs->count; i++)
+        if (outputs->items[i].location == location) return &outputs->items[i];
+    return NULL;
+}
+
+static void spyi_draw_corner_inputs(spyi_draw_writer *w) {
+    const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_VERTEX];
+    for (uint32_t i = 0; i < part->stage.inputs.count; i++) {
+        const spyi_varying *v = &part->stage.inputs.items[i];
+        if (!spyi_draw_is_simple(v->type))
+            spyi_draw_refuse(w, part, v, "is of a type that draws have no gradients for");
+        spyi_text_add(w->out, "    ");
+        spyi_draw_path(w, v);
+        spyi_text_add(w->out, " = ");
+        spyi_draw_load(w, v, i);
+        spyi_text_add(w->out, ";\n");
+    }
+    for (uint32_t i = 0; i < part->stage.system_inputs.count; i++) {
+        const spyi_varying *v = &part->stage.system_inputs.items[i];
+        bool vertex = strcmp(v->semantic, "SV_VERTEXID") == 0;
+        if (!vertex && strcmp(v->semantic, "SV_INSTANCEID") != 0) {
+            spyi_draw_refuse(w, part, v,
+                             "is an input that gradients of draws do not have: there are SV_VertexID "
+                             "and SV_InstanceID");
+            return;
+        }
+        spyi_text_add(w->out, "    ");
+        spyi_draw_path(w, v);
+        spyi_text_add(w->out, " = %s(slangpy_draw_%s);\n", v->type->name, vertex ? "id" : "number");
+    }
+}
+
+// Stores the position and what the fragment function takes as a row of the corners.
+static void spyi_draw_corner_outputs(spyi_draw_writer *w) {
+    const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_VERTEX];
+    const spyi_varyings *taken = &w->raster->parts[SPYI_RASTER_FRAGMENT].stage.inputs;
+    const spyi_varying *position = NULL;
+    for (uint32_t i = 0; i < part->stage.system_outputs.count; i++) {
+        const spyi_varying *v = &part->stage.system_outputs.items[i];
+        if (strcmp(v->semantic, "SV_POSITION") == 0) position = v;
+        else spyi_draw_refuse(w, part, v, "is an output that draws with gradients do not have");
+    }
+    w->gradient->columns = 4;
+    w->gradient->flat_columns = 0;
+    for (uint32_t c = 0; c < 4 && position; c++) {
+        spyi_text_add(w->out, "    slangpy_draw_corners.store(slangpy_draw_at, %u, ", c);
+        spyi_draw_path(w, position);
+        spyi_text_add(w->out, ".%c);\n", "xyzw"[c]);
+    }
+    for (uint32_t i = 0; i < taken->count; i++) {
+        const spyi_varying *to = &taken->items[i], *v = spyi_draw_output_at(w->raster, to->location);
+        if (!v || !spyi_draw_is_simple(v->type) || !spyi_draw_is_simple(to->type) ||
+            v->type->columns < to->type->columns) {
+            spyi_draw_refuse(w, &w->raster->parts[SPYI_RASTER_FRAGMENT], to,
+                             "is of a type that draws have no gradients for");
+            return;
+        }
+        bool floats = spyi_draw_is_float(v->type);
+        for (uint32_t c = 0; c < to->type->columns; c++) {
+            uint32_t column = floats ? w->gradient->columns++ : w->gradient->flat_columns++;
+            spyi_text_add(w->out, "    slangpy_draw_%s.store(slangpy_draw_at, %u, %s(",
+                          floats ? "corners" : "flat", column, floats ? "float" : "int");
+            spyi_draw_path(w, v);
+            if (v->type->kind == SPYI_TYPE_VECTOR) spyi_text_add(w->out, ".%c", "xyzw"[c]);
+            spyi_text_add(w->out, "));\n");
+        }
+    }
+}
+
+static void spyi_draw_corner_text(spyi_draw_writer *w) {
+    const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_VERTEX];
+    const spyi_draw_form *form = w->form;
+    bool active = form->vertices, strip = w->raster->state.topology == SPY_TOPOLOGY_TRIANGLE_STRIP;
+    spyi_text_add(w->out, "%svoid slangpy_draw_corner(%sint slangpy_draw_at, %sint4 slangpy_draw_range",
+                  active ? "[Differentiable]\n" : "", active ? "no_diff " : "", active ? "no_diff " : "");
+    const char *no_diff = active ? "no_diff " : "";
+    if (form->indexed)
+        spyi_text_add(w->out, ", %sTensor<%sint%s, 1> slangpy_draw_indices", no_diff,
+                      form->signed_indices ? "" : "u", form->short_indices ? "16_t" : "");
+    for (uint32_t b = 0; b < form->buffer_count; b++) {
+        bool floats = form->buffer_has_floats[b] == 1;
+        spyi_text_add(w->out, ", %s%sTensor<%s, 2> slangpy_draw_a%u", no_diff, floats && active ? "Diff" : "",
+                      spyi_draw_elements[form->buffer_has_floats[b]], b);
+    }
+    spyi_text_add(w->out, ", %sW%sTensor<float, 2> slangpy_draw_corners", no_diff, active ? "Diff" : "");
+    spyi_text_add(w->out, ", %sWTensor<int, 2> slangpy_draw_flat", no_diff);
+    spyi_draw_uniform_list(w, part, active ? SPYI_DRAW_DECLARED : SPYI_DRAW_PLAIN);
+    spyi_text_add(w->out,
+                  ")\n{\n"
+                  "    int slangpy_draw_number = slangpy_draw_at / 3 / slangpy_draw_range.x;\n"
+                  "    int slangpy_draw_instance = slangpy_draw_number + slangpy_draw_range.w;\n"
+                  "    int slangpy_draw_id = spyi_draw_corner(slangpy_draw_at / 3 %% slangpy_draw_range.x, "
+                  "slangpy_draw_at %% 3, %s);\n",
+                  strip ? "true" : "false");
+    if (form->indexed)
+        spyi_text_add(
+            w->out,
+            "    slangpy_draw_id = int(slangpy_draw_indices[slangpy_draw_id + slangpy_draw_range.y]);\n"
+            "    int slangpy_draw_vertex = slangpy_draw_id + slangpy_draw_range.z;\n");
+    else spyi_text_add(w->out, "    int slangpy_draw_vertex = slangpy_draw_id + slangpy_draw_range.y;\n");
+    spyi_draw_variables(w, part);
+    spyi_draw_corner_inputs(w);
+    spyi_draw_call(w, part);
+    spyi_draw_corner_outputs(w);
+    spyi_text_add(w->out, "}\n\n");
+}
+
+// >>the fragment function
+
+static void spyi_draw_fragment_inputs(spyi_draw_writer *w) {
+    const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
+    uint32_t column = 4, flat = 0;
+    for (uint32_t i = 0; i < part->stage.inputs.count; i++) {
+        const spyi_varying *v = &part->stage.inputs.items[i];
+        bool floats = spyi_draw_is_float(v->type);
+        spyi_text_add(w->out, "    ");
+        spyi_draw_path(w, v);
+        spyi_text_add(w->out, " = %s(", v->type->name);
+        for (uint32_t c = 0; c < v->type->columns; c++) {
+            if (c) spyi_text_add(w->out, ", ");
+            if (!floats) spyi_text_add(w->out, "slangpy_draw_flat[slangpy_draw_corner, %u]", flat++);
+            else
+                spyi_text_add(
+                    w->out,
+                    "%sspyi_draw_mix(slangpy_draw_corners, slangpy_draw_corner, %u, slangpy_draw_weights)",
+                    w->form->vertices ? "" : "no_diff ", column++);
+        }
+        spyi_text_add(w->out, ");\n");
+    }
+    for (uint32_t i = 0; i < part->stage.system_inputs.count; i++) {
+        const spyi_varying *v = &part->stage.system_inputs.items[i];
+        static const struct {
+            const char *semantic, *value;
+        } known[] = {
+            { "SV_POSITION", "slangpy_draw_place" },
+            { "SV_ISFRONTFACE", "slangpy_draw_front" },
+            { "SV_PRIMITIVEID", "slangpy_draw_primitive" },
+        };
+        size_t k = 0;
+        while (k < 3 && strcmp(known[k].semantic, v->semantic) != 0) k++;
+        if (k == 3) {
+            spyi_draw_refuse(w, part, v,
+                             "is an input that gradients of draws do not have: there are SV_Position, "
+                             "SV_IsFrontFace and SV_PrimitiveID");
+            return;
+        }
+        spyi_text_add(w->out, "    ");
+        spyi_draw_path(w, v);
+        spyi_text_add(w->out, " = %s(%s);\n", v->type->name, known[k].value);
+    }
+}
+
+// Writes the parameters that are a gradient for each target, or their names.
+static void spyi_draw_target_list(spyi_draw_writer *w, const char *before, const char *name) {
+    for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++)
+        if (w->form->channels[t] && before)
+            spyi_text_add(w->out, ", %sfloat%u %s%u", before, w->form->columns[t], name, t);
+        else if (w->form->channels[t]) spyi_text_add(w->out, ", %s%u", name, t);
+}
+
+// Adds up what the fragment function returns, times the targets' gradients.
+static void spyi_draw_sum(spyi_draw_writer *w) {
+    const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
+    for (uint32_t i = 0; i < part->stage.system_outputs.count; i++)
+        spyi_draw_refuse(w, part, &part->stage.system_outputs.items[i], "is an output that has no gradients");
+    spyi_text_add(w->out, "    float slangpy_draw_sum = 0;\n");
+    for (uint32_t i = 0; i < part->stage.outputs.count; i++) {
+        const spyi_varying *v = &part->stage.outputs.items[i];
+        uint32_t t = v->location;
+        if (t >= SPY_MOST_TARGETS || !w->form->channels[t]) continue;
+        spyi_text_add(w->out, "    %s slangpy_draw_o%u = ", v->type->name, t);
+        spyi_draw_path(w, v);
+        spyi_text_add(w->out, ";\n");
+        for (uint32_t c = 0; c < v->type->columns && c < w->form->columns[t]; c++) {
+            char value[64];
+            if (!(w->form->channels[t] & 1u << c)) continue;
+            bool vector = v->type->kind == SPYI_TYPE_VECTOR;
+            snprintf(value, sizeof value, "float(slangpy_draw_o%u%s%.*s)", t, vector ? "." : "", vector,
+                     &"xyzw"[c]);
+            spyi_text_add(w->out, "    slangpy_draw_sum += slangpy_draw_g%u%s%.*s * ", t,
+                          w->form->columns[t] > 1 ? "." : "", w->form->columns[t] > 1, &"xyzw"[c]);
+            if (w->form->clamps[t] == 1) spyi_text_add(w->out, "clamp(%s, 0.0, 1.0)", value);
+            else if (w->form->clamps[t] == 2) spyi_text_add(w->out, "clamp(%s, -1.0, 1.0)", value);
+            else spyi_text_add(w->out, "%s", value);
+            spyi_text_add(w->out, ";\n");
+        }
+    }
+    spyi_text_add(w->out, "    return slangpy_draw_sum;\n}\n\n");
+}
+
+// Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
+// scalars: of float4(float2, a, b) with a constant float2 Slang 2026.14.1 gives the gradient of b to a.
+static void spyi_draw_shade_text(spyi_draw_writer *w) {
+    const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
+    bool clockwise = w->raster->state.clockwise_is_front;
+    const char *diff = w->form->vertices ? "Diff" : "", *no_diff = w->form->vertices ? "" : "no_diff ";
+    spyi_text_add(
+        w->out,
+        "[Differentiable]\n"
+        "float slangpy_draw_shade(no_diff int slangpy_draw_corner, no_diff float2 slangpy_draw_at, no_diff "
+        "SpyiDrawView slangpy_draw_view, no_diff int slangpy_draw_triangles, no_diff %sTensor<float, 2> "
+        "slangpy_draw_corners, no_diff Tensor<int, 2> slangpy_draw_flat",
+        diff);
+    spyi_draw_target_list(w, "no_diff ", "slangpy_draw_g");
+    spyi_draw_uniform_list(w, part, SPYI_DRAW_DECLARED);
+    spyi_text_add(
+        w->out,
+        ")\n{\n"
+        "    float4 slangpy_draw_p = %sspyi_draw_position(slangpy_draw_corners, slangpy_draw_corner);\n"
+        "    float4 slangpy_draw_q = %sspyi_draw_position(slangpy_draw_corners, slangpy_draw_corner + 1);\n"
+        "    float4 slangpy_draw_r = %sspyi_draw_position(slangpy_draw_corners, slangpy_draw_corner + 2);\n"
+        "    float3 slangpy_draw_weights = spyi_draw_weights(slangpy_draw_p, slangpy_draw_q, slangpy_draw_r, "
+        "no_diff "
+        "slangpy_draw_view.ndc(slangpy_draw_at));\n"
+        "    float slangpy_draw_z = dot(slangpy_draw_weights, float3(slangpy_draw_p.z, slangpy_draw_q.z, "
+        "slangpy_draw_r.z)), slangpy_draw_h = dot(slangpy_draw_weights, float3(slangpy_draw_p.w, "
+        "slangpy_draw_q.w, "
+        "slangpy_draw_r.w));\n"
+        "    float4 slangpy_draw_place = float4(slangpy_draw_at.x, slangpy_draw_at.y, "
+        "slangpy_draw_view.depths.x + slangpy_draw_z "
+        "/ "
+        "slangpy_draw_h * (slangpy_draw_view.depths.y - slangpy_draw_view.depths.x), 1 / slangpy_draw_h);\n"
+        "    bool slangpy_draw_front = no_diff spyi_draw_turn(slangpy_draw_p, slangpy_draw_q, "
+        "slangpy_draw_r) %s 0;\n"
+        "    int slangpy_draw_primitive = slangpy_draw_corner / 3 %% slangpy_draw_triangles;\n",
+        no_diff, no_diff, no_diff, clockwise ? "<" : ">");
+    spyi_draw_variables(w, part);
+    spyi_draw_fragment_inputs(w);
+    spyi_draw_call(w, part);
+    spyi_draw_sum(w);
+}
+
+// Writes the function that is called backward for each pixel. Its derivative is written by hand, so that pixels without a
+// triangle do nothing, and so that no texture is used behind a branch, which derivatives do not allow.
+static void spyi_draw_pixel_text(spyi_draw_writer *w) {
+    const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
+    const char *diff = w->form->vertices ? "Diff" : "";
+    for (int backward = 0; backward < 2; backward++) {
+        const char *no_diff = backward ? "" : "no_diff ";
+        spyi_text_add(
+            w->out,
+            "%s slangpy_draw_pixel%s(%sint2 slangpy_draw_at, %suint slangpy_draw_id, %sSpyiDrawView "
+            "slangpy_draw_view, %sint slangpy_draw_triangles, %s%sTensor<float, 2> slangpy_draw_corners, "
+            "%sTensor<int, 2> slangpy_draw_flat",
+            backward ? "void" : "[BackwardDerivative(slangpy_draw_pixel_bwd)]\nfloat", backward ? "_bwd" : "",
+            no_diff, no_diff, no_diff, no_diff, no_diff, diff, no_diff);
+        spyi_draw_target_list(w, no_diff, "slangpy_draw_g");
+        spyi_draw_uniform_list(w, part, backward ? SPYI_DRAW_PAIRS : SPYI_DRAW_DECLARED);
+        if (!backward) spyi_text_add(w->out, ") { return 0; }\n");
+    }
+    spyi_text_add(w->out, ", float slangpy_draw_d)\n{\n");
+    const spyi_signature *signature = spyi_draw_signature(part);
+    for (uint32_t p = 0; p < signature->param_count; p++) {
+        const char *name = signature->params[p].name, *type = signature->params[p].type->name;
+        if (!spyi_draw_is_given(part, p) || !spyi_draw_has_gradient(part, p)) continue;
+        spyi_text_add(w->out, "    %s = DifferentialPair<%s>(%s.p, %s.dzero());\n", name, type, name, type);
+    }
+    spyi_text_add(
+        w->out,
+        "    if (slangpy_draw_id == 0) return;\n"
+        "    bwd_diff(slangpy_draw_shade)(3 * int(slangpy_draw_id) - 3, float2(slangpy_draw_at) + 0.5, "
+        "slangpy_draw_view, slangpy_draw_triangles, slangpy_draw_corners, slangpy_draw_flat");
+    spyi_draw_target_list(w, NULL, "slangpy_draw_g");
+    spyi_draw_uniform_list(w, part, SPYI_DRAW_NAMED);
+    spyi_text_add(w->out, ", slangpy_draw_d);\n}\n\n");
+}
+
+// >>edges
+
+// Writes the colour beside an edge times its gradient, with its sign in the jump from one side to the other.
+static void spyi_draw_side(spyi_draw_writer *w, const char *id, const char *sign) {
+    const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
+    spyi_text_add(w->out,
+                  "        if (%s != 0)\n"
+                  "            slangpy_draw_jump %s= slangpy_draw_shade(3 * int(%s) - 3, slangpy_draw_where, "
+                  "slangpy_draw_view, slangpy_draw_triangles, slangpy_draw_corners, slangpy_draw_flat",
+                  id, sign, id);
+    spyi_draw_target_list(w, NULL, "slangpy_draw_g");
+    spyi_draw_uniform_list(w, part, SPYI_DRAW_NAMED);
+    spyi_text_add(w->out, ");\n        else slangpy_draw_jump %s= 0", sign);
+    for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++)
+        for (uint32_t c = 0; c < w->form->columns[t]; c++)
+            if (w->form->channels[t] & 1u << c)
+                spyi_text_add(w->out, " + slangpy_draw_g%u%s%.*s * slangpy_draw_c%u.%c", t,
+                              w->form->columns[t] > 1 ? "." : "", w->form->columns[t] > 1, &"xyzw"[c], t,
+                              "xyzw"[c]);
+    spyi_text_add(w->out, ";\n");
+}
+
+// Writes the function that is called backward for each pixel and looks at its right and its lower neighbour. An edge that
+// moves by d pixels gives the area d on its line from the colour behind it to its own; both are worked out at the crossing.
+// So an edge within a surface adds nothing, and nobody needs to know which edges are silhouettes. Each edge counts on the
+// lines that it crosses at more than 45 degrees.
+static void spyi_draw_edges_text(spyi_draw_writer *w) {
+    const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
+    for (int backward = 0; backward < 2; backward++) {
+        const char *no_diff = backward ? "" : "no_diff ";
+        spyi_text_add(
+            w->out,
+            "%s slangpy_draw_edges%s(%sint2 slangpy_draw_at, %sTexture2D<uint> slangpy_draw_ids, "
+            "%sSpyiDrawView slangpy_draw_view, %sint slangpy_draw_triangles, %sint slangpy_draw_nearer, "
+            "%sDiffTensor<float, 2> slangpy_draw_corners, %sTensor<int, 2> slangpy_draw_flat",
+            backward ? "void" : "[BackwardDerivative(slangpy_draw_edges_bwd)]\nfloat", backward ? "_bwd" : "",
+            no_diff, no_diff, no_diff, no_diff, no_diff, no_diff, no_diff);
+        for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++)
+            if (w->form->channels[t])
+                spyi_text_add(w->out, ", %sTensor<float%u, 2> slangpy_draw_t%u, %sfloat4 slangpy_draw_c%u",
+                              no_diff, w->form->columns[t], t, no_diff, t);
+        spyi_draw_uniform_list(w, part, backward ? SPYI_DRAW_PLAIN : SPYI_DRAW_CONSTANT);
+        if (!backward) spyi_text_add(w->out, ") { return 0; }\n");
+    }
+    spyi_text_add(
+        w->out,
+        ", float slangpy_draw_d)\n{\n"
+        "    uint2 slangpy_draw_size;\n"
+        "    slangpy_draw_ids.GetDimensions(slangpy_draw_size.x, slangpy_draw_size.y);\n"
+        "    for (int slangpy_draw_axis = 0; slangpy_draw_axis < 2; slangpy_draw_axis++)\n"
+        "    {\n"
+        "        int2 slangpy_draw_next = slangpy_draw_at + (slangpy_draw_axis == 0 ? int2(1, 0) : int2(0, "
+        "1)), "
+        "slangpy_draw_edge;\n"
+        "        if (any(slangpy_draw_next >= int2(slangpy_draw_size))) continue;\n"
+        "        uint slangpy_draw_one = slangpy_draw_ids[uint2(slangpy_draw_at)], slangpy_draw_other = "
+        "slangpy_draw_ids[uint2(slangpy_draw_next)];\n"
+        "        if (slangpy_draw_one == slangpy_draw_other) continue;\n"
+        "        float2 slangpy_draw_where = float2(slangpy_draw_at) + 0.5;\n"
+        "        float slangpy_draw_step, slangpy_draw_line = slangpy_draw_axis == 0 ? slangpy_draw_where.y "
+        ": "
+        "slangpy_draw_where.x;\n"
+        "        if (!spyi_draw_crossing(slangpy_draw_corners.detach(), slangpy_draw_one, "
+        "slangpy_draw_other, "
+        "slangpy_draw_where, slangpy_draw_view, slangpy_draw_axis, slangpy_draw_nearer, slangpy_draw_step, "
+        "slangpy_draw_edge)) continue;\n"
+        "        slangpy_draw_where[slangpy_draw_axis] += slangpy_draw_step;\n"
+        "        int2 slangpy_draw_pixel = slangpy_draw_step < 0.5 ? slangpy_draw_at : slangpy_draw_next;\n"
+        "        float slangpy_draw_jump = 0;\n");
+    for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++)
+        if (w->form->channels[t])
+            spyi_text_add(w->out,
+                          "        float%u slangpy_draw_g%u = slangpy_draw_t%u[slangpy_draw_pixel.y, "
+                          "slangpy_draw_pixel.x];\n",
+                          w->form->columns[t], t, t);
+    spyi_draw_side(w, "slangpy_draw_one", "+");
+    spyi_draw_side(w, "slangpy_draw_other", "-");
+    spyi_text_add(
+        w->out,
+        "        bwd_diff(spyi_draw_place)(slangpy_draw_corners, slangpy_draw_edge, slangpy_draw_line, "
+        "slangpy_draw_view, slangpy_draw_axis, slangpy_draw_jump * slangpy_draw_d);\n"
+        "    }\n}\n\n");
+}
+
+SPYI_FN spy_status spyi_draw_gradient_text(const spy_raster *raster, spyi_draw_gradient *gradient,
+                                           spyi_text *out, spyi_text *error) {
+    spyi_draw_writer w;
+    memset(&w, 0, sizeof w);
+    w.raster = raster;
+    w.form = &gradient->form;
+    w.gradient = gradient;
+    w.out = out;
+    w.error = error;
+    w.status = SPY_OK;
+    spyi_text_add(out, "import slangpy_raster;\n\n");
+    spyi_draw_corner_text(&w);
+    spyi_draw_shade_text(&w);
+    spyi_draw_pixel_text(&w);
+    if (w.form->edges) spyi_draw_edges_text(&w);
+    return w.status;
+}
+
+// >>call/draw_gradient.c ------------------------------------------------------------------------------------
+
+// The generated modules of a raster (draw_gradient.h): finds or makes them, and drops them with the raster.
+
+static void spyi_draw_gradient_free(spyi_draw_gradient *g) {
+    if (g->module) spyi_module_drop(g->module);
+    free(g);
+}
+
+SPYI_FN void spyi_draw_gradients_drop(spy_raster *raster) {
+    while (raster->gradients) {
+        spyi_draw_gradient *g = raster->gradients;
+        raster->gradients = g->next;
+        spyi_draw_gradient_free(g);
+    }
+}
+
+static const char *const spyi_draw_stage_words[SPYI_RASTER_STAGES] = { "vertex", "fragment" };
+
+// Checks that a function whose derivative is needed has one.
+static spy_status spyi_draw_check_derivative(const spy_raster *raster, int s, spyi_text *error) {
+    spy_function *function = raster->parts[s].function;
+    spyi_text why = { NULL, 0, 0 };
+    if (function->overloads.items[0].differentiable) return SPY_OK;
+    spyi_outside outside;
+    spyi_step_out(function->object.device, &outside, function->module);
+    bool good = spyi_unit_has_derivative(function->module->unit, &function->overloads.items[0], true, &why);
+    spyi_step_in(function->object.device, &outside);
+    if (!good)
+        spyi_text_add(error,
+                      "the %s function '%s' is not differentiable: expected [Differentiable], or a "
+                      "derivative of its own%s%s",
+                      spyi_draw_stage_words[s], function->name, why.size ? "; Slang says:\n" : "",
+                      spyi_text_str(&why));
+    spyi_text_free(&why);
+    return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
+}
+
+static spy_status spyi_draw_gradient_make(spy_raster *raster, spyi_draw_gradient *g, spyi_text *error) {
+    spy_module *module = raster->parts[SPYI_RASTER_FRAGMENT].function->module;
+    spyi_text text = { NULL, 0, 0 };
+    // Slang crashes over a call of a function that has [shader(...)] and uniform parameters (2026.12 and 2026.14.1).
+    // [partitioning(...)] takes a text, too, and means nothing outside of hull shaders.
+    const spy_define plain = { "shader", "partitioning" };
+    spy_status status = spyi_draw_check_derivative(raster, SPYI_RASTER_FRAGMENT, error);
+    if (status == SPY_OK && g->form.vertices)
+        status = spyi_draw_check_derivative(raster, SPYI_RASTER_VERTEX, error);
+    g->generation = module->generation;
+    if (status == SPY_OK) status = spyi_draw_gradient_text(raster, g, &text, error);
+    if (status == SPY_OK)
+        g->module = spyi_module_extend(module, &plain, spyi_text_str(&text), &status, error);
+    spyi_text_free(&text);
+    return status;
+}
+
+SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_form *form,
+                                          spyi_draw_gradient *out, spyi_text *error) {
+    const spy_module *module = raster->parts[SPYI_RASTER_FRAGMENT].function->module;
+    if (raster->gradients && raster->gradients->generation != module->generation)
+        spyi_draw_gradients_drop(raster);
+    spyi_draw_gradient *g = raster->gradients;
+    while (g && memcmp(&g->form, form, sizeof *form) != 0) g = g->next;
+    if (!g) {
+        g = (spyi_draw_gradient *)spyi_calloc(1, sizeof *g);
+        spy_status status = g ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;
+        if (g) g->form = *form;
+        if (g) status = spyi_draw_gradient_make(raster, g, error);
+        if (status != SPY_OK) {
+            if (g) spyi_draw_gradient_free(g);
+            return status;
+        }
+        g->next = raster->gradients;
+        raster->gradients = g;
+    }
+    *out = *g;
+    spyi_atomic_add(&out->module->object.references, 1);
+    return SPY_OK;
+}
+
+// >>call/draw_backward.c ------------------------------------------------------------------------------------
+
+// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. What they need of the draw is
+// looked up within the device first; they themselves are made by the public functions.
+
+enum { SPYI_DRAW_OWN_ARGS = 16 + SPYI_MOST_ATTRIBUTES + 2 * SPYI_MOST_TARGETS };
+
+// A backward call of a draw that is being made.
+typedef struct spyi_draw_pass {
+    const char *name;
+    spyi_drawing *d;
+    spy_call_options options; // of the calls
+    spyi_draw_form form;
+    spyi_draw_gradient gradient;
+    uint32_t triangles;                           // of one instance
+    int64_t corners;                              // of all
+    bool reversed;                                // large depths are in front
+    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // by input of the vertex function, as numbers (n, columns)
+    spy_tensor *indices, *corner_rows, *flat_rows, *positions;
+    spy_raster *ids;
+    spy_texture *id_target, *id_depth;
+    spy_arg args[SPYI_DRAW_OWN_ARGS + SPYI_MOST_DRAW_ARGS];
+    uint32_t arg_count;
+} spyi_draw_pass;
+
+// >>what the draw says
+
+static bool spyi_arg_has_gradient(const spy_arg *arg) {
+    bool any = false;
+    switch (arg->kind) {
+    case SPY_ARG_KIND_PAIR: return true;
+    case SPY_ARG_KIND_TENSOR: return arg->value.tensor && arg->value.tensor->grads[SPYI_GRAD_OUT];
+    case SPY_ARG_KIND_STRUCT:
+        for (size_t i = 0; i < arg->count; i++) any = any || spyi_arg_has_gradient(&arg->value.fields[i]);
+        return any;
+    default: return false;
+    }
+}
+
+static spy_status spyi_draw_unsupported(spyi_text *error, const char *what) {
+    spyi_text_add(error, "%s", what);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+// Refuses what gradients of draws do not have.
+static spy_status spyi_draw_check_gradients(const spyi_drawing *d, spyi_text *error) {
+    const spy_raster *r = d->raster;
+    const spy_draw_desc *desc = d->desc;
+    const spyi_raster_part *parts = r->parts;
+    if (!parts[SPYI_RASTER_FRAGMENT].function)
+        return spyi_draw_unsupported(error,
+                                     "the raster has no fragment function, whose derivative is needed");
+    if (parts[SPYI_RASTER_VERTEX].function->module != parts[SPYI_RASTER_FRAGMENT].function->module)
+        return spyi_draw_unsupported(error, "its functions are of two modules; gradients need both in one");
+    if (r->attribute_count)
+        return spyi_draw_unsupported(
+            error, "its raster has desc.attributes; give attributes as arguments of the draw, "
+                   "each a tensor that may have a gradient");
+    if (r->state.topology != SPY_TOPOLOGY_TRIANGLE_LIST && r->state.topology != SPY_TOPOLOGY_TRIANGLE_STRIP)
+        return spyi_draw_unsupported(error, "desc.topology: only triangles have gradients");
+    if (r->state.wireframe)
+        return spyi_draw_unsupported(error, "desc.wireframe: only filled triangles have gradients");
+    if (r->state.stencil_enabled)
+        return spyi_draw_unsupported(error,
+                                     "desc.stencil_enabled: draws with a stencil test have no gradients");
+    if (desc->indirect)
+        return spyi_draw_unsupported(
+            error, "draw.indirect: the host must know how much is drawn; give vertex_count");
+    if (d->state.samples > 1) return spyi_draw_unsupported(error, "its targets have several samples");
+    if (d->work.layers > 1) return spyi_draw_unsupported(error, "its targets have several layers");
+    if (d->state.depth_compare && desc->depth.load != SPY_LOAD_CLEAR)
+        return spyi_draw_unsupported(
+            error, "draw.depth.load: expected SPY_LOAD_CLEAR: what is visible is found anew, "
+                   "and the depths before the draw are gone");
+    return SPY_OK;
+}
+
+// Finds which channels of which targets have gradients.
+static spy_status spyi_draw_find_targets(spyi_draw_pass *pass, spyi_text *error) {
+    const spyi_drawing *d = pass->d;
+    bool any = false;
+    for (uint32_t i = 0; i < d->work.target_count; i++) {
+        const spy_texture *t = d->desc->targets[i].texture;
+        if (!t || !t->grad_levels[0]) continue;
+        const spy_format_info *format = spyi_format(t->part.format);
+        if (d->raster->blends[i].keeps == 15) continue;
+        if (d->raster->blends[i].enabled) {
+            spyi_text_add(
+                error, "draw.targets[%u]: the raster blends into it; blended targets have no gradients", i);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        if (t->grad_levels[0]->shape.rank != 2) {
+            spyi_text_add(error, "draw.targets[%u].texture: expected a 2-D texture without layers", i);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+        pass->form.columns[i] = (uint8_t)t->grad_levels[0]->type->columns;
+        pass->form.channels[i] =
+            (uint8_t)(15u & ~(unsigned)d->raster->blends[i].keeps & ((1u << pass->form.columns[i]) - 1));
+        pass->form.clamps[i] = (uint8_t)(format->is_unorm ? 1 : format->is_snorm ? 2 : 0);
+        any = any || pass->form.channels[i];
+        if (pass->form.edges && d->desc->targets[i].load != SPY_LOAD_CLEAR) {
+            spyi_text_add(
+                error,
+                "draw.targets[%u].load: expected SPY_LOAD_CLEAR: edge_gradients needs the colour behind the "
+                "triangles",
+                i);
+            return SPY_ERROR_UNSUPPORTED;
+        }
+    }
+    if (any) return SPY_OK;
+    spyi_text_add(error, "no target has a gradient to start from: make its texture with_grad");
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// Finds the argument that gives an input of the vertex function, and what it is made of.
+static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *error) {
+    const spyi_drawing *d = pass->d;
+    const spyi_raster_part *part = &d->raster->parts[SPYI_RASTER_VERTEX];
+    const spyi_signature *signature = &part->function->overloads.items[0];
+    const spy_arg *of[SPYI_MOST_ATTRIBUTES];
+    for (uint32_t i = 0; i < part->stage.inputs.count; i++) {
+        const spyi_varying *v = &part->stage.inputs.items[i];
+        const spy_arg *arg = NULL;
+        bool field = false;
+        for (size_t k = 0; k < d->args.count && !arg; k++) {
+            const spy_arg *a = &d->args.items[k];
+            if (!(d->feeds[k] & SPYI_FEEDS_ATTRIBUTE)) continue;
+            field = strcmp(a->name, v->name) != 0;
+            if (!field || (v->field && strcmp(signature->params[v->param].name, a->name) == 0)) arg = a;
+        }
+        const spy_tensor *t = arg->value.tensor; // checked by spyi_draw_vertices()
+        uint32_t b = 0, offset = 0;
+        while (b < pass->form.buffer_count && of[b] != arg) b++;
+        if (b == pass->form.buffer_count) {
+            of[b] = arg;
+            pass->attributes[b] = arg->value.tensor;
+            pass->form.buffer_count++;
+        }
+        spy_dtype scalar = t->type->scalar;
+        if (field) {
+            for (uint32_t f = 0; f < t->type->field_count; f++)
+                if (strcmp(t->type->fields[f].name, v->name) == 0) {
+                    offset = (uint32_t)t->type->fields[f].device_offset;
+                    scalar = t->type->fields[f].type->scalar;
+                }
+        }
+        pass->form.buffers[i] = (uint8_t)b;
+        pass->form.columns_of[i] = (uint8_t)(offset / 4);
+        pass->form.buffer_has_floats[b] = (uint8_t)(scalar == SPY_DTYPE_FLOAT32  ? 1
+                                                    : scalar == SPY_DTYPE_INT32  ? 2
+                                                    : scalar == SPY_DTYPE_UINT32 ? 3
+                                                                                 : 0);
+        if (pass->form.buffer_has_floats[b]) continue;
+        spyi_text_add(error,
+                      "attribute '%s': a tensor of %s has no gradients; give float32, or int32 and uint32",
+                      v->name, spy_dtype_name(scalar));
+        return SPY_ERROR_TYPE_MISMATCH;
+    }
+    return SPY_OK;
+}
+
+static void spyi_draw_find_indices(spyi_draw_pass *pass) {
+    const spy_tensor *t = pass->d->desc->indices;
+    pass->indices = pass->d->desc->indices;
+    if (!t) return;
+    pass->form.indexed = 1;
+    pass->form.short_indices = pass->d->work.short_indices;
+    pass->form.signed_indices = t->type->scalar == SPY_DTYPE_INT32 || t->type->scalar == SPY_DTYPE_INT16;
+}
+
+static spy_status spyi_draw_count(spyi_draw_pass *pass, spyi_text *error) {
+    const spyi_drawing *d = pass->d;
+    bool strip = d->raster->state.topology == SPY_TOPOLOGY_TRIANGLE_STRIP;
+    uint32_t count = d->work.count;
+    pass->triangles = strip ? (count > 2 ? count - 2 : 0) : count / 3;
+    pass->corners = 3 * (int64_t)pass->triangles * d->work.instance_count;
+    if (pass->corners <= INT32_MAX / 4) return SPY_OK;
+    spyi_text_add(error, "it has %lld triangles, gradients take at most %d", (long long)pass->corners / 3,
+                  INT32_MAX / 12);
+    return SPY_ERROR_OUT_OF_RANGE;
+}
+
+// Within the device: finds all that the calls need, and the generated module.
+static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
+    spyi_drawing *d = pass->d;
+    spy_raster *r = d->raster;
+    memset(&pass->form, 0, sizeof pass->form);
+    for (int s = 0; s < SPYI_RASTER_STAGES; s++)
+        if (r->parts[s].function && r->parts[s].generation != r->parts[s].function->module->generation) {
+            spy_status status = spyi_raster_look(r, s, error);
+            if (status != SPY_OK) return status;
+        }
+    spy_status status = spyi_draw_look(d, error);
+    if (status == SPY_OK) status = spyi_draw_check_gradients(d, error);
+    if (status == SPY_OK) status = spyi_draw_count(pass, error);
+    pass->form.edges = d->desc->edge_gradients;
+    if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
+    if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
+    for (size_t i = 0; i < d->args.count; i++)
+        if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
+            spyi_arg_has_gradient(&d->args.items[i]))
+            pass->form.vertices = 1;
+    if (!pass->form.vertices) pass->form.edges = 0; // nothing moves
+    spyi_draw_find_indices(pass);
+    uint8_t compare = r->state.depth_compare;
+    pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;
+    if (status == SPY_OK && pass->corners)
+        status = spyi_draw_gradient_get(r, &pass->form, &pass->gradient, error);
+    return status;
+}
+
+// >>temporaries
+
+static spy_status spyi_draw_no(
+    const spyi_draw_pass *pass) { // the error has been reported by a public function
+    (void)pass;
+    return SPY_ERROR_INTERNAL;
+}
+
+// Replaces an attribute's tensor by a view of its numbers, (n, columns).
+static spy_tensor *spyi_draw_numbers(spy_tensor *tensor) {
+    spy_tensor *flat = spy_create_flat_view(tensor);
+    spy_tensor_info info = spy_get_tensor_info(flat);
+    if (!flat || info.shape.rank == 2) return flat;
+    spy_shape shape = info.shape;
+    spy_tensor_info whole = spy_get_tensor_info(tensor);
+    int64_t columns =
+        info.shape.rank > whole.shape.rank || info.shape.rank > 2 ? info.shape.dims[info.shape.rank - 1] : 1;
+    shape.rank = 2;
+    shape.dims[0] = -1;
+    shape.dims[1] = columns;
+    for (uint32_t i = 2; i < SPY_MAX_RANK; i++) shape.dims[i] = 0;
+    spy_tensor *rows = spy_create_reshape(flat, shape);
+    spy_release_tensor(flat);
+    return rows;
+}
+
+static spy_tensor *spyi_draw_rows(spy_device *device, int64_t rows, uint32_t columns, spy_dtype dtype,
+                                  bool grad) {
+    spy_tensor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.shape.rank = 2;
+    desc.shape.dims[0] = rows;
+    desc.shape.dims[1] = columns;
+    desc.dtype = dtype;
+    desc.with_grad = grad;
+    desc.label = "corners of triangles";
+    return spy_create_tensor(device, &desc);
+}
+
+static bool spyi_draw_tensors(spyi_draw_pass *pass) {
+    spy_device *device = pass->d->device;
+    const spyi_draw_gradient *g = &pass->gradient;
+    bool good = true;
+    for (uint32_t b = 0; b < pass->form.buffer_count; b++) {
+        pass->attributes[b] = spyi_draw_numbers(pass->attributes[b]);
+        good = good && pass->attributes[b];
+    }
+    if (pass->indices) pass->indices = spy_create_flat_view(pass->indices);
+    spy_tensor_info info = spy_get_tensor_info(pass->indices);
+    if (pass->indices && info.shape.rank != 1) {
+        spy_shape line;
+        memset(&line, 0, sizeof line);
+        line.rank = 1;
+        line.dims[0] = -1;
+        spy_tensor *flat = spy_create_reshape(pass->indices, line);
+        spy_release_tensor(pass->indices);
+        pass->indices = flat;
+    }
+    good = good && (pass->indices || !pass->form.indexed);
+    pass->corner_rows =
+        spyi_draw_rows(device, pass->corners, g->columns, SPY_DTYPE_FLOAT32, pass->form.vertices);
+    bool flat = g->flat_columns != 0;
+    pass->flat_rows =
+        spyi_draw_rows(device, flat ? pass->corners : 1, flat ? g->flat_columns : 1, SPY_DTYPE_INT32, false);
+    pass->positions = pass->corner_rows ? spy_create_slice(pass->corner_rows, 1, 0, 4, 1) : NULL;
+    return good && pass->corner_rows && pass->flat_rows && pass->positions;
+}
+
+static spy_texture *spyi_draw_texture(const spyi_draw_pass *pass, spy_format format,
+                                      spy_texture_usage usage) {
+    spy_texture_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.format = format;
+    desc.width = pass->d->work.width;
+    desc.height = pass->d->work.height;
+    desc.usage = (uint32_t)usage | SPY_TEXTURE_USAGE_SAMPLED;
+    desc.label = "numbers of triangles";
+    return spy_create_texture(pass->d->device, &desc);
+}
+
+static const char spyi_draw_ids_source[] =
+    "struct Corner { float4 position : SV_Position; nointerpolation uint id : ID; };\n"
+    "[shader(\"vertex\")] Corner draw_ids_vertex(float4 position : POSITION, uint id : SV_VertexID)\n"
+    "{\n"
+    "    return { position, id / 3 + 1 };\n"
+    "}\n"
+    "[shader(\"fragment\")] uint draw_ids_fragment(Corner corner) : SV_Target { return corner.id; }\n";
+
+// Finds the functions that draw the numbers. NULL functions: the error has been reported.
+static void spyi_draw_id_functions(spy_device *device, const char *name, spy_function *functions[2]) {
+    spy_module_desc desc;
+    functions[0] = functions[1] = NULL;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return;
+    memcpy(functions, device->draw_ids, sizeof device->draw_ids);
+    spyi_leave(device);
+    if (functions[0]) return;
+    memset(&desc, 0, sizeof desc);
+    desc.name = "slangpy_draw_ids";
+    desc.source = spyi_draw_ids_source;
+    spy_module *module = spy_load_module(device, &desc);
+    functions[0] = module ? spy_find_function(module, "draw_ids_vertex") : NULL;
+    functions[1] = module ? spy_find_function(module, "draw_ids_fragment") : NULL;
+    if (!functions[1] || spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return;
+    memcpy(device->draw_ids, functions, sizeof device->draw_ids); // they live as long as the device
+    spyi_leave(device);
+}
+
+// Makes the raster that draws the numbers by the same tests.
+static spy_raster *spyi_draw_id_raster(const spyi_draw_pass *pass) {
+    spy_function *functions[2];
+    const spyi_raster_state *s = &pass->d->raster->state;
+    spy_raster_desc desc;
+    spyi_draw_id_functions(pass->d->device, pass->name, functions);
+    if (!functions[1]) return NULL;
+    memset(&desc, 0, sizeof desc);
+    desc.vertex = functions[0];
+    desc.fragment = functions[1];
+    desc.cull = (spy_cull)s->cull;
+    desc.clockwise_is_front = s->clockwise_is_front;
+    desc.depth_compare = (spy_compare)s->depth_compare;
+    desc.depth_read_only = !s->depth_write;
+    desc.depth_clamped = s->depth_clamped;
+    desc.depth_bias = s->depth_bias;
+    desc.depth_bias_slope = s->depth_bias_slope;
+    desc.depth_bias_clamp = s->depth_bias_clamp;
+    desc.label = "numbers of triangles";
+    return spy_create_raster(pass->d->device, &desc);
+}
+
+// Takes the raster's own, which the last call left, or makes them.
+static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
+    spy_raster *r = pass->d->raster;
+    const spy_draw_desc *desc = pass->d->desc;
+    const spy_texture *depth = desc->depth.texture;
+    spy_texture *old[2] = { NULL, NULL };
+    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) != SPY_OK) return false;
+    pass->ids = r->ids;
+    pass->id_target = r->id_target;
+    pass->id_depth = r->id_depth;
+    r->id_target = r->id_depth = NULL; // another thread makes its own
+    if (pass->ids) spyi_atomic_add(&pass->ids->object.references, 1);
+    spyi_leave(pass->d->device);
+    if (pass->id_target &&
+        (pass->id_target->width != pass->d->work.width || pass->id_target->height != pass->d->work.height))
+        old[0] = pass->id_target, pass->id_target = NULL;
+    if (pass->id_depth &&
+        (!depth || pass->id_depth->part.format != depth->part.format ||
+         pass->id_depth->width != pass->d->work.width || pass->id_depth->height != pass->d->work.height))
+        old[1] = pass->id_depth, pass->id_depth = NULL;
+    spy_release_texture(old[0]);
+    spy_release_texture(old[1]);
+    if (!pass->id_target)
+        pass->id_target = spyi_draw_texture(pass, SPY_FORMAT_R32_UINT, SPY_TEXTURE_USAGE_COLOR_TARGET);
+    if (!pass->id_depth && depth)
+        pass->id_depth =
+            spyi_draw_texture(pass, (spy_format)depth->part.format, SPY_TEXTURE_USAGE_DEPTH_TARGET);
+    if (!pass->ids) {
+        pass->ids = spyi_draw_id_raster(pass);
+        if (pass->ids && spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) {
+            if (!r->ids) {
+                r->ids = pass->ids;
+                spyi_atomic_add(&r->ids->object.references, 1);
+            }
+            spyi_leave(pass->d->device);
+        }
+    }
+    return pass->ids && pass->id_target && (pass->id_depth || !depth);
+}
+
+static void spyi_draw_pass_end(spyi_draw_pass *pass, bool made) {
+    spy_raster *r = pass->d->raster;
+    if (pass->gradient.module) spyi_object_release(&pass->gradient.module->object);
+    if (!made) return;
+    for (uint32_t b = 0; b < pass->form.buffer_count; b++) spy_release_tensor(pass->attributes[b]);
+    spy_release_tensor(pass->indices);
+    spy_release_tensor(pass->positions);
+    spy_release_tensor(pass->corner_rows);
+    spy_release_tensor(pass->flat_rows);
+    spy_release_raster(pass->ids);
+    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // the next call uses them again
+        if (!r->id_target) r->id_target = pass->id_target, pass->id_target = NULL;
+        if (!r->id_depth) r->id_depth = pass->id_depth, pass->id_depth = NULL;
+        spyi_leave(pass->d->device);
+    }
+    spy_release_texture(pass->id_target);
+    spy_release_texture(pass->id_depth);
+}
+
+// >>the calls
+
+static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
+    pass->args[pass->arg_count++] = arg;
+}
+
+// Adds the arguments of the draw that are for one of its functions.
+static void spyi_draw_user_args(spyi_draw_pass *pass, uint8_t feeds) {
+    for (size_t i = 0; i < pass->d->args.count; i++)
+        if (pass->d->feeds[i] & feeds) spyi_draw_arg(pass, pass->d->args.items[i]);
+}
+
+static spy_status spyi_draw_call_of(spyi_draw_pass *pass, spy_function *function, const char *name,
+                                    spy_call_mode mode, int64_t rows, int64_t columns) {
+    spy_args args;
+    spy_call_options options = pass->options;
+    if (!function) function = spy_find_function(pass->gradient.module, name);
+    if (!function) return spyi_draw_no(pass);
+    args.items = pass->args;
+    args.count = pass->arg_count;
+    options.mode = mode;
+    options.thread_count.rank = columns ? 2 : 1;
+    options.thread_count.dims[0] = rows;
+    options.thread_count.dims[1] = columns;
+    return spy_call_with(function, args, &options);
+}
+
+static spy_status spyi_draw_run_corners(spyi_draw_pass *pass, spy_call_mode mode) {
+    static const char *const names[SPYI_MOST_ATTRIBUTES] = {
+        "slangpy_draw_a0",  "slangpy_draw_a1",  "slangpy_draw_a2",  "slangpy_draw_a3",
+        "slangpy_draw_a4",  "slangpy_draw_a5",  "slangpy_draw_a6",  "slangpy_draw_a7",
+        "slangpy_draw_a8",  "slangpy_draw_a9",  "slangpy_draw_a10", "slangpy_draw_a11",
+        "slangpy_draw_a12", "slangpy_draw_a13", "slangpy_draw_a14", "slangpy_draw_a15"
+    };
+    const spyi_draw_work *w = &pass->d->work;
+    const int32_t range[4] = { (int32_t)pass->triangles, (int32_t)w->first, w->first_vertex,
+                               (int32_t)w->first_instance };
+    pass->arg_count = 0;
+    spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
+    spyi_draw_arg(pass, spy_arg_i32n("slangpy_draw_range", range, 4));
+    if (pass->form.indexed) spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_indices", pass->indices));
+    for (uint32_t b = 0; b < pass->form.buffer_count; b++)
+        spyi_draw_arg(pass, spy_arg_tensor(names[b], pass->attributes[b]));
+    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
+    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+    spyi_draw_user_args(pass, SPYI_FEEDS_VERTEX);
+    return spyi_draw_call_of(pass, pass->gradient.corner, "slangpy_draw_corner", mode, pass->corners, 0);
+}
+
+static spy_status spyi_draw_run_ids(spyi_draw_pass *pass) {
+    const spy_draw_desc *from = pass->d->desc;
+    spy_draw_desc desc;
+    spy_arg position = spy_arg_tensor("position", pass->positions);
+    spy_args args = { &position, 1 };
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    options.append_to = pass->options.append_to;
+    memset(&desc, 0, sizeof desc);
+    desc.targets[0].texture = pass->id_target;
+    desc.targets[0].load = SPY_LOAD_CLEAR;
+    desc.depth.texture = pass->id_depth;
+    desc.depth.load = from->depth.load;
+    desc.depth.stencil_load = SPY_LOAD_IGNORE;
+    desc.depth.clear = from->depth.clear;
+    desc.viewport = from->viewport;
+    desc.scissor = from->scissor;
+    desc.vertex_count = (uint32_t)pass->corners;
+    return spy_draw(pass->ids, &desc, args, &options);
+}
+
+static const char *const spyi_draw_grad_names[SPY_MOST_TARGETS] = { "slangpy_draw_g0", "slangpy_draw_g1",
+                                                                    "slangpy_draw_g2", "slangpy_draw_g3",
+                                                                    "slangpy_draw_g4", "slangpy_draw_g5",
+                                                                    "slangpy_draw_g6", "slangpy_draw_g7" };
+static const char *const spyi_draw_whole_names[SPY_MOST_TARGETS] = { "slangpy_draw_t0", "slangpy_draw_t1",
+                                                                     "slangpy_draw_t2", "slangpy_draw_t3",
+                                                                     "slangpy_draw_t4", "slangpy_draw_t5",
+                                                                     "slangpy_draw_t6", "slangpy_draw_t7" };
+static const char *const spyi_draw_clear_names[SPY_MOST_TARGETS] = { "slangpy_draw_c0", "slangpy_draw_c1",
+                                                                     "slangpy_draw_c2", "slangpy_draw_c3",
+                                                                     "slangpy_draw_c4", "slangpy_draw_c5",
+                                                                     "slangpy_draw_c6", "slangpy_draw_c7" };
+
+// The arguments and the result that both functions of pixels have, and the call. `view` is a SpyiDrawView.
+static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
+    const spyi_draw_work *w = &pass->d->work;
+    spy_arg pair[2];
+    spy_args items = { pair, 2 };
+    float view[6];
+    memcpy(view, w->viewport, sizeof view);
+    pair[0] = spy_arg_f32(NULL, 0);
+    pair[1] = spy_arg_f32(NULL, 1); // the derivative of the function's sum is wanted as it is
+    pass->arg_count = 0;
+    spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
+    spyi_draw_arg(pass, spy_arg_texture(edges ? "slangpy_draw_ids" : "slangpy_draw_id", pass->id_target));
+    spyi_draw_arg(pass, spy_arg_data("slangpy_draw_view", view, sizeof view));
+    spyi_draw_arg(pass, spy_arg_i32("slangpy_draw_triangles", (int32_t)pass->triangles));
+    if (edges)
+        spyi_draw_arg(pass, spy_arg_i32("slangpy_draw_nearer", pass->reversed ? -1
+                                                               : pass->d->raster->state.depth_compare &&
+                                                                       pass->d->raster->state.depth_write
+                                                                   ? 1
+                                                                   : 0));
+    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
+    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+    for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++) {
+        if (!pass->form.channels[t]) continue;
+        const spy_draw_target *target = &pass->d->desc->targets[t];
+        spy_tensor *grad = target->texture->grad_levels[0];
+        spyi_draw_arg(pass, spy_arg_tensor(edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad));
+        if (edges) spyi_draw_arg(pass, spy_arg_f32n(spyi_draw_clear_names[t], target->clear.floats, 4));
+    }
+    spyi_draw_user_args(pass, SPYI_FEEDS_FRAGMENT);
+    spyi_draw_arg(pass, spy_arg_diff_pair("_result", items));
+    return spyi_draw_call_of(pass, edges ? pass->gradient.edges : pass->gradient.pixel,
+                             edges ? "slangpy_draw_edges" : "slangpy_draw_pixel", SPY_CALL_MODE_BACKWARD,
+                             w->height, w->width);
+}
+
+static spy_status spyi_draw_run(spyi_draw_pass *pass) {
+    if (!spyi_draw_tensors(pass) || !spyi_draw_id_objects(pass)) return spyi_draw_no(pass);
+    spy_status status = spyi_draw_run_corners(pass, SPY_CALL_MODE_DEFAULT);
+    if (status == SPY_OK) status = spyi_draw_run_ids(pass);
+    if (status == SPY_OK) status = spyi_draw_run_pixels(pass, false);
+    if (status == SPY_OK && pass->form.edges) status = spyi_draw_run_pixels(pass, true);
+    if (status == SPY_OK && pass->form.vertices) status = spyi_draw_run_corners(pass, SPY_CALL_MODE_BACKWARD);
+    return status;
+}
+
+spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
+                             const spy_call_options *options) {
+    const char *name = "spy_draw_backward";
+    spy_status status = spyi_enter(raster, SPYI_KIND_RASTER, name);
+    if (status != SPY_OK) return status;
+    spy_device *device = raster->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    const char *problem = spyi_draw_problem(draw, options);
+    spyi_drawing d;
+    spyi_draw_pass pass;
+    memset(&pass, 0, sizeof pass);
+    memset(d.stages, 0, sizeof d.stages);
+    d.raster = raster;
+    d.device = device;
+    d.desc = draw;
+    d.args = args;
+    pass.name = name;
+    pass.d = &d;
+    if (options) pass.options = *options;
+    if (problem) {
+        spyi_text_add(&error, "%s", problem);
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    spyi_atomic_add(&raster->object.references, 1); // the device is left
+    if (status == SPY_OK) status = spyi_draw_prepare(&pass, &error);
+    if (status != SPY_OK)
+        spyi_fail(&device->ctx, status, "%s: %s: %s", name, raster->label, spyi_text_str(&error));
+    spyi_text_free(&error);
+    spyi_leave(device);
+    bool runs = status == SPY_OK && pass.corners;
+    if (runs) status = spyi_draw_run(&pass);
+    spyi_draw_pass_end(&pass, runs);
     spyi_object_release(&raster->object);
     return status;
 }

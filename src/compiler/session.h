@@ -99,6 +99,7 @@ struct spyi_unit {
     spyi_atomic references; // count of its owner and of the units that link it
     char *name, *path;
     char *given_name, *given_path; // copies from the desc; NULL: not given
+    char *appended;                // text behind the module's own; NULL: none
     spyi_text given;               // copy of the desc's text or precompiled bytes
     bool has_given, precompiled;
     bool trusted; // precompiled modules are accepted without a seal

@@ -94,6 +94,7 @@ struct spy_device {
     struct spyi_cache *cache;                  // plan/
     struct spy_prepared *prepared;             // call/
     struct spy_raster *rasters;
+    spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL: not yet loaded
     struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
     void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
     struct spy_command_list *lists;              // list/

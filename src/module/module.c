@@ -206,6 +206,44 @@ spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     return module;
 }
 
+SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
+                                       spy_status *status, spyi_text *error) {
+    spy_device *device = module->object.device;
+    spyi_context *ctx = &device->ctx;
+    spy_module *made = (spy_module *)spyi_allocate(ctx, sizeof *made);
+    *status = SPY_ERROR_OUT_OF_MEMORY;
+    if (!made) return NULL;
+    if (module->link_count)
+        made->link = (spy_module **)spyi_allocate(ctx, module->link_count * sizeof *made->link);
+    for (; made->link && made->link_count < module->link_count; made->link_count++) {
+        made->link[made->link_count] = module->link[made->link_count];
+        spyi_atomic_add(&made->link[made->link_count]->object.references, 1);
+    }
+    made->object.kind = (uint32_t)SPYI_KIND_MODULE;
+    made->object.device = device;
+    spyi_atomic_store(&made->object.references, 1);
+    made->strict_broadcasting = module->strict_broadcasting;
+    made->zero_missing = module->zero_missing;
+    made->fixed = true;
+    uint32_t failed = spyi_failed_allocations();
+    if (made->link_count == module->link_count) {
+        spyi_outside outside;
+        for (size_t i = 0; i < made->link_count; i++) made->link[i]->users++;
+        spyi_step_out(device, &outside, module);
+        *status = spyi_unit_extend(module->unit, define, appended, &made->unit, error);
+        if (*status == SPY_OK) made->name = spyi_strdup(spyi_unit_name(made->unit));
+        spyi_step_in(device, &outside);
+        for (size_t i = 0; i < made->link_count; i++) made->link[i]->users--;
+        *status = spyi_check_allocations(failed, *status, error);
+    }
+    made->next = device->modules;
+    if (made->next) made->next->previous = made;
+    device->modules = made;
+    if (*status == SPY_OK) return made;
+    spyi_module_free(made);
+    return NULL;
+}
+
 void spy_retain_module(spy_module *module) {
     spyi_object_retain(module, SPYI_KIND_MODULE, "spy_retain_module");
 }

@@ -20,6 +20,7 @@ struct spy_module {
     uint32_t generation; // number of reloads so far
     bool reloading;      // the reload in progress replaces its code
     bool stale; // needs a reload: the last one failed, or it was loaded with code that a reload replaced
+    bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
     spyi_unit *fresh; // the new code of the reload in progress
     uint32_t users;   // threads outside of the device that use `unit`, which stays until they are back
@@ -104,6 +105,10 @@ SPYI_FN void spyi_modules_free_all(spy_device *device); // at the device's relea
 SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_desc *desc,
                                          uint64_t bounds_record);
 SPYI_FN void spyi_module_free(spy_module *module);
+// Returns a module of the same text with one more macro and with `appended` behind it, which reloads leave alone.
+// Leaves the device meanwhile. Released by the caller; NULL: `error` and *status say why.
+SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
+                                       spy_status *status, spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
 // Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
