@@ -4000,6 +4000,15 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "",
     "public typealias NDBuffer<Element, let Rank : int> = Tensor<Element, Rank>;",
     "public typealias RWNDBuffer<Element, let Rank : int> = RWTensor<Element, Rank>;",
+    "",
+    "// >>structs that are built from a tensor",
+    "",
+    "// [FromTensor] struct Affine { DiffTensor<float, 2> matrix; ... }: where a function takes an Affine, a tensor may be given, which becomes its",
+    "// first field. The other fields have the values that the struct gives them. The rank, element type and sizes are those that the field takes.",
+    "[__AttributeUsage(_AttributeTargets.Struct)]",
+    "public struct FromTensorAttribute",
+    "{",
+    "}",
     NULL
 };
 
@@ -6813,6 +6822,391 @@ static const char *const spyi_slang_print[] = {
     NULL
 };
 
+// >>slang/mlp.slang -----------------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp[] = {
+    "// Small neural networks (multi-layer perceptrons) for Slang programs: `import mlp;`, guide docs/mlp.md.",
+    "//",
+    "//   mlp                networks, activations, and WeightTensor, by which a tensor becomes their parameters",
+    "//   mlp_encodings      what goes before a network: frequencies, one-blobs, hash grids, spherical harmonics",
+    "//   mlp_training       losses, first weights, optimisers",
+    "//",
+    "// Loops are never unrolled ([loop]): a network of any size compiles in the same time, where lavapipe's compiler takes minutes over the",
+    "// unrolled text. Derivatives are written by hand, because bwd_diff of loops in loops is wrong in Slang.",
+    "module mlp;",
+    "",
+    "import slangpy_atomic;",
+    "__include mlp_encodings;",
+    "__include mlp_training;",
+    "",
+    "// >>parameters",
+    "",
+    "// What parameters are: float, or half where memory is short.",
+    "public interface IWeight",
+    "{",
+    "    static float load(This *at);",
+    "    static void add(This *at, float value);",
+    "}",
+    "public extension float : IWeight",
+    "{",
+    "    public static float load(float *at) { return *at; }",
+    "    public static void add(float *at, float value) { float.atomic_add(at, value); }",
+    "}",
+    "public extension half : IWeight",
+    "{",
+    "    public static float load(half *at) { return float(*at); }",
+    "    public static void add(half *at, float value) { half.atomic_add(at, half(value)); }",
+    "}",
+    "",
+    "// A contiguous tensor whose sizes the type says, and its gradient: Rows x Columns elements, or Columns if Rows is 0. The library fills it",
+    "// from a tensor of this shape (kinds/weights.c). It has no derivatives of its own: who uses it adds to the gradient by add().",
+    "public struct WeightTensor<T : IWeight, let Rows : int, let Columns : int>",
+    "{",
+    "    public T *_data;",
+    "    public T *_grad; // null: there is no gradient",
+    "",
+    "    public float load(int at) { return T.load(_data + at); }",
+    "    // In forward mode: the direction in which the element moves.",
+    "    public float load_direction(int at) { return _grad == nullptr ? 0.0 : T.load(_grad + at); }",
+    "    public bool has_gradient() { return _grad != nullptr; }",
+    "    // Adds to the gradient of an element. Threads may add at the same time.",
+    "    public void add(int at, float value) { T.add(_grad + at, value); }",
+    "    // Adds the sum of the wave's values, where all its threads that come here have the same `at` and is_shared().",
+    "    public void add_shared(int at, float value)",
+    "    {",
+    "        float sum = WaveActiveSum(value);",
+    "        if (WaveIsFirstLane()) T.add(_grad + at, sum);",
+    "    }",
+    "    // Whether the threads of the wave that come here have the same weights.",
+    "    public bool is_shared()",
+    "    {",
+    "        uint2 bits = bit_cast<uint2>(uint64_t(_data));",
+    "        return WaveActiveAllTrue(all(WaveReadLaneFirst(bits) == bits));",
+    "    }",
+    "    // The same sizes, `by` elements further on.",
+    "    public This row(int by)",
+    "    {",
+    "        This other;",
+    "        other._data = _data + by;",
+    "        other._grad = _grad == nullptr ? _grad : _grad + by;",
+    "        return other;",
+    "    }",
+    "}",
+    "",
+    "// >>activations",
+    "",
+    "// A function of one number and its derivative. A struct of yours may be one.",
+    "public interface IActivation",
+    "{",
+    "    static float value(float z);",
+    "    static float slope(float z);",
+    "}",
+    "",
+    "public struct NoActivation : IActivation",
+    "{",
+    "    public static float value(float z) { return z; }",
+    "    public static float slope(float z) { return 1.0; }",
+    "}",
+    "public struct ReLU : IActivation",
+    "{",
+    "    public static float value(float z) { return max(z, 0.0); }",
+    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.0; }",
+    "}",
+    "public struct LeakyReLU : IActivation",
+    "{",
+    "    public static float value(float z) { return z > 0.0 ? z : 0.01 * z; }",
+    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.01; }",
+    "}",
+    "public struct Sigmoid : IActivation",
+    "{",
+    "    public static float value(float z)",
+    "    {",
+    "        // exp of a positive number may overflow.",
+    "        float e = exp(-abs(z));",
+    "        return (z >= 0.0 ? 1.0 : e) / (1.0 + e);",
+    "    }",
+    "    public static float slope(float z)",
+    "    {",
+    "        float s = value(z);",
+    "        return s * (1.0 - s);",
+    "    }",
+    "}",
+    "public struct Tanh : IActivation",
+    "{",
+    "    public static float value(float z)",
+    "    {",
+    "        float e = exp(-2.0 * abs(z));",
+    "        float t = (1.0 - e) / (1.0 + e);",
+    "        return z >= 0.0 ? t : -t;",
+    "    }",
+    "    public static float slope(float z)",
+    "    {",
+    "        float t = value(z);",
+    "        return 1.0 - t * t;",
+    "    }",
+    "}",
+    "public struct SiLU : IActivation",
+    "{",
+    "    public static float value(float z) { return z * Sigmoid.value(z); }",
+    "    public static float slope(float z)",
+    "    {",
+    "        float s = Sigmoid.value(z);",
+    "        return s * (1.0 + z * (1.0 - s));",
+    "    }",
+    "}",
+    "public struct Sine : IActivation",
+    "{",
+    "    public static float value(float z) { return sin(z); }",
+    "    public static float slope(float z) { return cos(z); }",
+    "}",
+    "",
+    "// >>one layer",
+    "",
+    "// y = x W + b. W lies at `at` as (M, N), b behind it.",
+    "internal void spyi_layer<T, let Rows : int, let Columns : int, let M : int, let N : int>(",
+    "    WeightTensor<T, Rows, Columns> w, int at, bool bias, float x[M], out float y[N])",
+    "    where T : IWeight",
+    "{",
+    "    [loop]",
+    "    for (int o = 0; o < N; o = o + 1)",
+    "    {",
+    "        float sum = bias ? w.load(at + M * N + o) : 0.0;",
+    "        [loop]",
+    "        for (int i = 0; i < M; i = i + 1) sum = sum + x[i] * w.load(at + i * N + o);",
+    "        y[o] = sum;",
+    "    }",
+    "}",
+    "",
+    "// The direction in which y moves when x moves towards dx, and the weights towards theirs.",
+    "internal void spyi_layer_direction<T, let Rows : int, let Columns : int, let M : int, let N : int>(",
+    "    WeightTensor<T, Rows, Columns> w, int at, bool bias, float x[M], float dx[M], out float dy[N])",
+    "    where T : IWeight",
+    "{",
+    "    [loop]",
+    "    for (int o = 0; o < N; o = o + 1)",
+    "    {",
+    "        float sum = bias ? w.load_direction(at + M * N + o) : 0.0;",
+    "        [loop]",
+    "        for (int i = 0; i < M; i = i + 1)",
+    "            sum = sum + dx[i] * w.load(at + i * N + o) + x[i] * w.load_direction(at + i * N + o);",
+    "        dy[o] = sum;",
+    "    }",
+    "}",
+    "",
+    "// dx = dy W^T; adds x^T dy to the gradient of W and dy to that of b. `shared`: see WeightTensor.",
+    "internal void spyi_layer_gradient<T, let Rows : int, let Columns : int, let M : int, let N : int>(",
+    "    WeightTensor<T, Rows, Columns> w, int at, bool bias, bool shared, float x[M], float dy[N], out float dx[M])",
+    "    where T : IWeight",
+    "{",
+    "    [loop]",
+    "    for (int i = 0; i < M; i = i + 1)",
+    "    {",
+    "        float sum = 0.0;",
+    "        [loop]",
+    "        for (int o = 0; o < N; o = o + 1) sum = sum + w.load(at + i * N + o) * dy[o];",
+    "        dx[i] = sum;",
+    "    }",
+    "    if (!w.has_gradient()) return;",
+    "    int rows = bias ? M + 1 : M; // the last row is that of b, whose input is 1",
+    "    [loop]",
+    "    for (int i = 0; i < rows; i = i + 1)",
+    "    {",
+    "        float v = i < M ? x[min(i, M - 1)] : 1.0;",
+    "        [loop]",
+    "        for (int o = 0; o < N; o = o + 1)",
+    "        {",
+    "            if (shared) w.add_shared(at + i * N + o, v * dy[o]);",
+    "            else w.add(at + i * N + o, v * dy[o]);",
+    "        }",
+    "    }",
+    "}",
+    "",
+    "// >>networks",
+    "",
+    "// Inputs -> Width -> ... -> Width -> Outputs, with Depth hidden layers of Width numbers: Activation behind each of them, OutputActivation behind",
+    "// the last layer. Depth 0 is one layer from Inputs to Outputs. ",
+    "//",
+    "// A tensor of T, float or half, is given for it; sums, inputs and outputs are floats. Depth 0 without Bias: (Inputs, Outputs), so that y = x W. Else (count): layer by layer W as (inputs, outputs) and, with",
+    "// Bias, b behind it.",
+    "[FromTensor]",
+    "public struct MLP<",
+    "    let Inputs : int,",
+    "    let Outputs : int,",
+    "    let Width : int = 0,",
+    "    let Depth : int = 0,",
+    "    Activation : IActivation = ReLU,",
+    "    OutputActivation : IActivation = NoActivation,",
+    "    let Bias : int = 0,",
+    "    T : IWeight = float>",
+    "{",
+    "    public static const int linear = (Depth + Bias) == 0 ? 1 : 0;",
+    "    // Number of parameters.",
+    "    public static const int count = Depth == 0",
+    "        ? (Inputs + Bias) * Outputs",
+    "        : (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width + (Width + Bias) * Outputs;",
+    "    static const int W = Width > 0 ? Width : 1;",
+    "    static const int D = Depth > 0 ? Depth : 1;",
+    "",
+    "    public WeightTensor<T, linear * Inputs, linear * Outputs + (1 - linear) * count> weights;",
+    "",
+    "    // The output for input x.",
+    "    [BackwardDerivative(run_bwd)]",
+    "    [ForwardDerivative(run_fwd)]",
+    "    public float[Outputs] run(float x[Inputs])",
+    "    {",
+    "        float[Outputs] y;",
+    "        if (Depth == 0) spyi_layer(weights, 0, Bias != 0, x, y);",
+    "        else",
+    "        {",
+    "            float[W] h;",
+    "            int at = (Inputs + Bias) * W;",
+    "            spyi_layer(weights, 0, Bias != 0, x, h);",
+    "            [loop]",
+    "            for (int l = 1; l < Depth; l = l + 1)",
+    "            {",
+    "                float[W] next;",
+    "                [loop]",
+    "                for (int i = 0; i < W; i = i + 1) h[i] = Activation.value(h[i]);",
+    "                spyi_layer(weights, at, Bias != 0, h, next);",
+    "                h = next;",
+    "                at = at + (W + Bias) * W;",
+    "            }",
+    "            [loop]",
+    "            for (int i = 0; i < W; i = i + 1) h[i] = Activation.value(h[i]);",
+    "            spyi_layer(weights, at, Bias != 0, h, y);",
+    "        }",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1) y[o] = OutputActivation.value(y[o]);",
+    "        return y;",
+    "    }",
+    "",
+    "    void run_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])",
+    "    {",
+    "        float[Inputs] dx;",
+    "        if (Depth == 0) spyi_one_bwd(x.p, dy, dx);",
+    "        else spyi_many_bwd(x.p, dy, dx);",
+    "        x = DifferentialPair<float[Inputs]>(x.p, dx);",
+    "    }",
+    "",
+    "    void spyi_one_bwd(float x[Inputs], float dy[Outputs], out float dx[Inputs])",
+    "    {",
+    "        float[Outputs] y;",
+    "        spyi_layer(weights, 0, Bias != 0, x, y);",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1) dy[o] = dy[o] * OutputActivation.slope(y[o]);",
+    "        spyi_layer_gradient(weights, 0, Bias != 0, weights.is_shared(), x, dy, dx);",
+    "    }",
+    "",
+    "    void spyi_many_bwd(float x[Inputs], float dy[Outputs], out float dx[Inputs])",
+    "    {",
+    "        float[Outputs] y;",
+    "        float z[D][W]; // what the activation of each hidden layer gets",
+    "        float[W] h, dh;",
+    "        int at = (Inputs + Bias) * W;",
+    "        bool shared = weights.is_shared();",
+    "        spyi_layer(weights, 0, Bias != 0, x, h);",
+    "        z[0] = h;",
+    "        [loop]",
+    "        for (int l = 1; l < Depth; l = l + 1)",
+    "        {",
+    "            float[W] next;",
+    "            [loop]",
+    "            for (int i = 0; i < W; i = i + 1) h[i] = Activation.value(h[i]);",
+    "            spyi_layer(weights, at, Bias != 0, h, next);",
+    "            h = next;",
+    "            z[l] = h;",
+    "            at = at + (W + Bias) * W;",
+    "        }",
+    "        [loop]",
+    "        for (int i = 0; i < W; i = i + 1) h[i] = Activation.value(h[i]);",
+    "        spyi_layer(weights, at, Bias != 0, h, y);",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1) dy[o] = dy[o] * OutputActivation.slope(y[o]);",
+    "        spyi_layer_gradient(weights, at, Bias != 0, shared, h, dy, dh);",
+    "        [loop]",
+    "        for (int l = Depth - 1; l > 0; l = l - 1)",
+    "        {",
+    "            float[W] before;",
+    "            at = at - (W + Bias) * W;",
+    "            [loop]",
+    "            for (int i = 0; i < W; i = i + 1)",
+    "            {",
+    "                dh[i] = dh[i] * Activation.slope(z[l][i]);",
+    "                h[i] = Activation.value(z[l - 1][i]);",
+    "            }",
+    "            spyi_layer_gradient(weights, at, Bias != 0, shared, h, dh, before);",
+    "            dh = before;",
+    "        }",
+    "        [loop]",
+    "        for (int i = 0; i < W; i = i + 1) dh[i] = dh[i] * Activation.slope(z[0][i]);",
+    "        spyi_layer_gradient(weights, 0, Bias != 0, shared, x, dh, dx);",
+    "    }",
+    "",
+    "    DifferentialPair<float[Outputs]> run_fwd(DifferentialPair<float[Inputs]> x)",
+    "    {",
+    "        float[Outputs] y, dy;",
+    "        if (Depth == 0)",
+    "        {",
+    "            spyi_layer(weights, 0, Bias != 0, x.p, y);",
+    "            spyi_layer_direction(weights, 0, Bias != 0, x.p, x.d, dy);",
+    "        }",
+    "        else",
+    "        {",
+    "            float[W] h, dh;",
+    "            int at = (Inputs + Bias) * W;",
+    "            spyi_layer(weights, 0, Bias != 0, x.p, h);",
+    "            spyi_layer_direction(weights, 0, Bias != 0, x.p, x.d, dh);",
+    "            [loop]",
+    "            for (int l = 1; l < Depth; l = l + 1)",
+    "            {",
+    "                float[W] next, d_next;",
+    "                [loop]",
+    "                for (int i = 0; i < W; i = i + 1)",
+    "                {",
+    "                    dh[i] = dh[i] * Activation.slope(h[i]);",
+    "                    h[i] = Activation.value(h[i]);",
+    "                }",
+    "                spyi_layer(weights, at, Bias != 0, h, next);",
+    "                spyi_layer_direction(weights, at, Bias != 0, h, dh, d_next);",
+    "                h = next;",
+    "                dh = d_next;",
+    "                at = at + (W + Bias) * W;",
+    "            }",
+    "            [loop]",
+    "            for (int i = 0; i < W; i = i + 1)",
+    "            {",
+    "                dh[i] = dh[i] * Activation.slope(h[i]);",
+    "                h[i] = Activation.value(h[i]);",
+    "            }",
+    "            spyi_layer(weights, at, Bias != 0, h, y);",
+    "            spyi_layer_direction(weights, at, Bias != 0, h, dh, dy);",
+    "        }",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1)",
+    "        {",
+    "            dy[o] = dy[o] * OutputActivation.slope(y[o]);",
+    "            y[o] = OutputActivation.value(y[o]);",
+    "        }",
+    "        return DifferentialPair<float[Outputs]>(y, dy);",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/mlp_training.slang --------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_training[] = {
+    "implementing mlp;",
+    NULL
+};
+
+// >>slang/mlp_encodings.slang -------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_encodings[] = {
+    "implementing mlp;",
+    NULL
+};
+
 #define SPYI_SLANG_FILES \
     { "slangpy", spyi_slang_slangpy }, \
     { "slangpy_memory", spyi_slang_slangpy_memory }, \
@@ -6830,7 +7224,10 @@ static const char *const spyi_slang_print[] = {
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
     { "slangpy_sum", spyi_slang_slangpy_sum }, \
     { "slangpy_print", spyi_slang_slangpy_print }, \
-    { "print", spyi_slang_print }
+    { "print", spyi_slang_print }, \
+    { "mlp", spyi_slang_mlp }, \
+    { "mlp_training", spyi_slang_mlp_training }, \
+    { "mlp_encodings", spyi_slang_mlp_encodings }
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
@@ -13207,6 +13604,7 @@ struct spyi_type {
     // The target's scalar layout, bytes. Neighbours in an array are align(size, align) apart.
     size_t device_size, device_align;
     bool same_layout; // host and device bytes agree
+    bool from_tensor; // an opaque struct with [FromTensor]: a tensor is given for its first field
 };
 
 typedef struct spyi_types spyi_types;
@@ -13246,6 +13644,9 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// As spyi_type_opaque(), of a struct with the attribute [FromTensor].
+SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
+                                         uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
@@ -13403,8 +13804,8 @@ SPYI_FN const char *spyi_spell(const spyi_type *type);
 // "vector<float,3>" and "2". The base of an array is "".
 typedef struct spyi_type_parts {
     char base[64]; // without its namespace
-    char *arguments[2];
-    uint32_t count; // number of arguments, those beyond the second included
+    char *arguments[3];
+    uint32_t count; // number of arguments, those beyond the third included
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
@@ -14097,7 +14498,8 @@ static bool spyi_type_same_text(const char *a, const char *b) {
 }
 
 static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
-    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
+    if (a->kind != b->kind || a->field_count != b->field_count || a->from_tensor != b->from_tensor ||
+        !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
     if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // the T of a ConstantBuffer<T>
@@ -14436,8 +14838,8 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     return spyi_type_intern(types, &t);
 }
 
-const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
-                                  uint32_t count) {
+static const spyi_type *spyi_type_make_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                              uint32_t count, bool from_tensor) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
@@ -14446,12 +14848,23 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     t.host_align = t.device_align = 1;
     t.fields = copy;
     t.field_count = count;
+    t.from_tensor = from_tensor;
     for (uint32_t i = 0; i < count; ++i) {
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
         copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count) {
+    return spyi_type_make_opaque(types, name, fields, count, false);
+}
+
+SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
+                                         uint32_t count) {
+    return spyi_type_make_opaque(types, name, fields, count, true);
 }
 
 const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
@@ -15135,8 +15548,8 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
 }
 
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
-    free(parts->arguments[0]);
-    free(parts->arguments[1]);
+    for (size_t i = 0; i < sizeof parts->arguments / sizeof parts->arguments[0]; i++)
+        free(parts->arguments[i]);
 }
 
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
@@ -15154,7 +15567,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
-        if (parts->count < 2) {
+        if (parts->count < 3) {
             spyi_text text = { NULL, 0, 0 };
             spyi_text_add_n(&text, begin, (size_t)(c - begin));
             parts->arguments[parts->count] = spyi_strdup(spyi_text_str(&text));
@@ -15516,6 +15929,7 @@ static bool spyi_stream_keep_type(spyi_stream *r, const spyi_type *type) {
 typedef struct spyi_type_text {
     uint32_t kind, scalar, rows, columns, field_count;
     uint64_t count, device_size, device_align, host_size;
+    bool from_tensor;
     char *name;
     const spyi_type *element;
     spyi_field *fields; // when reading, this struct owns the names
@@ -15531,6 +15945,7 @@ static void spyi_stream_type_fields(spyi_stream *r, spyi_type_text *t) {
     spyi_stream_u64(r, &t->device_size);
     spyi_stream_u64(r, &t->device_align);
     spyi_stream_u64(r, &t->host_size);
+    spyi_stream_bool(r, &t->from_tensor);
     spyi_stream_text(r, &t->name);
     spyi_stream_type(r, &t->element);
     spyi_stream_list(r, &t->field_count, SPYI_STREAM_MOST_FIELDS, &fields, sizeof *t->fields);
@@ -15597,7 +16012,9 @@ static const spyi_type *spyi_stream_make_type(spyi_stream *r, const spyi_type_te
     case SPYI_TYPE_STRUCT: return spyi_stream_make_struct(r, t);
     case SPYI_TYPE_OTHER:
         if (t->element) return spyi_type_holder(r->table, t->name, t->element);
-        if (t->field_count) return spyi_type_opaque(r->table, t->name, t->fields, t->field_count);
+        if (t->field_count)
+            return (t->from_tensor ? spyi_type_built : spyi_type_opaque)(r->table, t->name, t->fields,
+                                                                         t->field_count);
         return spyi_type_other(r->table, t->name);
     }
     return NULL;
@@ -15616,6 +16033,7 @@ static const spyi_type *spyi_stream_new_type(spyi_stream *r, const spyi_type *ty
         t.device_size = type->device_size;
         t.device_align = type->device_align;
         t.host_size = type->host_size;
+        t.from_tensor = type->from_tensor;
         t.name = (char *)(uintptr_t)type->name;
         t.element = type->element;
         t.fields = (spyi_field *)(uintptr_t)type->fields;
@@ -26197,7 +26615,7 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 // Answers of libslang on disk: see memo.h.
 
 // Raise this number with every change of what the compiler's functions answer, or of how answers are written.
-enum { SPYI_MEMO_VERSION = 3, SPYI_MEMO_MOST_FILES = 65536 };
+enum { SPYI_MEMO_VERSION = 4, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
     uint64_t a, b;
@@ -27549,7 +27967,7 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// Returns whether the struct is a Tensor, RWTensor ... of the library's own modules, or one of Slang's views of
+// Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of Slang's views of
 // tensors. Such a struct holds a pointer, but a tensor is given for it.
 static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
     bool pointer = false, site = false;
@@ -27558,7 +27976,25 @@ static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsign
         pointer = pointer || spyi_type_is_pointer(fields[i].type);
         site = site || strcmp(fields[i].name, "_site") == 0;
     }
-    return pointer && site;
+    return (pointer && site) || strncmp(name, "WeightTensor<", 13) == 0;
+}
+
+// Returns whether the struct has the attribute [FromTensor] (slang/slangpy_call.slang).
+static bool spyi_sl_is_from_tensor(const spyi_sl_library *lib, spyi_sl_type *slang) {
+    unsigned count = lib->spReflectionType_GetUserAttributeCount(slang);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_attribute *a = lib->spReflectionType_GetUserAttribute(slang, i);
+        const char *name = a ? lib->spReflectionUserAttribute_GetName(a) : NULL;
+        if (name && strcmp(name, "FromTensor") == 0) return true;
+    }
+    return false;
+}
+
+// Makes the type of a struct that cannot lie in memory.
+static const spyi_type *spyi_sl_opaque(const spyi_sl_library *lib, spyi_types *types, spyi_sl_type *slang,
+                                       const char *name, const spyi_field *fields, uint32_t count) {
+    bool built = count > 0 && spyi_sl_is_from_tensor(lib, slang);
+    return (built ? spyi_type_built : spyi_type_opaque)(types, name, fields, count);
 }
 
 // Makes the type of a struct whose layout libslang must not be asked for. With plain fields and pointers, such as
@@ -27588,7 +28024,7 @@ static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, s
     plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
     const spyi_type *type = !named  ? spyi_type_other(types, name)
                             : plain ? spyi_type_struct(types, name, fields, count, end, align)
-                                    : spyi_type_opaque(types, name, fields, count);
+                                    : spyi_sl_opaque(lib, types, slang, name, fields, count);
     free(fields);
     return type;
 }
@@ -27634,7 +28070,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
     if (named && plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
-    else if (named && !plain) type = spyi_type_opaque(types, name, fields, count);
+    else if (named && !plain) type = spyi_sl_opaque(lib, types, slang, name, fields, count);
     free(fields);
     return type ? type : spyi_type_other(types, name);
 }
@@ -35925,7 +36361,8 @@ enum {
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
-    SPYI_TRAIT_RESOURCE = 1 << 14       // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_DIFF = 1 << 15           // its types with gradients are those of slangpy_diff
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -36157,6 +36594,7 @@ SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.
 // Returns false when it is none of them.
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
 SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
+SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // weights.c: WeightTensor<T, Rows, Columns>
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.
 SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c
@@ -38600,7 +39038,7 @@ static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,
                                                   spyi_whole_type_name,
                                                   NULL,
                                                   NULL };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_DIFF,
                                               SPYI_FIELD_KIND,
                                               SPYI_AGAIN_NEVER,
                                               NULL,
@@ -38616,6 +39054,126 @@ static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_bui
 
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
     return &spyi_whole_kind;
+}
+
+// >>kinds/weights.c -----------------------------------------------------------------------------------------
+
+// Tensors for WeightTensor<T, Rows, Columns> (slang/mlp.slang): contiguous, of sizes that the type says, as two
+// addresses: that of the elements, and that of their gradients or 0. A tensor with more dimensions is run over:
+// each element of the call gets the weights of its own, and the field has the strides of these dimensions.
+
+enum { SPYI_WEIGHTS_BYTES = 16 };
+
+static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->name, &parts);
+    bool named = parts.count == 3 && parts.arguments[1] && parts.arguments[2];
+    long rows = named ? strtol(parts.arguments[1], NULL, 10) : 0;
+    long columns = named ? strtol(parts.arguments[2], NULL, 10) : 0;
+    leaf->element = named ? spyi_named_type(fitting->types, value->type, parts.arguments[0]) : NULL;
+    spyi_free_parts(&parts);
+    if (!leaf->element || columns < 1 || value->type != leaf->element) return false;
+    leaf->kind_type = leaf->type->name;
+    leaf->reads = true;
+    leaf->whole_grads = SPYI_WHOLE_LOADS;
+    leaf->consumed = rows ? 2 : 1;
+    leaf->consumed_dims[0] = rows ? rows : columns;
+    leaf->consumed_dims[1] = columns;
+    uint32_t over = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
+    leaf->field_align = 8;
+    leaf->field_size = SPYI_WEIGHTS_BYTES + 4u * over;
+    return true;
+}
+
+static void spyi_weights_field(const spyi_leaf *leaf, spyi_text *out) {
+    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
+    else spyi_text_add(out, "%s", leaf->kind_type);
+}
+
+static void spyi_weights_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_text_add(out, leaf->batch_rank ? "%s.tensor.row(" : "%s", at->field);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        spyi_text_add(out, "%s%s.strides[%u] * spyi_coordinate(%s, %s, %u)", d ? " + " : "", at->field, d,
+                      at->element, at->shape, leaf->map[d]);
+    if (leaf->batch_rank) spyi_text_add(out, ")");
+}
+
+static const char *spyi_weights_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type, (void)rules;
+    return strcmp(base, "WeightTensor") == 0 ? "; it takes a tensor of these elements" : NULL;
+}
+
+static bool spyi_weights_lie(const spyi_leaf *leaf, const spy_tensor *t) {
+    int64_t stride = 1;
+    for (uint32_t d = t->shape.rank; d-- > leaf->batch_rank;) {
+        if (t->shape.dims[d] != 1 && t->strides.dims[d] != stride) return false;
+        stride *= t->shape.dims[d];
+    }
+    return true;
+}
+
+static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor, *grad = NULL;
+    uint64_t addresses[2] = { 0, 0 };
+    if (leaf->mode) {
+        bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
+        grad = leaf->paired ? value[1].tensor : t->grads[backward ? SPYI_GRAD_OUT : SPYI_GRAD_IN];
+    }
+    if (!spyi_weights_lie(leaf, t) || (grad && !spyi_weights_lie(leaf, grad))) {
+        spyi_text_add(error, "%s must lie next to each other, as %s needs; copy it",
+                      spyi_weights_lie(leaf, t) ? "the elements of its gradient" : "its elements",
+                      leaf->type->display);
+        return false;
+    }
+    if (grad && leaf->batch_rank && memcmp(&grad->strides, &t->strides, sizeof t->strides) != 0) {
+        spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
+        return false;
+    }
+    if (!t->storage->chunk.address) {
+        spyi_text_add(error, "the device has no pointers, which tensors in Slang are made of");
+        return false;
+    }
+    addresses[0] = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
+    if (grad) addresses[1] = grad->storage->chunk.address + grad->storage->offset + grad->offset_bytes;
+    memcpy(field, addresses, sizeof addresses);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+        int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)t->strides.dims[d];
+        memcpy((uint8_t *)field + SPYI_WEIGHTS_BYTES + 4 * d, &stride, 4);
+    }
+    return true;
+}
+
+static void spyi_weights_stop(const spyi_leaf *leaf, void *field) {
+    (void)leaf;
+    memset((uint8_t *)field + 8, 0, 8);
+}
+
+static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    (void)leaf;
+    offsets[0] = 0;
+    offsets[1] = 8;
+    return 2;
+}
+
+static const spyi_kind_build spyi_weights_build = {
+    spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_weights_pack,
+                                                NULL,
+                                                NULL,
+                                                spyi_weights_stop,
+                                                spyi_weights_addresses,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_weights_kind = { "weights", &spyi_weights_build, &spyi_weights_run };
+
+SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void) {
+    return &spyi_weights_kind;
 }
 
 // >>kinds/pointer.c -----------------------------------------------------------------------------------------
@@ -38709,6 +39267,7 @@ static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
     spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
     spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
     spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
+    spyi_weights_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -38782,7 +39341,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,          spyi_readback_kind_of,
         spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of,       spyi_pointer_kind_of,
         spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,       spyi_texture_kind_of,
-        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
+        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of, spyi_weights_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
@@ -39146,6 +39705,9 @@ SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *
 // of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
+// Binds a tensor to a struct with [FromTensor]: to its first field. The others are what the struct initialises them with.
+SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
     "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
 // Returns DifferentialPair<T> with its fields, p of type T and d of type T.Differential, or `type` itself
@@ -40449,6 +41011,16 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
            spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
 }
 
+SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, bool in, bool out, int32_t *node_out) {
+    int32_t child = -1, node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (!spyi_bind_value(a, index, type->fields[0].type, type->fields[0].name, path, in, out, &child))
+        return false;
+    *node_out = node;
+    return spyi_link_fields(a, node, &child, 1) || spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}
+
 // >>bind/bind.c ---------------------------------------------------------------------------------------------
 
 // Binds the values of a call to the parameters of one overload: which value each parameter gets, and over
@@ -40506,6 +41078,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                            SPYI_UNSIZED_REFUSED);
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
+    }
+    if (type->from_tensor && v->kind == SPY_ARG_KIND_TENSOR && v->tensor && !v->cast) {
+        a->pair = pair;
+        return spyi_bind_built(a, index, type, name, path, in, out, node_out);
     }
     const spyi_type *declared = type;
     if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
@@ -41696,7 +42272,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() goes on
         leaf->whole_grads = SPYI_WHOLE_LOADS;
     if (!uses) return true;
-    a->bound.names_diff = a->bound.names_diff || !v->texel;
+    a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
     leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
@@ -44761,7 +45337,7 @@ SPYI_FN void spyi_cache_collect(spy_device *device); // frees retired plans whos
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 5u
+#define SPYI_RECIPE_VERSION 6u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
