@@ -4158,6 +4158,15 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     "",
     "public typealias NDBuffer<Element, let Rank : int> = Tensor<Element, Rank>;",
     "public typealias RWNDBuffer<Element, let Rank : int> = RWTensor<Element, Rank>;",
+    "",
+    "// >>structs that are built from a tensor",
+    "",
+    "// [FromTensor] struct Affine { DiffTensor<float, 2> matrix; ... }: where a function takes an Affine, a tensor may be given, which becomes its",
+    "// first field. The other fields have the values that the struct gives them. The rank, element type and sizes are those that the field takes.",
+    "[__AttributeUsage(_AttributeTargets.Struct)]",
+    "public struct FromTensorAttribute",
+    "{",
+    "}",
     NULL
 };
 
@@ -8525,6 +8534,722 @@ static const char *const spyi_slang_mlp_batch[] = {
     NULL
 };
 
+// >>slang/mlp.slang -----------------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp[] = {
+    "// Small neural networks (multi-layer perceptrons) for Slang programs: `import mlp;`, guide docs/mlp.md.",
+    "//",
+    "//   mlp                networks, activations, and WeightTensor, by which a tensor becomes their parameters",
+    "//   mlp_encodings      what goes before a network: frequencies, one-blobs, hash grids, spherical harmonics",
+    "//   mlp_training       losses, first weights, optimisers",
+    "//",
+    "// Loops are never unrolled ([loop]): a network of any size compiles in the same time, where lavapipe's compiler takes minutes over the",
+    "// unrolled text. Derivatives are written by hand, because bwd_diff of loops in loops is wrong in Slang.",
+    "module mlp;",
+    "",
+    "import slangpy_atomic;",
+    "__include mlp_encodings;",
+    "__include mlp_training;",
+    "",
+    "// >>parameters",
+    "",
+    "// What parameters are: float, or half where memory is short.",
+    "public interface IWeight",
+    "{",
+    "    static float load(This *at);",
+    "    static void add(This *at, float value);",
+    "}",
+    "public extension float : IWeight",
+    "{",
+    "    public static float load(float *at) { return *at; }",
+    "    public static void add(float *at, float value) { float.atomic_add(at, value); }",
+    "}",
+    "public extension half : IWeight",
+    "{",
+    "    public static float load(half *at) { return float(*at); }",
+    "    public static void add(half *at, float value) { half.atomic_add(at, half(value)); }",
+    "}",
+    "",
+    "// A contiguous tensor whose sizes the type says, and its gradient: Rows x Columns elements, or Columns if Rows is 0. The library fills it",
+    "// from a tensor of this shape (kinds/weights.c). It has no derivatives of its own: who uses it adds to the gradient by add().",
+    "public struct WeightTensor<T : IWeight, let Rows : int, let Columns : int>",
+    "{",
+    "    public T *_data;",
+    "    public T *_grad; // null: there is no gradient",
+    "",
+    "    public float load(int at) { return T.load(_data + at); }",
+    "    // In forward mode: the direction in which the element moves.",
+    "    public float load_direction(int at) { return _grad == nullptr ? 0.0 : T.load(_grad + at); }",
+    "    public bool has_gradient() { return _grad != nullptr; }",
+    "    // Adds to the gradient of an element. Threads may add at the same time.",
+    "    public void add(int at, float value) { T.add(_grad + at, value); }",
+    "    // Adds the sum of the wave's values, where all its threads that come here have the same `at` and is_shared().",
+    "    public void add_shared(int at, float value)",
+    "    {",
+    "        float sum = WaveActiveSum(value);",
+    "        if (WaveIsFirstLane()) T.add(_grad + at, sum);",
+    "    }",
+    "    // Whether the threads of the wave that come here have the same weights.",
+    "    public bool is_shared()",
+    "    {",
+    "        uint2 bits = bit_cast<uint2>(uint64_t(_data));",
+    "        return WaveActiveAllTrue(all(WaveReadLaneFirst(bits) == bits));",
+    "    }",
+    "    // The same sizes, `by` elements further on.",
+    "    public This row(int by)",
+    "    {",
+    "        This other;",
+    "        other._data = _data + by;",
+    "        other._grad = _grad == nullptr ? _grad : _grad + by;",
+    "        return other;",
+    "    }",
+    "}",
+    "",
+    "// >>activations",
+    "",
+    "// A function of one number and its derivative. A struct of yours may be one.",
+    "public interface IActivation",
+    "{",
+    "    static float value(float z);",
+    "    static float slope(float z);",
+    "}",
+    "",
+    "public struct NoActivation : IActivation",
+    "{",
+    "    public static float value(float z) { return z; }",
+    "    public static float slope(float z) { return 1.0; }",
+    "}",
+    "public struct ReLU : IActivation",
+    "{",
+    "    public static float value(float z) { return max(z, 0.0); }",
+    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.0; }",
+    "}",
+    "public struct LeakyReLU : IActivation",
+    "{",
+    "    public static float value(float z) { return z > 0.0 ? z : 0.01 * z; }",
+    "    public static float slope(float z) { return z > 0.0 ? 1.0 : 0.01; }",
+    "}",
+    "public struct Sigmoid : IActivation",
+    "{",
+    "    public static float value(float z)",
+    "    {",
+    "        // exp of a positive number may overflow.",
+    "        float e = exp(-abs(z));",
+    "        return (z >= 0.0 ? 1.0 : e) / (1.0 + e);",
+    "    }",
+    "    public static float slope(float z)",
+    "    {",
+    "        float s = value(z);",
+    "        return s * (1.0 - s);",
+    "    }",
+    "}",
+    "public struct Tanh : IActivation",
+    "{",
+    "    public static float value(float z)",
+    "    {",
+    "        float e = exp(-2.0 * abs(z));",
+    "        float t = (1.0 - e) / (1.0 + e);",
+    "        return z >= 0.0 ? t : -t;",
+    "    }",
+    "    public static float slope(float z)",
+    "    {",
+    "        float t = value(z);",
+    "        return 1.0 - t * t;",
+    "    }",
+    "}",
+    "public struct SiLU : IActivation",
+    "{",
+    "    public static float value(float z) { return z * Sigmoid.value(z); }",
+    "    public static float slope(float z)",
+    "    {",
+    "        float s = Sigmoid.value(z);",
+    "        return s * (1.0 + z * (1.0 - s));",
+    "    }",
+    "}",
+    "public struct Sine : IActivation",
+    "{",
+    "    public static float value(float z) { return sin(z); }",
+    "    public static float slope(float z) { return cos(z); }",
+    "}",
+    "",
+    "// >>networks",
+    "",
+    "// Inputs -> Width -> ... -> Width -> Outputs, with Depth hidden layers of Width numbers: Activation behind each of them, OutputActivation",
+    "// behind the last layer. Depth 0 is one layer from Inputs to Outputs. Bias: 1 or 0.",
+    "//",
+    "// A tensor of T, float or half, is given for it; inputs, outputs and sums are floats. Depth 0 without Bias: (Inputs, Outputs), so that",
+    "// y = x W. Else (count): layer by layer W as (inputs, outputs) and, with Bias, b behind it.",
+    "[FromTensor]",
+    "public struct MLP<",
+    "    let Inputs : int,",
+    "    let Outputs : int,",
+    "    let Width : int = 0,",
+    "    let Depth : int = 0,",
+    "    Activation : IActivation = ReLU,",
+    "    OutputActivation : IActivation = NoActivation,",
+    "    let Bias : int = 0,",
+    "    T : IWeight = float>",
+    "{",
+    "    // 1: the tensor has two dimensions.",
+    "    public static const int linear = (Depth + Bias) == 0 ? 1 : 0;",
+    "    // Number of parameters.",
+    "    public static const int count = Depth == 0",
+    "        ? (Inputs + Bias) * Outputs",
+    "        : (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width + (Width + Bias) * Outputs;",
+    "    // Numbers between two layers, at most.",
+    "    static const int Ends = Inputs > Outputs ? Inputs : Outputs;",
+    "    static const int Most = Depth == 0 || Ends > Width ? Ends : Width;",
+    "",
+    "    public WeightTensor<T, linear * Inputs, linear * Outputs + (1 - linear) * count> weights;",
+    "",
+    "    // The output for input x.",
+    "    [BackwardDerivative(run_bwd)]",
+    "    [ForwardDerivative(run_fwd)]",
+    "    public float[Outputs] run(float x[Inputs])",
+    "    {",
+    "        float[Most] from, to;",
+    "        float[Outputs] y;",
+    "        int at = 0;",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) from[i] = x[i];",
+    "        [loop]",
+    "        for (int l = 0; l <= Depth; l = l + 1)",
+    "        {",
+    "            int inputs = l == 0 ? Inputs : Width;",
+    "            int outputs = l == Depth ? Outputs : Width;",
+    "            if (l > 0) to_activated(from);",
+    "            layer(at, inputs, outputs, from, to);",
+    "            from = to;",
+    "            at = at + (inputs + Bias) * outputs;",
+    "        }",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1) y[o] = OutputActivation.value(from[o]);",
+    "        return y;",
+    "    }",
+    "",
+    "    void run_bwd(inout DifferentialPair<float[Inputs]> x, float dy[Outputs])",
+    "    {",
+    "        float z[Depth + 1][Most]; // the sums of each layer, before its activation",
+    "        float[Most] from, to, d_to, d_from;",
+    "        float[Inputs] dx;",
+    "        int at = 0;",
+    "        bool shared = weights.is_shared();",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) from[i] = x.p[i];",
+    "        [loop]",
+    "        for (int l = 0; l <= Depth; l = l + 1)",
+    "        {",
+    "            int inputs = l == 0 ? Inputs : Width;",
+    "            int outputs = l == Depth ? Outputs : Width;",
+    "            if (l > 0) to_activated(from);",
+    "            layer(at, inputs, outputs, from, to);",
+    "            z[l] = to;",
+    "            from = to;",
+    "            at = at + (inputs + Bias) * outputs;",
+    "        }",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1) d_to[o] = dy[o] * OutputActivation.slope(z[Depth][o]);",
+    "        [loop]",
+    "        for (int l = Depth; l >= 0; l = l - 1)",
+    "        {",
+    "            int inputs = l == 0 ? Inputs : Width;",
+    "            int outputs = l == Depth ? Outputs : Width;",
+    "            at = at - (inputs + Bias) * outputs;",
+    "            [loop]",
+    "            for (int i = 0; i < inputs; i = i + 1) from[i] = l == 0 ? x.p[min(i, Inputs - 1)] : Activation.value(z[max(l - 1, 0)][i]);",
+    "            layer_gradient(at, inputs, outputs, shared, from, d_to, d_from);",
+    "            [loop]",
+    "            for (int i = 0; i < inputs; i = i + 1)",
+    "                d_to[i] = l == 0 ? d_from[i] : d_from[i] * Activation.slope(z[max(l - 1, 0)][i]);",
+    "        }",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = d_to[i];",
+    "        x = DifferentialPair<float[Inputs]>(x.p, dx);",
+    "    }",
+    "",
+    "    DifferentialPair<float[Outputs]> run_fwd(DifferentialPair<float[Inputs]> x)",
+    "    {",
+    "        float[Most] from, to, d_from, d_to;",
+    "        float[Outputs] y, dy;",
+    "        int at = 0;",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1)",
+    "        {",
+    "            from[i] = x.p[i];",
+    "            d_from[i] = x.d[i];",
+    "        }",
+    "        [loop]",
+    "        for (int l = 0; l <= Depth; l = l + 1)",
+    "        {",
+    "            int inputs = l == 0 ? Inputs : Width;",
+    "            int outputs = l == Depth ? Outputs : Width;",
+    "            [loop]",
+    "            for (int i = 0; l > 0 && i < Width; i = i + 1) d_from[i] = d_from[i] * Activation.slope(from[i]);",
+    "            if (l > 0) to_activated(from);",
+    "            layer(at, inputs, outputs, from, to);",
+    "            layer_direction(at, inputs, outputs, from, d_from, d_to);",
+    "            from = to;",
+    "            d_from = d_to;",
+    "            at = at + (inputs + Bias) * outputs;",
+    "        }",
+    "        [loop]",
+    "        for (int o = 0; o < Outputs; o = o + 1)",
+    "        {",
+    "            y[o] = OutputActivation.value(from[o]);",
+    "            dy[o] = d_from[o] * OutputActivation.slope(from[o]);",
+    "        }",
+    "        return DifferentialPair<float[Outputs]>(y, dy);",
+    "    }",
+    "",
+    "    static void to_activated(inout float h[Most])",
+    "    {",
+    "        [loop]",
+    "        for (int i = 0; i < Width; i = i + 1) h[i] = Activation.value(h[i]);",
+    "    }",
+    "",
+    "    // y = x W + b. W lies at `at` as (inputs, outputs), b behind it.",
+    "    void layer(int at, int inputs, int outputs, float x[Most], inout float y[Most])",
+    "    {",
+    "        [loop]",
+    "        for (int o = 0; o < outputs; o = o + 1)",
+    "        {",
+    "            float sum = 0.0;",
+    "            if (Bias != 0) sum = weights.load(at + inputs * outputs + o);",
+    "            [loop]",
+    "            for (int i = 0; i < inputs; i = i + 1) sum = sum + x[i] * weights.load(at + i * outputs + o);",
+    "            y[o] = sum;",
+    "        }",
+    "    }",
+    "",
+    "    // The direction in which y moves when x moves towards dx, and the weights towards theirs.",
+    "    void layer_direction(int at, int inputs, int outputs, float x[Most], float dx[Most], inout float dy[Most])",
+    "    {",
+    "        [loop]",
+    "        for (int o = 0; o < outputs; o = o + 1)",
+    "        {",
+    "            float sum = 0.0;",
+    "            if (Bias != 0) sum = weights.load_direction(at + inputs * outputs + o);",
+    "            [loop]",
+    "            for (int i = 0; i < inputs; i = i + 1)",
+    "                sum = sum + dx[i] * weights.load(at + i * outputs + o) + x[i] * weights.load_direction(at + i * outputs + o);",
+    "            dy[o] = sum;",
+    "        }",
+    "    }",
+    "",
+    "    // dx = dy W^T; adds x^T dy to the gradient of W, and dy to that of b. `shared`: see WeightTensor.",
+    "    void layer_gradient(int at, int inputs, int outputs, bool shared, float x[Most], float dy[Most], inout float dx[Most])",
+    "    {",
+    "        [loop]",
+    "        for (int i = 0; i < inputs; i = i + 1)",
+    "        {",
+    "            float sum = 0.0;",
+    "            [loop]",
+    "            for (int o = 0; o < outputs; o = o + 1) sum = sum + weights.load(at + i * outputs + o) * dy[o];",
+    "            dx[i] = sum;",
+    "        }",
+    "        if (!weights.has_gradient()) return;",
+    "        // The last row is that of b, whose input is 1.",
+    "        [loop]",
+    "        for (int i = 0; i < inputs + Bias; i = i + 1)",
+    "        {",
+    "            float v = i < inputs ? x[min(i, Most - 1)] : 1.0;",
+    "            [loop]",
+    "            for (int o = 0; o < outputs; o = o + 1)",
+    "            {",
+    "                if (shared) weights.add_shared(at + i * outputs + o, v * dy[o]);",
+    "                else weights.add(at + i * outputs + o, v * dy[o]);",
+    "            }",
+    "        }",
+    "    }",
+    "}",
+    NULL
+};
+
+// >>slang/mlp_training.slang --------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_training[] = {
+    "// Losses, first weights and optimisers. All are functions that the library can call: optimisers over tensors of parameters,",
+    "// losses within a function of yours.",
+    "implementing mlp;",
+    "",
+    "// >>losses: means over the N numbers; the target is a constant",
+    "",
+    "[BackwardDerivative(spyi_l1_bwd)]",
+    "public float l1_loss<let N : int>(float y[N], no_diff float target[N])",
+    "{",
+    "    float sum = 0.0;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) sum = sum + abs(y[i] - target[i]);",
+    "    return sum / float(N);",
+    "}",
+    "internal void spyi_l1_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
+    "{",
+    "    float[N] dy;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) dy[i] = d / float(N) * float(sign(y.p[i] - target[i]));",
+    "    y = DifferentialPair<float[N]>(y.p, dy);",
+    "}",
+    "",
+    "[BackwardDerivative(spyi_l2_bwd)]",
+    "public float l2_loss<let N : int>(float y[N], no_diff float target[N])",
+    "{",
+    "    float sum = 0.0;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) sum = sum + (y[i] - target[i]) * (y[i] - target[i]);",
+    "    return sum / float(N);",
+    "}",
+    "internal void spyi_l2_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
+    "{",
+    "    float[N] dy;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) dy[i] = 2.0 * d / float(N) * (y.p[i] - target[i]);",
+    "    y = DifferentialPair<float[N]>(y.p, dy);",
+    "}",
+    "",
+    "// Squares relative to the prediction's own, which counts as a constant: bright and dark have the same say.",
+    "// Source: Lehtinen et al. (2018), Noise2Noise, section 3.1.",
+    "[BackwardDerivative(spyi_relative_l2_bwd)]",
+    "public float relative_l2_loss<let N : int>(float y[N], no_diff float target[N])",
+    "{",
+    "    float sum = 0.0;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) sum = sum + (y[i] - target[i]) * (y[i] - target[i]) / (y[i] * y[i] + 0.01);",
+    "    return sum / float(N);",
+    "}",
+    "internal void spyi_relative_l2_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
+    "{",
+    "    float[N] dy;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1)",
+    "        dy[i] = 2.0 * d / float(N) * (y.p[i] - target[i]) / (y.p[i] * y.p[i] + 0.01);",
+    "    y = DifferentialPair<float[N]>(y.p, dy);",
+    "}",
+    "",
+    "// Squares below a distance of 1, straight lines beyond: a few wild targets do not rule.",
+    "// Source: Huber (1964), Robust Estimation of a Location Parameter, with k = 1.",
+    "[BackwardDerivative(spyi_huber_bwd)]",
+    "public float huber_loss<let N : int>(float y[N], no_diff float target[N])",
+    "{",
+    "    float sum = 0.0;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1)",
+    "    {",
+    "        float e = abs(y[i] - target[i]);",
+    "        sum = sum + (e <= 1.0 ? 0.5 * e * e : e - 0.5);",
+    "    }",
+    "    return sum / float(N);",
+    "}",
+    "internal void spyi_huber_bwd<let N : int>(inout DifferentialPair<float[N]> y, float target[N], float d)",
+    "{",
+    "    float[N] dy;",
+    "    [loop]",
+    "    for (int i = 0; i < N; i = i + 1) dy[i] = d / float(N) * clamp(y.p[i] - target[i], -1.0, 1.0);",
+    "    y = DifferentialPair<float[N]>(y.p, dy);",
+    "}",
+    "",
+    "// >>first weights",
+    "",
+    "// A number in 0..1 from two.",
+    "// Source: Jarzynski and Olano (2020), Hash Functions for GPU Rendering: pcg.",
+    "internal float spyi_uniform(uint index, uint seed)",
+    "{",
+    "    uint state = (index + seed * 2654435761u) * 747796405u + 2891336453u;",
+    "    uint word = ((state >> ((state >> 28u) + 4u)) ^ state) * 277803737u;",
+    "    word = (word >> 22u) ^ word;",
+    "    return float(word >> 8u) / 16777216.0;",
+    "}",
+    "",
+    "// Parameter number `index` of an MLP of these sizes, as many as its tensor has: weights uniform in -b..b, biases 0. `scheme` 0, by He et al.",
+    "// (2015), for ReLU and the like: b = sqrt(6 / inputs of the layer). 1, by Glorot and Bengio (2010), for sigmoid and tanh: b = sqrt(6 / (inputs + outputs)).",
+    "public float first_weight(int index, int inputs, int outputs, int width, int depth, int bias, int scheme, int seed)",
+    "{",
+    "    int at = 0;",
+    "    [loop]",
+    "    for (int l = 0; l <= depth; l = l + 1)",
+    "    {",
+    "        int rows = l == 0 ? inputs : width;",
+    "        int columns = l == depth ? outputs : width;",
+    "        if (index < at + (rows + bias) * columns)",
+    "        {",
+    "            float bound = sqrt(6.0 / float(scheme == 0 ? rows : rows + columns));",
+    "            return index < at + rows * columns ? (2.0 * spyi_uniform(uint(index), uint(seed)) - 1.0) * bound : 0.0;",
+    "        }",
+    "        at = at + (rows + bias) * columns;",
+    "    }",
+    "    return 0.0;",
+    "}",
+    "",
+    "// A number in -bound..bound: for the tables of a HashGrid, with 1e-4.",
+    "public float first_feature(int index, float bound, int seed)",
+    "{",
+    "    return (2.0 * spyi_uniform(uint(index), uint(seed)) - 1.0) * bound;",
+    "}",
+    "",
+    "// >>optimisers, which run over the parameters and their gradients. `state` is a tensor of two ints for the whole model, 0 at first: how many",
+    "// steps were made, and which step had a gradient that is no number (0: none). From that step on the parameters stay as they are.",
+    "",
+    "// Before each step: looks for gradients that are infinite or no numbers.",
+    "public void check_gradient(float gradient, RWTensor<int, 1> state)",
+    "{",
+    "    if (!(abs(gradient) <= 3.4e38) && state[1] == 0) state[1] = state[0] + 1;",
+    "}",
+    "// After that, once.",
+    "public void begin_step(RWTensor<int, 1> state)",
+    "{",
+    "    if (state[1] == 0) state[0] = state[0] + 1;",
+    "}",
+    "",
+    "// Gradient descent. Leaves a gradient of 0, for the next sum. `scale`: what the loss was multiplied with.",
+    "public void sgd(inout float value, inout float gradient, float rate, float scale, Tensor<int, 1> state)",
+    "{",
+    "    float g = gradient / scale;",
+    "    gradient = 0.0;",
+    "    if (state[1] == 0) value = value - rate * g;",
+    "}",
+    "",
+    "// Source: Kingma and Ba (2015), Adam, algorithm 1.",
+    "public void adam(",
+    "    inout float value,",
+    "    inout float gradient,",
+    "    inout float mean,",
+    "    inout float square,",
+    "    float rate,",
+    "    float beta1,",
+    "    float beta2,",
+    "    float scale,",
+    "    Tensor<int, 1> state)",
+    "{",
+    "    float g = gradient / scale;",
+    "    gradient = 0.0;",
+    "    if (state[1] != 0) return;",
+    "    float t = float(state[0]);",
+    "    mean = beta1 * mean + (1.0 - beta1) * g;",
+    "    square = beta2 * square + (1.0 - beta2) * g * g;",
+    "    float along = mean / (1.0 - pow(beta1, t));",
+    "    float size = sqrt(square / (1.0 - pow(beta2, t)));",
+    "    value = value - rate * along / (size + 1e-8);",
+    "}",
+    NULL
+};
+
+// >>slang/mlp_encodings.slang -------------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_encodings[] = {
+    "// What turns few numbers, such as a place or a direction, into more, so that a small network can follow fine detail.",
+    "implementing mlp;",
+    "",
+    "// sin and cos of pi x, 2 pi x ... 2^(Octaves - 1) pi x: for each input the sines and cosines in turn, octave by octave.",
+    "// Source: Mildenhall et al. (2020), NeRF, equation 4.",
+    "public struct FrequencyEncoding<let Inputs : int, let Octaves : int>",
+    "{",
+    "    public static const int Outputs = Inputs * Octaves * 2;",
+    "",
+    "    [BackwardDerivative(run_bwd)]",
+    "    public static float[Inputs * Octaves * 2] run(float x[Inputs])",
+    "    {",
+    "        float[Inputs * Octaves * 2] y;",
+    "        [loop]",
+    "        for (int k = 0; k < Inputs * Octaves; k = k + 1)",
+    "        {",
+    "            float angle = angle_of(x, k);",
+    "            y[2 * k] = sin(angle);",
+    "            y[2 * k + 1] = cos(angle);",
+    "        }",
+    "        return y;",
+    "    }",
+    "",
+    "    static float frequency(int k) { return 3.14159265 * exp2(float(k % Octaves)); }",
+    "    static float angle_of(float x[Inputs], int k) { return x[k / Octaves] * frequency(k); }",
+    "",
+    "    static void run_bwd(inout DifferentialPair<float[Inputs]> x, float[Inputs * Octaves * 2] dy)",
+    "    {",
+    "        float[Inputs] dx;",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = 0.0;",
+    "        [loop]",
+    "        for (int k = 0; k < Inputs * Octaves; k = k + 1)",
+    "        {",
+    "            float angle = angle_of(x.p, k);",
+    "            dx[k / Octaves] = dx[k / Octaves] + frequency(k) * (dy[2 * k] * cos(angle) - dy[2 * k + 1] * sin(angle));",
+    "        }",
+    "        x = DifferentialPair<float[Inputs]>(x.p, dx);",
+    "    }",
+    "}",
+    "",
+    "// For each input in 0..1 the values of a Gaussian of width 1 / Bins around it, at the middle of each of Bins bins.",
+    "// Source: Mueller et al. (2019), Neural Importance Sampling, section 4.3.",
+    "public struct OneBlobEncoding<let Inputs : int, let Bins : int>",
+    "{",
+    "    public static const int Outputs = Inputs * Bins;",
+    "",
+    "    [BackwardDerivative(run_bwd)]",
+    "    public static float[Inputs * Bins] run(float x[Inputs])",
+    "    {",
+    "        float[Inputs * Bins] y;",
+    "        [loop]",
+    "        for (int k = 0; k < Inputs * Bins; k = k + 1)",
+    "        {",
+    "            float t = distance(x, k);",
+    "            y[k] = exp(-0.5 * t * t);",
+    "        }",
+    "        return y;",
+    "    }",
+    "",
+    "    // From the middle of the bin, in widths.",
+    "    static float distance(float x[Inputs], int k) { return x[k / Bins] * float(Bins) - (float(k % Bins) + 0.5); }",
+    "",
+    "    static void run_bwd(inout DifferentialPair<float[Inputs]> x, float[Inputs * Bins] dy)",
+    "    {",
+    "        float[Inputs] dx;",
+    "        [loop]",
+    "        for (int i = 0; i < Inputs; i = i + 1) dx[i] = 0.0;",
+    "        [loop]",
+    "        for (int k = 0; k < Inputs * Bins; k = k + 1)",
+    "        {",
+    "            float t = distance(x.p, k);",
+    "            dx[k / Bins] = dx[k / Bins] - dy[k] * float(Bins) * t * exp(-0.5 * t * t);",
+    "        }",
+    "        x = DifferentialPair<float[Inputs]>(x.p, dx);",
+    "    }",
+    "}",
+    "",
+    "// Grids of learnt features over 0..1 in each of Dims dimensions, from Coarsest to Finest cells along each, Levels of them in a geometric",
+    "// series: Features numbers for each level, linear between the corners of the cell. Each level has a table of Size entries; where a grid has",
+    "// more corners, several share an entry by a hash. The parameters are a tensor (count) of T, level by level, entry by entry.",
+    "// Source: Mueller et al. (2022), Instant Neural Graphics Primitives, section 3.",
+    "[FromTensor]",
+    "public struct HashGrid<",
+    "    let Dims : int,",
+    "    let Levels : int,",
+    "    let Features : int,",
+    "    let Size : int,",
+    "    let Coarsest : int = 16,",
+    "    let Finest : int = 512,",
+    "    T : IWeight = float>",
+    "{",
+    "    public static const int count = Levels * Features * Size;",
+    "    public static const int Outputs = Levels * Features;",
+    "",
+    "    public WeightTensor<T, 0, Levels * Features * Size> table;",
+    "",
+    "    [BackwardDerivative(run_bwd)]",
+    "    public float[Levels * Features] run(float x[Dims])",
+    "    {",
+    "        float[Levels * Features] y;",
+    "        [loop]",
+    "        for (int k = 0; k < Levels * Features; k = k + 1) y[k] = 0.0;",
+    "        [loop]",
+    "        for (int l = 0; l < Levels; l = l + 1)",
+    "        {",
+    "            [loop]",
+    "            for (int c = 0; c < (1 << Dims); c = c + 1)",
+    "            {",
+    "                float weight;",
+    "                int at = entry(x, l, c, -1, weight);",
+    "                [loop]",
+    "                for (int f = 0; f < Features; f = f + 1)",
+    "                    y[l * Features + f] = y[l * Features + f] + weight * table.load(at + f);",
+    "            }",
+    "        }",
+    "        return y;",
+    "    }",
+    "",
+    "    // Cells along each dimension.",
+    "    static float cells(int level)",
+    "    {",
+    "        float ratio = Levels > 1 ? float(level) / float(Levels > 1 ? Levels - 1 : 1) : 0.0;",
+    "        return floor(float(Coarsest) * pow(float(Finest) / float(Coarsest), ratio) + 0.001);",
+    "    }",
+    "",
+    "    // Returns where the features of corner c (bit d: the upper side in dimension d) of x's cell lie. `weight`: the share that the corner",
+    "    // has in the result, or, for slope 0..Dims-1, its derivative by x[slope].",
+    "    static int entry(float x[Dims], int level, int c, int slope, out float weight)",
+    "    {",
+    "        static const uint[4] primes = { 1u, 2654435761u, 805459861u, 3674653429u };",
+    "        float n = cells(level);",
+    "        uint corner, hashed = 0, plain = 0, side = uint(n) + 1u;",
+    "        float corners = 1.0;",
+    "        weight = 1.0;",
+    "        [loop]",
+    "        for (int d = Dims - 1; d >= 0; d = d - 1)",
+    "        {",
+    "            float place = clamp(x[d], 0.0, 1.0) * n;",
+    "            float cell = min(floor(place), n - 1.0);",
+    "            bool upper = ((c >> d) & 1) != 0;",
+    "            float part = place - cell;",
+    "            if (d == slope) weight = weight * (upper ? n : -n);",
+    "            else weight = weight * (upper ? part : 1.0 - part);",
+    "            corner = uint(cell) + (upper ? 1u : 0u);",
+    "            hashed = hashed ^ (corner * primes[d & 3]);",
+    "            plain = plain * side + corner;",
+    "            corners = corners * float(side);",
+    "        }",
+    "        uint index = corners <= float(Size) ? plain : hashed % uint(Size);",
+    "        return (level * Size + int(index)) * Features;",
+    "    }",
+    "",
+    "    void run_bwd(inout DifferentialPair<float[Dims]> x, float[Levels * Features] dy)",
+    "    {",
+    "        float[Dims] dx;",
+    "        [loop]",
+    "        for (int d = 0; d < Dims; d = d + 1) dx[d] = 0.0;",
+    "        [loop]",
+    "        for (int l = 0; l < Levels; l = l + 1)",
+    "        {",
+    "            [loop]",
+    "            for (int c = 0; c < (1 << Dims); c = c + 1)",
+    "            {",
+    "                float weight, sum = 0.0;",
+    "                int at = entry(x.p, l, c, -1, weight);",
+    "                [loop]",
+    "                for (int f = 0; f < Features; f = f + 1)",
+    "                {",
+    "                    float d = dy[l * Features + f];",
+    "                    sum = sum + d * table.load(at + f);",
+    "                    if (table.has_gradient()) table.add(at + f, weight * d);",
+    "                }",
+    "                [loop]",
+    "                for (int d = 0; d < Dims; d = d + 1)",
+    "                {",
+    "                    float slope;",
+    "                    entry(x.p, l, c, d, slope);",
+    "                    dx[d] = dx[d] + sum * slope;",
+    "                }",
+    "            }",
+    "        }",
+    "        x = DifferentialPair<float[Dims]>(x.p, dx);",
+    "    }",
+    "}",
+    "",
+    "// The first 16 real spherical harmonics (bands 0 to 3) of a direction of length 1.",
+    "// Source: Sloan (2008), Stupid Spherical Harmonics Tricks, appendix A2.",
+    "[Differentiable]",
+    "public float[16] spherical_harmonics(float3 d)",
+    "{",
+    "    float x = d.x, y = d.y, z = d.z;",
+    "    float xx = x * x, yy = y * y, zz = z * z;",
+    "    float[16] result;",
+    "    result[0] = 0.28209479;",
+    "    result[1] = -0.48860251 * y;",
+    "    result[2] = 0.48860251 * z;",
+    "    result[3] = -0.48860251 * x;",
+    "    result[4] = 1.09254843 * x * y;",
+    "    result[5] = -1.09254843 * y * z;",
+    "    result[6] = 0.31539157 * (3.0 * zz - 1.0);",
+    "    result[7] = -1.09254843 * x * z;",
+    "    result[8] = 0.54627421 * (xx - yy);",
+    "    result[9] = -0.59004359 * y * (3.0 * xx - yy);",
+    "    result[10] = 2.89061144 * x * y * z;",
+    "    result[11] = -0.45704579 * y * (5.0 * zz - 1.0);",
+    "    result[12] = 0.37317633 * z * (5.0 * zz - 3.0);",
+    "    result[13] = -0.45704579 * x * (5.0 * zz - 1.0);",
+    "    result[14] = 1.44530572 * z * (xx - yy);",
+    "    result[15] = -0.59004359 * x * (xx - 3.0 * yy);",
+    "    return result;",
+    "}",
+    NULL
+};
+
 #define SPYI_SLANG_FILES \
     { "slangpy", spyi_slang_slangpy }, \
     { "slangpy_memory", spyi_slang_slangpy_memory }, \
@@ -8544,7 +9269,10 @@ static const char *const spyi_slang_mlp_batch[] = {
     { "slangpy_sum", spyi_slang_slangpy_sum }, \
     { "slangpy_print", spyi_slang_slangpy_print }, \
     { "print", spyi_slang_print }, \
-    { "mlp_batch", spyi_slang_mlp_batch }
+    { "mlp_batch", spyi_slang_mlp_batch }, \
+    { "mlp", spyi_slang_mlp }, \
+    { "mlp_training", spyi_slang_mlp_training }, \
+    { "mlp_encodings", spyi_slang_mlp_encodings }
 
 // >>base/base.h ---------------------------------------------------------------------------------------------
 
@@ -15430,6 +16158,7 @@ struct spyi_type {
     // The target's scalar layout, bytes. Neighbours in an array are align(size, align) apart.
     size_t device_size, device_align;
     bool same_layout; // host and device bytes agree
+    bool from_tensor; // an opaque struct with [FromTensor]: a tensor is given for its first field
 };
 
 typedef struct spyi_types spyi_types;
@@ -15469,6 +16198,9 @@ SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
 // fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
+// As spyi_type_opaque(), of a struct with the attribute [FromTensor].
+SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
+                                         uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
 // fields "p", the value, and "d", its gradient.
 SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
@@ -15626,8 +16358,8 @@ SPYI_FN const char *spyi_spell(const spyi_type *type);
 // "vector<float,3>" and "2". The base of an array is "".
 typedef struct spyi_type_parts {
     char base[64]; // without its namespace
-    char *arguments[2];
-    uint32_t count; // number of arguments, those beyond the second included
+    char *arguments[3];
+    uint32_t count; // number of arguments, those beyond the third included
 } spyi_type_parts;
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts);
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts);
@@ -16331,7 +17063,8 @@ static bool spyi_type_same_text(const char *a, const char *b) {
 }
 
 static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
-    if (a->kind != b->kind || a->field_count != b->field_count || !spyi_type_same_text(a->name, b->name))
+    if (a->kind != b->kind || a->field_count != b->field_count || a->from_tensor != b->from_tensor ||
+        !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
     if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // the T of a ConstantBuffer<T>
@@ -16670,8 +17403,8 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     return spyi_type_intern(types, &t);
 }
 
-const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
-                                  uint32_t count) {
+static const spyi_type *spyi_type_make_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                              uint32_t count, bool from_tensor) {
     spyi_type t = spyi_type_blank(SPYI_TYPE_OTHER);
     spyi_field *copy = (spyi_field *)spyi_calloc(count ? count : 1, sizeof *copy);
     if (!copy) return types->void_type;
@@ -16680,12 +17413,23 @@ const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spy
     t.host_align = t.device_align = 1;
     t.fields = copy;
     t.field_count = count;
+    t.from_tensor = from_tensor;
     for (uint32_t i = 0; i < count; ++i) {
         copy[i].name = spyi_strdup(fields[i].name);
         copy[i].type = fields[i].type;
         copy[i].device_offset = fields[i].device_offset;
     }
     return spyi_type_intern(types, &t);
+}
+
+const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
+                                  uint32_t count) {
+    return spyi_type_make_opaque(types, name, fields, count, false);
+}
+
+SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
+                                         uint32_t count) {
+    return spyi_type_make_opaque(types, name, fields, count, true);
 }
 
 const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
@@ -17369,8 +18113,8 @@ SPYI_FN const char *spyi_spell(const spyi_type *type) {
 }
 
 SPYI_FN void spyi_free_parts(spyi_type_parts *parts) {
-    free(parts->arguments[0]);
-    free(parts->arguments[1]);
+    for (size_t i = 0; i < sizeof parts->arguments / sizeof parts->arguments[0]; i++)
+        free(parts->arguments[i]);
 }
 
 SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
@@ -17388,7 +18132,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;
-        if (parts->count < 2) {
+        if (parts->count < 3) {
             spyi_text text = { NULL, 0, 0 };
             spyi_text_add_n(&text, begin, (size_t)(c - begin));
             parts->arguments[parts->count] = spyi_strdup(spyi_text_str(&text));
@@ -17750,6 +18494,7 @@ static bool spyi_stream_keep_type(spyi_stream *r, const spyi_type *type) {
 typedef struct spyi_type_text {
     uint32_t kind, scalar, rows, columns, field_count;
     uint64_t count, device_size, device_align, host_size;
+    bool from_tensor;
     char *name;
     const spyi_type *element;
     spyi_field *fields; // when reading, this struct owns the names
@@ -17765,6 +18510,7 @@ static void spyi_stream_type_fields(spyi_stream *r, spyi_type_text *t) {
     spyi_stream_u64(r, &t->device_size);
     spyi_stream_u64(r, &t->device_align);
     spyi_stream_u64(r, &t->host_size);
+    spyi_stream_bool(r, &t->from_tensor);
     spyi_stream_text(r, &t->name);
     spyi_stream_type(r, &t->element);
     spyi_stream_list(r, &t->field_count, SPYI_STREAM_MOST_FIELDS, &fields, sizeof *t->fields);
@@ -17831,7 +18577,9 @@ static const spyi_type *spyi_stream_make_type(spyi_stream *r, const spyi_type_te
     case SPYI_TYPE_STRUCT: return spyi_stream_make_struct(r, t);
     case SPYI_TYPE_OTHER:
         if (t->element) return spyi_type_holder(r->table, t->name, t->element);
-        if (t->field_count) return spyi_type_opaque(r->table, t->name, t->fields, t->field_count);
+        if (t->field_count)
+            return (t->from_tensor ? spyi_type_built : spyi_type_opaque)(r->table, t->name, t->fields,
+                                                                         t->field_count);
         return spyi_type_other(r->table, t->name);
     }
     return NULL;
@@ -17850,6 +18598,7 @@ static const spyi_type *spyi_stream_new_type(spyi_stream *r, const spyi_type *ty
         t.device_size = type->device_size;
         t.device_align = type->device_align;
         t.host_size = type->host_size;
+        t.from_tensor = type->from_tensor;
         t.name = (char *)(uintptr_t)type->name;
         t.element = type->element;
         t.fields = (spyi_field *)(uintptr_t)type->fields;
@@ -28542,7 +29291,7 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 // Answers of libslang on disk: see memo.h.
 
 // Raise this number with every change of what the compiler's functions answer, or of how answers are written.
-enum { SPYI_MEMO_VERSION = 3, SPYI_MEMO_MOST_FILES = 65536 };
+enum { SPYI_MEMO_VERSION = 4, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
     uint64_t a, b;
@@ -30035,7 +30784,7 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// Returns whether the struct is a Tensor, RWTensor ... of the library's own modules, or one of Slang's views of
+// Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of Slang's views of
 // tensors. Such a struct holds a pointer, but a tensor is given for it.
 static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
     bool pointer = false, site = false;
@@ -30044,7 +30793,25 @@ static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsign
         pointer = pointer || spyi_type_is_pointer(fields[i].type);
         site = site || strcmp(fields[i].name, "_site") == 0;
     }
-    return pointer && site;
+    return (pointer && site) || strncmp(name, "WeightTensor<", 13) == 0;
+}
+
+// Returns whether the struct has the attribute [FromTensor] (slang/slangpy_call.slang).
+static bool spyi_sl_is_from_tensor(const spyi_sl_library *lib, spyi_sl_type *slang) {
+    unsigned count = lib->spReflectionType_GetUserAttributeCount(slang);
+    for (unsigned i = 0; i < count; ++i) {
+        spyi_sl_attribute *a = lib->spReflectionType_GetUserAttribute(slang, i);
+        const char *name = a ? lib->spReflectionUserAttribute_GetName(a) : NULL;
+        if (name && strcmp(name, "FromTensor") == 0) return true;
+    }
+    return false;
+}
+
+// Makes the type of a struct that cannot lie in memory.
+static const spyi_type *spyi_sl_opaque(const spyi_sl_library *lib, spyi_types *types, spyi_sl_type *slang,
+                                       const char *name, const spyi_field *fields, uint32_t count) {
+    bool built = count > 0 && spyi_sl_is_from_tensor(lib, slang);
+    return (built ? spyi_type_built : spyi_type_opaque)(types, name, fields, count);
 }
 
 // Makes the type of a struct whose layout libslang must not be asked for. With plain fields and pointers, such as
@@ -30074,7 +30841,7 @@ static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, s
     plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
     const spyi_type *type = !named  ? spyi_type_other(types, name)
                             : plain ? spyi_type_struct(types, name, fields, count, end, align)
-                                    : spyi_type_opaque(types, name, fields, count);
+                                    : spyi_sl_opaque(lib, types, slang, name, fields, count);
     free(fields);
     return type;
 }
@@ -30120,7 +30887,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, category);
     if (named && plain && end <= size && (size_t)align >= 1 && spyi_align(end, (size_t)align) >= size)
         type = spyi_type_struct(types, name, fields, count, size, (size_t)align);
-    else if (named && !plain) type = spyi_type_opaque(types, name, fields, count);
+    else if (named && !plain) type = spyi_sl_opaque(lib, types, slang, name, fields, count);
     free(fields);
     return type ? type : spyi_type_other(types, name);
 }
@@ -38764,7 +39531,8 @@ enum {
     SPYI_TRAIT_UNUSED = 1 << 11,        // the kernel neither loads nor stores it
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
-    SPYI_TRAIT_RESOURCE = 1 << 14       // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_RESOURCE = 1 << 14,      // it is a resource that is no memory: kind->run->resource is set
+    SPYI_TRAIT_DIFF = 1 << 15           // its types with gradients are those of slangpy_diff
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -38996,6 +39764,7 @@ SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.
 // Returns false when it is none of them.
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
 SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
+SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // weights.c: WeightTensor<T, Rows, Columns>
 
 // Kinds that are chosen by the value, for parameters whose type has no kind of its own.
 SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c
@@ -41439,7 +42208,7 @@ static const spyi_kind_build spyi_whole_build = { spyi_whole_bind,
                                                   spyi_whole_type_name,
                                                   NULL,
                                                   NULL };
-static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+static const spyi_kind_run spyi_whole_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_DIFF,
                                               SPYI_FIELD_KIND,
                                               SPYI_AGAIN_NEVER,
                                               NULL,
@@ -41455,6 +42224,126 @@ static const spyi_value_kind spyi_whole_kind = { "whole tensor", &spyi_whole_bui
 
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void) {
     return &spyi_whole_kind;
+}
+
+// >>kinds/weights.c -----------------------------------------------------------------------------------------
+
+// Tensors for WeightTensor<T, Rows, Columns> (slang/mlp.slang): contiguous, of sizes that the type says, as two
+// addresses: that of the elements, and that of their gradients or 0. A tensor with more dimensions is run over:
+// each element of the call gets the weights of its own, and the field has the strides of these dimensions.
+
+enum { SPYI_WEIGHTS_BYTES = 16 };
+
+static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    spyi_split_type(leaf->type->name, &parts);
+    bool named = parts.count == 3 && parts.arguments[1] && parts.arguments[2];
+    long rows = named ? strtol(parts.arguments[1], NULL, 10) : 0;
+    long columns = named ? strtol(parts.arguments[2], NULL, 10) : 0;
+    leaf->element = named ? spyi_named_type(fitting->types, value->type, parts.arguments[0]) : NULL;
+    spyi_free_parts(&parts);
+    if (!leaf->element || columns < 1 || value->type != leaf->element) return false;
+    leaf->kind_type = leaf->type->name;
+    leaf->reads = true;
+    leaf->whole_grads = SPYI_WHOLE_LOADS;
+    leaf->consumed = rows ? 2 : 1;
+    leaf->consumed_dims[0] = rows ? rows : columns;
+    leaf->consumed_dims[1] = columns;
+    uint32_t over = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
+    leaf->field_align = 8;
+    leaf->field_size = SPYI_WEIGHTS_BYTES + 4u * over;
+    return true;
+}
+
+static void spyi_weights_field(const spyi_leaf *leaf, spyi_text *out) {
+    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
+    else spyi_text_add(out, "%s", leaf->kind_type);
+}
+
+static void spyi_weights_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
+    spyi_text_add(out, leaf->batch_rank ? "%s.tensor.row(" : "%s", at->field);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        spyi_text_add(out, "%s%s.strides[%u] * spyi_coordinate(%s, %s, %u)", d ? " + " : "", at->field, d,
+                      at->element, at->shape, leaf->map[d]);
+    if (leaf->batch_rank) spyi_text_add(out, ")");
+}
+
+static const char *spyi_weights_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type, (void)rules;
+    return strcmp(base, "WeightTensor") == 0 ? "; it takes a tensor of these elements" : NULL;
+}
+
+static bool spyi_weights_lie(const spyi_leaf *leaf, const spy_tensor *t) {
+    int64_t stride = 1;
+    for (uint32_t d = t->shape.rank; d-- > leaf->batch_rank;) {
+        if (t->shape.dims[d] != 1 && t->strides.dims[d] != stride) return false;
+        stride *= t->shape.dims[d];
+    }
+    return true;
+}
+
+static bool spyi_weights_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    const spy_tensor *t = value->tensor, *grad = NULL;
+    uint64_t addresses[2] = { 0, 0 };
+    if (leaf->mode) {
+        bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
+        grad = leaf->paired ? value[1].tensor : t->grads[backward ? SPYI_GRAD_OUT : SPYI_GRAD_IN];
+    }
+    if (!spyi_weights_lie(leaf, t) || (grad && !spyi_weights_lie(leaf, grad))) {
+        spyi_text_add(error, "%s must lie next to each other, as %s needs; copy it",
+                      spyi_weights_lie(leaf, t) ? "the elements of its gradient" : "its elements",
+                      leaf->type->display);
+        return false;
+    }
+    if (grad && leaf->batch_rank && memcmp(&grad->strides, &t->strides, sizeof t->strides) != 0) {
+        spyi_text_add(error, "it is run over, so that its gradient must lie as it does");
+        return false;
+    }
+    if (!t->storage->chunk.address) {
+        spyi_text_add(error, "the device has no pointers, which tensors in Slang are made of");
+        return false;
+    }
+    addresses[0] = t->storage->chunk.address + t->storage->offset + t->offset_bytes;
+    if (grad) addresses[1] = grad->storage->chunk.address + grad->storage->offset + grad->offset_bytes;
+    memcpy(field, addresses, sizeof addresses);
+    for (uint32_t d = 0; d < leaf->batch_rank; d++) {
+        int32_t stride = t->shape.dims[d] == 1 ? 0 : (int32_t)t->strides.dims[d];
+        memcpy((uint8_t *)field + SPYI_WEIGHTS_BYTES + 4 * d, &stride, 4);
+    }
+    return true;
+}
+
+static void spyi_weights_stop(const spyi_leaf *leaf, void *field) {
+    (void)leaf;
+    memset((uint8_t *)field + 8, 0, 8);
+}
+
+static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
+    (void)leaf;
+    offsets[0] = 0;
+    offsets[1] = 8;
+    return 2;
+}
+
+static const spyi_kind_build spyi_weights_build = {
+    spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS,
+                                                SPYI_FIELD_KIND,
+                                                SPYI_AGAIN_NEVER,
+                                                NULL,
+                                                spyi_weights_pack,
+                                                NULL,
+                                                NULL,
+                                                spyi_weights_stop,
+                                                spyi_weights_addresses,
+                                                NULL,
+                                                NULL,
+                                                NULL };
+static const spyi_value_kind spyi_weights_kind = { "weights", &spyi_weights_build, &spyi_weights_run };
+
+SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void) {
+    return &spyi_weights_kind;
 }
 
 // >>kinds/pointer.c -----------------------------------------------------------------------------------------
@@ -41548,6 +42437,7 @@ static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
     spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
     spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
     spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
+    spyi_weights_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -41621,7 +42511,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         spyi_upload_kind_of, spyi_tensor_kind_of,  spyi_new_kind_of,          spyi_readback_kind_of,
         spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of,       spyi_pointer_kind_of,
         spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,       spyi_texture_kind_of,
-        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
+        spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of, spyi_weights_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
@@ -41986,6 +42876,9 @@ SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *
 // of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
+// Binds a tensor to a struct with [FromTensor]: to its first field. The others are what the struct initialises them with.
+SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
     "; it takes a value with its gradient: a tensor with one, spy_arg_diff_pair, or a struct of p and d"
 // Returns DifferentialPair<T> with its fields, p of type T and d of type T.Differential, or `type` itself
@@ -43352,6 +44245,16 @@ SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *ty
            spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
 }
 
+SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
+                             const char *path, bool in, bool out, int32_t *node_out) {
+    int32_t child = -1, node = spyi_add_node(a, name, type, in, out);
+    if (node < 0) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (!spyi_bind_value(a, index, type->fields[0].type, type->fields[0].name, path, in, out, &child))
+        return false;
+    *node_out = node;
+    return spyi_link_fields(a, node, &child, 1) || spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+}
+
 // >>bind/bind.c ---------------------------------------------------------------------------------------------
 
 // Binds the values of a call to the parameters of one overload: which value each parameter gets, and over
@@ -43409,6 +44312,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
                            SPYI_UNSIZED_REFUSED);
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
+    }
+    if (type->from_tensor && v->kind == SPY_ARG_KIND_TENSOR && v->tensor && !v->cast) {
+        a->pair = pair;
+        return spyi_bind_built(a, index, type, name, path, in, out, node_out);
     }
     const spyi_type *declared = type;
     if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
@@ -44623,7 +45530,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() goes on
         leaf->whole_grads = SPYI_WHOLE_LOADS;
     if (!uses) return true;
-    a->bound.names_diff = a->bound.names_diff || !v->texel;
+    a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
     leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
@@ -47716,7 +48623,7 @@ SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
-#define SPYI_RECIPE_VERSION 5u
+#define SPYI_RECIPE_VERSION 6u
 
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.

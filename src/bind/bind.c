@@ -57,6 +57,10 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         if (!a->whole && !out) return spyi_bind_holder(a, index, type, name, path, node_out);
         if (type->element) type = type->element;
     }
+    if (type->from_tensor && v->kind == SPY_ARG_KIND_TENSOR && v->tensor && !v->cast) {
+        a->pair = pair;
+        return spyi_bind_built(a, index, type, name, path, in, out, node_out);
+    }
     const spyi_type *declared = type;
     if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
         type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer

@@ -136,7 +136,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() goes on
         leaf->whole_grads = SPYI_WHOLE_LOADS;
     if (!uses) return true;
-    a->bound.names_diff = a->bound.names_diff || !v->texel;
+    a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
     leaf->mode = a->bound.mode;
     if (!a->bound.mode) return true;
     leaf->exact = v->texel && v->grads[0] && backward && a->values->options->deterministic;
