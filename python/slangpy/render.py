@@ -454,7 +454,7 @@ class RenderPassEncoder(_Pass):
         variables, own = self._object._split(*(e.name for e in self._pipeline._entries))
         depth = self._depth
         raster = self._pipeline._raster(depth is not None and depth.read_only, depth is not None, self._bits)
-        self._record(raster, (*counts, False), indices, indirect, own, variables, encoder, None)
+        self._record(raster, (*counts, False), indices, indirect, own, variables, encoder)
 
     def _record(self, raster, counts, indices, indirect, own, variables, encoder):
         fresh, depth = not self._drawn, None
