@@ -282,6 +282,7 @@ def test_instance_lists(device, m):
     check(suns.shade(x), suns.power * x + (color * color).sum(-1), (suns.power, color, x))
     one = spy.InstanceList(m.Sun, {"power": 2.0, "color": color})
     check(one.shade(x), 2 * x + (color * color).sum(-1), (color, x))
+    suns.power = data(device, 4)
     with pytest.raises(RuntimeError, match="dim: argument 'this.power': an inout tensor"):
         suns.dim(x)
 
