@@ -20,19 +20,22 @@ _node: Any = None  # the torch.autograd.Function of all calls; made when torch i
 
 
 def _look_at(function):
-    """Returns whether a call of the function may write an argument (one of its overloads has an out or inout parameter, or is a mutating
-    method), and whether it returns a value, which is None where its overloads differ."""
+    """Returns what autograd has to know of a function: whether a call may write an argument (one of its overloads has an out or inout
+    parameter, or is a mutating method), whether it returns a value, which is None where its overloads differ, the dimensions of one value of
+    its result (-1: not known), and a dict that _Call.run fills."""
     names = _known.setdefault(function.module, {})
     name = function.full_name
-    reflected, writes, returns = names.get(name, (None, False, None))
+    reflected, facts = names.get(name, (None, None))
     if reflected is None or not reflected.is_valid:  # a reload may change the parameters
         reflected = function.reflection
         overloads = list(reflected.overloads) if reflected.is_overloaded else [reflected]
         writes = any(o.mutating or any(p.has_modifier(way) for p in o.parameters for way in (ModifierID.out, ModifierID.inout)) for o in overloads)
         ways = {o.have_return_value for o in overloads}
         returns = ways.pop() if len(ways) == 1 else None
-        names[name] = reflected, writes, returns
-    return writes, returns
+        kind = overloads[0].return_type.kind.name if returns and len(overloads) == 1 else ""
+        facts = writes, returns, {"scalar": 0, "vector": 1, "matrix": 2}.get(kind, -1), {}
+        names[name] = reflected, facts
+    return facts
 
 
 class _Slot:
@@ -104,8 +107,11 @@ class _Call:
         self.written = set() if self.result is None else {self.result}
         self.has_result = False
         self.plain = None  # a result that is no tensor of torch
-        self.as_tensor = False  # the result is asked for as a Tensor: a call without dimensions gives a number otherwise
         self.paths = {}
+        # A call without dimensions gives a number, which has no graph, unless the result is asked for as a Tensor, which takes longer.
+        # result_dims: the dimensions of one value, -1 where they are not known, None where no result is asked for. numbers: for the
+        # dimensions of the arguments, whether the last such call had none itself.
+        self.result_dims, self.numbers = None, {}
 
     def fail(self, index, text):
         return RuntimeError("{}: argument '{}': {}".format(self.function.name, self.paths.get(index, "_result"), text))
@@ -151,10 +157,16 @@ class _Call:
 
     def run(self, tensors):
         """Makes the call. Returns its result, and the list of the tensors that it wrote."""
-        kwargs = _fill(self.kwargs, tensors)
-        if self.as_tensor:
-            kwargs["_result"] = "tensor"
-        result = self.bound(tensors)(*_fill(self.args, tensors), **kwargs)
+        kwargs, args, function = _fill(self.kwargs, tensors), _fill(self.args, tensors), self.bound(tensors)
+        if self.result_dims is None:
+            result = function(*args, **kwargs)
+        else:
+            key = tuple([t.dim() for t in tensors])
+            result = function(*args, **kwargs) if self.numbers.get(key) is False else None
+            if result is None or not hasattr(result, "shape") or hasattr(result, "element_type"):
+                kwargs["_result"] = "tensor"
+                result = function(*args, **kwargs)
+                self.numbers[key] = self.result_dims < 0 or len(result.shape) + len(result.dtype.shape) <= self.result_dims
         return result, [tensors[index] for index in sorted(self.written)]
 
     def run_backward(self, tensors, wanted, gradients, torch):
@@ -280,12 +292,13 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     _refuse_wrapped(function, tensors, torch)
     if _node is None:
         _node, _known = _make_node(torch), weakref.WeakKeyDictionary()
-    writes, returns = _look_at(function)
+    writes, returns, dims, numbers = _look_at(function)
     if writes:
         with torch.no_grad():
             taken.find_written(tensors)
     given = kwargs.get("_result")
-    taken.as_tensor = given is None and bool(returns)
+    if given is None and returns:
+        taken.result_dims, taken.numbers = dims, numbers
     if isinstance(given, str) and given != "tensor":
         with torch.no_grad():  # a result of another library has no graph
             return function(*args, **kwargs)

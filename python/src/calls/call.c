@@ -218,7 +218,7 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     if (given && !in->tensor) return Py_NewRef(given);
     if (in->texture) return spyp_give_texture(in);
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
-    if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
+    if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || (!in->call.borrows && !in->call.host_torch) ? primal : spyp_foreign_give(&in->call, primal);
     if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
     spyp_drop_tensor(f->module->device, in->grad.tensor);
     spyp_drop_tensor(f->module->device, in->grad_tensor);
