@@ -64,10 +64,11 @@ def torch_op(function: Function, *, name: str | None = None, numbers: Sequence[s
     except ImportError as error:
         raise ImportError("torch_op: this needs PyTorch, which is not installed: pip install torch") from error
     label = function.name
-    reflected = function.reflection
-    if reflected.is_overloaded or not reflected.is_valid:
+    reflected: Any = function.reflection
+    if reflected is None or reflected.is_overloaded or not reflected.is_valid:
         raise TypeError("torch_op: {}: expected a function without overloads".format(label))
-    inputs, outputs = [], []
+    inputs: list[Any] = []
+    outputs: list[Any] = []
     if reflected.have_return_value:
         outputs.append(_Parameter("_result", reflected.return_type, "the result of " + label))
     for p in reflected.parameters:
