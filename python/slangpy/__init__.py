@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .slangtorch import clearPersistentShaderCache, clearSessionShaderCache, clearShaderCaches, loadModule  # noqa: F401
     from .reflection import ModifierID, ShaderStage  # noqa: F401
     from .objects import DeviceChild, Kernel, Object, PassEncoder, Pipeline, Resource  # noqa: F401
+    from .torch_ops import torch_op  # noqa: F401
     from .utilities import SHA1, CursorShape, Timer  # noqa: F401
 
 from .instances import InstanceBuffer as InstanceBuffer, InstanceList as InstanceList, InstanceTensor as InstanceTensor  # noqa: E402
@@ -91,6 +92,7 @@ _LAZY.update(dict.fromkeys((
 ).split(), "pictures"))
 
 _LAZY.update(dict.fromkeys("loadModule clearSessionShaderCache clearPersistentShaderCache clearShaderCaches".split(), "slangtorch"))
+_LAZY["torch_op"] = "torch_ops"
 _LAZY.update(dict.fromkeys("Sampler Texture TextureView".split(), "resources"))
 _LAZY.update(dict.fromkeys("InputLayout RenderPassEncoder RenderPipeline".split(), "render"))
 

@@ -260,7 +260,7 @@ def _take(type_, value, where, host):
         if isinstance(value, int) and type_.name not in _FLOATS and made != value:
             raise ValueError("{}: {} is out of range for {}".format(where, value, type_.name))
         return made
-    items: Any = value
+    items = value
     if type_.kind == "struct":
         names = [name for name, _ in type_.fields]
         if isinstance(value, dict):

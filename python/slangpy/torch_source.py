@@ -167,7 +167,8 @@ _MODIFIERS = set("public private internal export static const inline extern unif
 
 def split_commas(words: Sequence[Token]) -> list[list[Token]]:
     """Splits a list at its outermost commas."""
-    parts, depth = [[]], 0
+    parts: list[list[Token]] = [[]]
+    depth = 0
     for word in words:
         depth += (word.text in ("(", "[", "{", "<")) - (word.text in (")", "]", "}", ">")) - 2 * (word.text == ">>")
         if word.text == "," and depth == 0:
@@ -211,7 +212,8 @@ class SourceFile:
         self.constants: dict[str, tuple[list[Token], list[Token]]] = {}
         self.folders = list(folders)
         self.files: dict[str, int] = {}  # all files that were read, and when they were changed last
-        self._macros, self._imported = macros, set()
+        self._macros = macros
+        self._imported: set[str] = set()
         self._load(os.path.abspath(path))
 
     def _load(self, path):

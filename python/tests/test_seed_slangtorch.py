@@ -174,34 +174,26 @@ float shade(float3 pt, float3 normal) { return dot(pt, normal); }
 SCENE_KERNEL = """
 [AutoPyBindCUDA] [CUDAKernel] void image(TensorView<float> output) { Ray ray = { float3(0, 0, -4), float3(0, 0, 1) }; output[0] = render(ray); }
 """
-BOX_FILTER = """
-float computeOutputPixel(TensorView<float> input, uint2 pixelLoc)
-{
-int width = input.size(0);
-int height = input.size(1);
+# Printed twice, with SIZE and VALUE; its lines are not the seed's.
+BOX_BODY = """{
+int width = input.SIZE(0); int height = input.SIZE(1);
 // Track the sum of neighboring pixels and the number
 // of pixels currently accumulated.
-int count = 0;
-float sumValue = 0.0;
+int count = 0; float sumValue = 0.0;
 // Iterate through the surrounding area.
-for (int offsetX = -1; offsetX <= 1; offsetX++)
-{
+for (int offsetX = -1; offsetX <= 1; offsetX++) {
 // Skip out of bounds pixels.
-int x = pixelLoc.x + offsetX;
-if (x < 0 || x >= width) continue;
-for (int offsetY = -1; offsetY <= 1; offsetY++)
-{
-int y = pixelLoc.y + offsetY;
-if (y < 0 || y >= height) continue;
-sumValue += input[x, y];
-count++;
+int x = pixelLoc.x + offsetX; if (x < 0 || x >= width) continue;
+for (int offsetY = -1; offsetY <= 1; offsetY++) {
+int y = pixelLoc.y + offsetY; if (y < 0 || y >= height) continue;
+sumValue += VALUE; count++;
 }
 }
 // Comptue the average value.
-sumValue /= count;
-return sumValue;
+sumValue /= count; return sumValue;
 }
 """
+BOX_FILTER = "float computeOutputPixel(TensorView<float> input, uint2 pixelLoc)\n" + BOX_BODY.replace("SIZE", "size").replace("VALUE", "input[x, y]")
 BOX_FILTER_KERNEL = """
 [CudaKernel]
 void boxFilter_fwd(TensorView<float> input, TensorView<float> output)
@@ -231,32 +223,7 @@ float computeOutputPixel(
 TensorView<float> input,
 TensorView<float> inputGradToPropagateTo,
 uint2 pixelLoc)
-{
-int width = input.dim(0);
-int height = input.dim(1);
-// Track the sum of neighboring pixels and the number
-// of pixels currently accumulated.
-int count = 0;
-float sumValue = 0.0;
-// Iterate through the surrounding area.
-for (int offsetX = -1; offsetX <= 1; offsetX++)
-{
-// Skip out of bounds pixels.
-int x = pixelLoc.x + offsetX;
-if (x < 0 || x >= width) continue;
-for (int offsetY = -1; offsetY <= 1; offsetY++)
-{
-int y = pixelLoc.y + offsetY;
-if (y < 0 || y >= height) continue;
-sumValue += getInputElement(input, inputGradToPropagateTo, uint2(x, y));
-count++;
-}
-}
-// Comptue the average value.
-sumValue /= count;
-return sumValue;
-}
-"""
+""" + BOX_BODY.replace("SIZE", "dim").replace("VALUE", "getInputElement(input, inputGradToPropagateTo, uint2(x, y))")
 BOX_FILTER_BACKWARD = """
 [CudaKernel]
 void boxFilter_bwd(
@@ -501,7 +468,7 @@ print(f"dX = {x.grad.cpu()}")
 """
 
 BLOCKS = {name: (OVERVIEW if name.startswith("O_") else GUIDE, text) for name, text in dict(globals()).items()
-          if name.isupper() and isinstance(text, str) and name not in ("GUIDE", "OVERVIEW", "TORCH", "TOP", "SCENE", "SCENE_KERNEL")}
+          if name.isupper() and isinstance(text, str) and name not in ("GUIDE", "OVERVIEW", "TORCH", "TOP", "SCENE", "SCENE_KERNEL", "BOX_BODY")}
 
 
 def mended(*names):

@@ -312,3 +312,23 @@ assert again is not m
 again.go(x)
 assert [g for g, _ in launches] == [(7, 1, 1, 1, 1, 1)], launches
 """)
+
+
+def test_the_example(host):
+    """Example 17's kernels, their derivatives and its host function compile and launch."""
+    from conftest import TOP
+
+    host("""
+m = spy.loadModule({!r}, device=d)
+camera = m.Camera(o=(0.0, 0.0), scale=(1.0, 1.0))
+v, dv, c, dc, o, do = (TorchTensor(s) for s in ((3, 2), (3, 2), (3,), (3,), (32, 32, 3), (32, 32, 3)))
+shape = dict(blockSize=(16, 16, 1), gridSize=(2, 2, 1))
+m.rasterize(camera=camera, vertices=v, color=c, sharpness=20.0, output=o).launchRaw(**shape)
+assert places(launches[-1][1]) == [v.at, c.at, o.at]
+m.rasterize.bwd(camera=camera, vertices=(v, dv), color=(c, dc), sharpness=20.0, output=(o, do)).launchRaw(**shape)
+assert places(launches[-1][1]) == [v.at, dv.at, c.at, dc.at, o.at, do.at] and launches[-1][0] == (2, 2, 1, 16, 16, 1)
+a, b = TorchTensor((1000,)), TorchTensor((1000,))
+r = m.fade(a, b, 4)
+assert [g for g, _ in launches[2:]] == [(4, 1, 1, 256, 1, 1)] * 4
+assert all(struct.pack("<f", t) in block for t, (_, block) in zip((0.25, 0.5, 0.75, 1), launches[2:]))
+""".format(TOP + "/examples/17_from_slang_torch/triangle.slang"))

@@ -218,7 +218,7 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     if (given && !in->tensor) return Py_NewRef(spyp_plain_value(given));
     if (in->texture) return spyp_give_texture(in);
     PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
-    if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || !in->call.borrows ? primal : spyp_foreign_give(&in->call, primal);
+    if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || (!in->call.borrows && !in->call.host_torch) ? primal : spyp_foreign_give(&in->call, primal);
     if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
     spyp_drop_tensor(f->module->device, in->grad.tensor);
     spyp_drop_tensor(f->module->device, in->grad_tensor);
@@ -466,6 +466,9 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
         return spyp_call_instead(self, args, nargsf, names, "slangpy.gradients", "_backward_of_numbers", false);
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyErr_ExceptionMatches(spyp.wants_gradient))
         return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "call", true);
+    // A tensor of torch without memory of its own, as within torch.func.vmap, fails in many ways.
+    if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyDict_GetItemString(PyImport_GetModuleDict(), "torch"))
+        return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "explain", true);
     return result;
 }
 

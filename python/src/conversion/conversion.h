@@ -69,6 +69,7 @@ typedef struct spyp_call {
     const struct spyp_dl_exchange *library;
     // Without them: function(DLPack producer) that makes an array of the library, or NULL; borrowed.
     PyObject *wrap;
+    bool host_torch; // an argument is a tensor of torch on the CPU: the result is one, too
 } spyp_call;
 
 // >>argument.c
