@@ -1201,7 +1201,7 @@ typedef struct spy_device_desc {
         *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL: none
     size_t pack_size_bytes; // its size
     bool record_pack;       // keep what modules and calls need, for spy_save_pack()
-    // With record_pack: no GPU and no driver is needed. Calls are checked and compiled, and compute nothing.
+    // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
     // serves all devices that are not named, as PTX. NULL: the device's own.
@@ -22228,10 +22228,14 @@ static spy_status spyi_build_pack(spyi_build *b, spyi_text *blob) {
         profile.portable = i == device->pack_arch_count;
         profile.arch = device->pack_archs[profile.portable ? 0 : i];
         spyi_text_clear(&made);
+        spyi_build_question(b, profile.arch, profile.portable, &question);
+        if (spyi_archive_get(pack, &question, &made)) { // another call has the same kernel
+            if (device->offline && i == 0) spyi_text_add_n(blob, made.data, made.size);
+            continue;
+        }
         status = device->backend->compile(&device->ctx, device->base->compiler, &profile, &b->desc, &made,
                                           &b->error);
         if (status != SPY_OK) break;
-        spyi_build_question(b, profile.arch, profile.portable, &question);
         if (!spyi_archive_put(pack, &question, &made)) status = SPY_ERROR_OUT_OF_MEMORY;
         char line[40];
         snprintf(line, sizeof line, "arch\tcu\t%s_%u", profile.portable ? "ptx" : "sm",
@@ -35279,7 +35283,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     memset(code, 0, sizeof *code);
     memset(&t, 0, sizeof t);
     spyi_code_question(&m, unit, source, entry, own, conformances);
-    if (spyi_memo_recall(&m, spyi_code_fields, &answer)) {
+    if (!answer.named && spyi_memo_recall(&m, spyi_code_fields, &answer)) {
         (void)spyi_atomic_add(&unit->compiler->code_hits, 1);
         spyi_text_add(&step, "cached %s", kernel_name);
         spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
@@ -54956,9 +54960,9 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
         spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
                       desc->dump_directory);
         return SPY_ERROR_IO;
-    } else if (desc->offline && !desc->record_pack) {
-        spyi_text_add(error,
-                      "desc.offline is set without record_pack: a device without a GPU only records packs");
+    } else if (desc->offline && !desc->record_pack && !desc->pack && !desc->pack_data) {
+        spyi_text_add(error, "desc.offline is set without a pack or record_pack: a device without a GPU only "
+                             "makes packs and tells what is in them");
     } else if (desc->record_pack && (desc->pack || desc->pack_data || desc->check_bounds)) {
         spyi_text_add(error, "desc.record_pack is set together with %s",
                       desc->check_bounds ? "check_bounds, whose kernels have an address of this process"
@@ -54968,8 +54972,8 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
     } else if (desc->pack_arch_count > SPYI_MOST_ARCHS || (desc->pack_arch_count && !desc->pack_archs)) {
         spyi_text_add(error, "desc.pack_arch_count is %zu: expected at most %d, and pack_archs not NULL",
                       desc->pack_arch_count, SPYI_MOST_ARCHS);
-    } else if (desc->offline && desc->backend && desc->backend->target == SPYI_TARGET_CUDA &&
-               !desc->pack_arch_count) {
+    } else if (desc->record_pack && desc->offline && desc->backend &&
+               desc->backend->target == SPYI_TARGET_CUDA && !desc->pack_arch_count) {
         spyi_text_add(error,
                       "desc.pack_archs is empty: without a GPU, CUDA kernels need at least one architecture");
     } else if (!desc->backend) {
