@@ -47302,7 +47302,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     *left = *left || leaves;
     if (status != SPY_OK &&
         (plain || (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &key)))) {
-        spyi_text_clear(error); // the launch is computed anew, for another variant
+        spyi_text_free(error); // the launch is computed anew, for another variant
         *left = true;
         return SPY_OK;
     }
@@ -50810,7 +50810,7 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
             if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
         }
         if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
-            spyi_text_clear(error); // the pack may have the plain variant
+            spyi_text_free(error); // the pack may have the plain variant
             status = SPY_OK;
             launch->pass = 0;
             launch->finishes = false;

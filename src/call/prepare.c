@@ -48,7 +48,7 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
             if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
         }
         if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
-            spyi_text_clear(error); // the pack may have the plain variant
+            spyi_text_free(error); // the pack may have the plain variant
             status = SPY_OK;
             launch->pass = 0;
             launch->finishes = false;

@@ -485,7 +485,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     *left = *left || leaves;
     if (status != SPY_OK &&
         (plain || (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &key)))) {
-        spyi_text_clear(error); // the launch is computed anew, for another variant
+        spyi_text_free(error); // the launch is computed anew, for another variant
         *left = true;
         return SPY_OK;
     }
