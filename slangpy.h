@@ -1202,7 +1202,7 @@ typedef struct spy_device_desc {
         *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL: none
     size_t pack_size_bytes; // its size
     bool record_pack;       // keep what modules and calls need, for spy_save_pack()
-    // With record_pack: no GPU and no driver is needed. Calls are checked and compiled, and compute nothing.
+    // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
     // serves all devices that are not named, as PTX. NULL: the device's own.
@@ -24659,10 +24659,14 @@ static spy_status spyi_build_pack(spyi_build *b, spyi_text *blob) {
         profile.portable = i == device->pack_arch_count;
         profile.arch = device->pack_archs[profile.portable ? 0 : i];
         spyi_text_clear(&made);
+        spyi_build_question(b, profile.arch, profile.portable, &question);
+        if (spyi_archive_get(pack, &question, &made)) { // another call has the same kernel
+            if (device->offline && i == 0) spyi_text_add_n(blob, made.data, made.size);
+            continue;
+        }
         status = device->backend->compile(&device->ctx, device->base->compiler, &profile, &b->desc, &made,
                                           &b->error);
         if (status != SPY_OK) break;
-        spyi_build_question(b, profile.arch, profile.portable, &question);
         if (!spyi_archive_put(pack, &question, &made)) status = SPY_ERROR_OUT_OF_MEMORY;
         char line[40];
         snprintf(line, sizeof line, "arch\tcu\t%s_%u", profile.portable ? "ptx" : "sm",
@@ -37776,7 +37780,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     memset(code, 0, sizeof *code);
     memset(&t, 0, sizeof t);
     spyi_code_question(&m, unit, source, entry, own, conformances);
-    if (spyi_memo_recall(&m, spyi_code_fields, &answer)) {
+    if (!answer.named && spyi_memo_recall(&m, spyi_code_fields, &answer)) {
         (void)spyi_atomic_add(&unit->compiler->code_hits, 1);
         spyi_text_add(&step, "cached %s", kernel_name);
         spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);
@@ -38141,7 +38145,8 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-    if (!desc->path && !desc->source && !desc->precompiled)
+    bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack has modules by their names
+    if (!desc->path && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
     if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
@@ -48351,6 +48356,7 @@ typedef struct spyi_launch {
     uint32_t rank;   // collapsed dimensions
     int64_t dims[SPY_MAX_RANK];
     spyi_variant_key key;
+    bool plain;                // of the plain variant of a pack, for all shapes (call/launch.h)
     spyi_launch_leaf *leaves;  // one for each leaf of the plan
     uint32_t groups[3];        // as dispatched: long rows are folded into two dimensions
     uint32_t thread_groups[3]; // groups before folding
@@ -48466,8 +48472,9 @@ struct spyi_plan {
     // which walks memory of any strides (call/launch.h).
     uint64_t *absent;
     uint32_t absent_count;
-    // Of a device that records a pack: the plain variant has been asked for; the next launch is to be that of it.
-    bool plain_asked, plain_next;
+    bool plain_sums; // all launches that sum gradients run the plain variant
+    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0: none.
+    uint64_t plain_of;
     // For recipes.
     uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
     uint32_t value_count; // arguments
@@ -48541,8 +48548,10 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
 
-// Returns whether the device's pack lacks the variant; and remembers that, unless it was known (false).
-SPYI_FN bool spyi_plan_lacks(const spyi_plan *plan, const spyi_variant_key *key);
+// Returns whether a launch with this key runs the plain variant: the pack lacks its own, or the plain one is to be made.
+SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key);
+// Remembers that the device's pack lacks the variant. Returns false when there is no pack, when that was known, or when
+// memory ran out.
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key);
 
 // memory_access.c
@@ -49371,7 +49380,7 @@ static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi
     const spyi_value *v = &values->items[i];
     uint32_t next = i + 1;
     if (v->name) spyi_text_add(out, "%s: ", v->name);
-    if (v->direction == SPY_DIRECTION_OUT) spyi_text_add(out, "out ");
+    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW) spyi_text_add(out, "out ");
     if (v->direction == SPY_DIRECTION_INOUT) spyi_text_add(out, "inout ");
     switch (v->kind) {
     case SPY_ARG_KIND_TENSOR:
@@ -50267,20 +50276,30 @@ static uint64_t spyi_variant_key_hash(const spyi_variant_key *key) {
     return spyi_hash(key, offsetof(spyi_variant_key, walk) + key->walk_count, 0);
 }
 
-SPYI_FN bool spyi_plan_lacks(const spyi_plan *plan, const spyi_variant_key *key) {
-    uint64_t hash = plan->absent_count ? spyi_variant_key_hash(key) : 0;
+static bool spyi_plan_lacks(const spyi_plan *plan, uint64_t hash) {
     for (uint32_t i = 0; i < plan->absent_count; i++)
         if (plan->absent[i] == hash) return true;
     return false;
 }
 
-// Remembers that the pack lacks the variant. Returns false when that was known, or memory ran out.
+SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key) {
+    if (SPYI_LIKELY(!plan->absent_count && !plan->plain_of && !plan->plain_sums)) return false;
+    uint64_t hash = spyi_variant_key_hash(key);
+    return hash == plan->plain_of || (plan->plain_sums && key->team) || spyi_plan_lacks(plan, hash);
+}
+
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
-    if (spyi_plan_lacks(plan, key)) return false;
+    uint64_t hash = spyi_variant_key_hash(key);
+    if (!spyi_is_packed(plan->function->object.device) || spyi_plan_lacks(plan, hash)) return false;
+    if (key->finishes) { // the dispatch before it must not leave parts of sums: it is to be a plain one, too
+        bool known = plan->plain_sums;
+        plan->plain_sums = true;
+        return !known;
+    }
     uint64_t *grown = (uint64_t *)spyi_realloc(plan->absent, (plan->absent_count + 1) * sizeof *grown);
     if (!grown) return false;
     plan->absent = grown;
-    plan->absent[plan->absent_count++] = spyi_variant_key_hash(key);
+    plan->absent[plan->absent_count++] = hash;
     return true;
 }
 
@@ -50294,13 +50313,9 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
     spyi_call_outside outside;
     *variant = spyi_variant_find(plan, &key);
-    // A call that is recorded for a pack also makes the plain variant, and then goes on with its own.
-    bool plain = plan->plain_next, asks = spyi_is_recording(device) && !plan->plain_asked &&
-                                          !values->threads && plan->bound.mode != SPY_CALL_MODE_BACKWARD;
-    plan->plain_next = false;
-    if (*variant && (plain || asks)) {
-        plan->plain_next = asks;
-        plan->plain_asked = true;
+    bool records = spyi_is_recording(device), plain = records && plan->launch->plain;
+    if (plain) {
+        plan->plain_of = 0; // the call goes on with its own variant
         *left = true;
     }
     if (*variant) return SPY_OK;
@@ -50320,18 +50335,18 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     status = spyi_variant_create(plan, &key, values, variant, error);
     if (leaves) spyi_call_step_in(function, &outside);
     *left = *left || leaves;
-    if (status != SPY_OK && (plain || (spyi_is_packed(device) && status == SPY_ERROR_NO_COMPILER &&
-                                       spyi_plan_note_absent(plan, &key)))) {
-        spyi_text_clear(error); // the launch is computed anew, for another variant
+    if (status != SPY_OK &&
+        (plain || (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &key)))) {
+        spyi_text_free(error); // the launch is computed anew, for another variant
         *left = true;
         return SPY_OK;
     }
     if (status == SPY_ERROR_NO_COMPILER && spyi_is_packed(device))
         status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
-    if (plain) *left = true;
-    else if (asks) {
-        plan->plain_asked = plan->plain_next = true;
+    if (records && !plain && !values->threads &&
+        !key.finishes) { // for the pack, the call makes the plain variant, too
+        plan->plain_of = spyi_variant_key_hash(&key);
         *left = true;
     }
     if (spyi_variant_find(plan, &key)) { // a prepared call has added it meanwhile
@@ -51000,8 +51015,8 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
 // launch.c
 // Fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records nothing
 // and allocates nothing. A device with a pack that lacks the variant of the launch gets the plain variant's launch
-// instead: that variant walks memory of any strides, offsets and sizes, so each call of a pack has one. Backward calls
-// and dispatches have none.
+// instead: that variant walks memory of any strides, offsets and sizes, so each call of a pack has one. Dispatches have
+// none.
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 // Returns whether the kernel walks through the leaf's memory.
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
@@ -51037,11 +51052,10 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Computes the binding offsets of temporaries, once these have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set. `plain`: the kernel
-// takes any number of groups.
+// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set.
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
-                                      const spyi_limits *limits, const uint32_t *group, bool plain,
-                                      spyi_launch *launch, spyi_text *error);
+                                      const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
+                                      spyi_text *error);
 
 // passes.c, for backward calls
 // Divides the gradients into passes: fills launch->passes. Each pass adds to its gradients in one dispatch.
@@ -51678,6 +51692,12 @@ static void spyi_merge_passes(const spyi_bound *b, const spyi_values *values, sp
     memmove(from, from + 1, (launch->pass_count - own) * sizeof *from);
 }
 
+static bool spyi_leaf_has_dim(const spyi_leaf *leaf, uint32_t dim) {
+    for (uint32_t d = 0; d < leaf->batch_rank; d++)
+        if (leaf->map[d] == dim) return true;
+    return false;
+}
+
 SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *values, spyi_launch *launch,
                                       spyi_text *error) {
     launch->pass_count = 0;
@@ -51685,7 +51705,10 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         if (b->leaves[i].role != SPYI_ROLE_ADDED) continue;
         uint32_t shared = 0, p = 0;
         for (uint32_t d = 0; d < launch->shape.rank; d++)
-            if (launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) shared |= 1u << d;
+            if ((launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) ||
+                (launch->plain &&
+                 !spyi_leaf_has_dim(&b->leaves[i], d))) // also of size 1: for any sizes alike
+                shared |= 1u << d;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
             p++;
@@ -51735,7 +51758,7 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
             each = launch->parts;
             launch->key.inner = 0;
         }
-        if (group & (group - 1)) {
+        if ((group & (group - 1)) || launch->plain) {
             team = group;
             launch->key.inner = 1;
         } else if (launch->key.inner) {
@@ -51752,11 +51775,11 @@ static void spyi_choose_teams(const spyi_bound *b, const spyi_limits *limits, sp
         }
         side = group / team;
         launch->key.team = SPYI_WHOLE_TEAM;
-        for (uint32_t p = 0; p < 11 && !(group & (group - 1)); p++)
+        for (uint32_t p = 0; p < 11 && !(group & (group - 1)) && !launch->plain; p++)
             if (1u << p == team) launch->key.team = (uint8_t)(p + 1);
         uint64_t groups = (sums + side - 1) / side, most = cpu ? SPYI_TEAM_GROUPS_CPU : SPYI_TEAM_GROUPS,
                  least = (uint64_t)team * (cpu ? SPYI_TEAM_ELEMENTS_CPU : SPYI_TEAM_ELEMENTS);
-        uint64_t parts = step || groups >= most ? 1 : most / groups;
+        uint64_t parts = step || launch->plain || groups >= most ? 1 : most / groups;
         if (parts > (each + least - 1) / least) parts = (each + least - 1) / least;
         uint64_t length = (each + parts - 1) / parts;
         length = (length + team - 1) / team * team;
@@ -51837,7 +51860,8 @@ SPYI_FN uint32_t spyi_launch_order(const spyi_bound *b, spyi_launch *launch, int
         sizes[d] = launch->shape.dims[order[d]];
         launch->element_strides[d] = row_major.dims[order[d]];
     }
-    launch->key.reordered = turned && !launch->finishes && (b->uses_library || b->call_info);
+    launch->key.reordered =
+        (turned || launch->plain) && !launch->finishes && (b->uses_library || b->call_info);
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         int64_t strides[SPY_MAX_RANK];
         for (uint32_t d = 0; d < n; d++) strides[d] = launch->leaves[i].strides[order[d]];
@@ -52098,16 +52122,17 @@ static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launc
         spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    launch->key.folded = groups > limits->info.max_group_count;
-    launch->groups[0] = (uint32_t)(launch->key.folded ? most : groups);
+    bool many = groups > limits->info.max_group_count;
+    launch->key.folded = many || launch->plain;
+    launch->groups[0] = (uint32_t)(many ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;
     return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
-                                      const spyi_limits *limits, const uint32_t *group, bool plain,
-                                      spyi_launch *launch, spyi_text *error) {
+                                      const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
+                                      spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
@@ -52126,7 +52151,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         return SPY_ERROR_OUT_OF_RANGE;
     }
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
-    launch->key.folded = groups > most || plain;
+    launch->key.folded = groups > most || launch->plain;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;
@@ -52174,7 +52199,8 @@ SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint
     return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
 }
 
-// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension. Backward calls
+// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension, unless the launch is plain.
+// Backward calls
 // have their own order of dimensions; those that gradients are summed over are not merged with others.
 static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     uint32_t rank = 0, count = launch->shape.rank, kept = 0;
@@ -52188,8 +52214,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     for (uint32_t k = 0; k < count; k++) {
         int64_t size = sizes[k];
         if (k == kept) launch->kept = rank;
-        if (size == 1) continue;
-        bool merge = rank > launch->kept;
+        if (size == 1 && !launch->plain) continue;
+        bool merge = rank > launch->kept && !launch->plain;
         for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
             const int64_t *strides = launch->leaves[i].strides;
             if (spyi_is_walked(b, launch, i)) merge = strides[rank - 1] == strides[k] * size;
@@ -52244,6 +52270,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
     launch->repeatable = NULL;
+    launch->plain = plain;
     memset(&launch->key, 0, sizeof launch->key);
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
@@ -52298,7 +52325,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     }
     uint32_t group[SPY_MAX_RANK];
     launch->key.grouped = spyi_call_group(b, group) && !launch->key.team;
-    if (launch->key.grouped || plain) {
+    if (launch->key.grouped) {
         launch->rank = launch->shape.rank;
         memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
     } else {
@@ -52324,15 +52351,15 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
-    launch->key.by_team = launch->key.team && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
-    return spyi_launch_groups(b, values, limits, group, plain, launch, error);
+    launch->key.by_team =
+        launch->key.team && !plain && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
+    return spyi_launch_groups(b, values, limits, group, launch, error);
 }
 
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
-    bool can = plan->bound.mode != SPY_CALL_MODE_BACKWARD && !values->threads;
-    if (can && plan->plain_next) return spyi_launch_shape_as(plan, values, true, error);
     spy_status status = spyi_launch_shape_as(plan, values, false, error);
-    if (status != SPY_OK || !can || !spyi_plan_lacks(plan, &plan->launch->key)) return status;
+    if (status != SPY_OK || values->threads || !spyi_plan_wants_plain(plan, &plan->launch->key))
+        return status;
     return spyi_launch_shape_as(plan, values, true, error);
 }
 
@@ -53897,23 +53924,27 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
 // Makes the variants on a compile thread, for a plan that no other thread knows yet.
 static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
     spyi_launch *launch = plan->launch;
-    spy_status status;
+    spy_status status = SPY_OK;
     launch->pass = 0;
     launch->finishes = false;
-    do { // each pass of a backward call has its own variant
+    bool more = true;
+    while (more) { // each pass of a backward call has its own variant
         spyi_variant *variant = NULL;
         status = spyi_launch_shape(plan, values, error);
-        if (status != SPY_OK || launch->count == 0 || spyi_variant_find(plan, &launch->key)) continue;
-        status = spyi_variant_create(plan, &launch->key, values, &variant, error);
-        if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
-        if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
-            spyi_text_clear(error); // the pack may have the plain variant
-            status = spyi_launch_shape(plan, values, error);
-            if (status == SPY_OK) status = spyi_variant_create(plan, &launch->key, values, &variant, error);
+        if (status == SPY_OK && launch->count && !spyi_variant_find(plan, &launch->key)) {
+            status = spyi_variant_create(plan, &launch->key, values, &variant, error);
             if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
         }
-    } while (status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
-             spyi_next_pass(launch));
+        if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
+            spyi_text_free(error); // the pack may have the plain variant
+            status = SPY_OK;
+            launch->pass = 0;
+            launch->finishes = false;
+            continue;
+        }
+        more = status == SPY_OK && plan->bound.mode == SPY_CALL_MODE_BACKWARD && launch->count &&
+               spyi_next_pass(launch);
+    }
     launch->pass = 0;
     launch->finishes = false;
     return status;
@@ -59759,9 +59790,9 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
         spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
                       desc->dump_directory);
         return SPY_ERROR_IO;
-    } else if (desc->offline && !desc->record_pack) {
-        spyi_text_add(error,
-                      "desc.offline is set without record_pack: a device without a GPU only records packs");
+    } else if (desc->offline && !desc->record_pack && !desc->pack && !desc->pack_data) {
+        spyi_text_add(error, "desc.offline is set without a pack or record_pack: a device without a GPU only "
+                             "makes packs and tells what is in them");
     } else if (desc->record_pack && (desc->pack || desc->pack_data || desc->check_bounds)) {
         spyi_text_add(error, "desc.record_pack is set together with %s",
                       desc->check_bounds ? "check_bounds, whose kernels have an address of this process"
@@ -59771,8 +59802,8 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
     } else if (desc->pack_arch_count > SPYI_MOST_ARCHS || (desc->pack_arch_count && !desc->pack_archs)) {
         spyi_text_add(error, "desc.pack_arch_count is %zu: expected at most %d, and pack_archs not NULL",
                       desc->pack_arch_count, SPYI_MOST_ARCHS);
-    } else if (desc->offline && desc->backend && desc->backend->target == SPYI_TARGET_CUDA &&
-               !desc->pack_arch_count) {
+    } else if (desc->record_pack && desc->offline && desc->backend &&
+               desc->backend->target == SPYI_TARGET_CUDA && !desc->pack_arch_count) {
         spyi_text_add(error,
                       "desc.pack_archs is empty: without a GPU, CUDA kernels need at least one architecture");
     } else if (!desc->backend) {

@@ -506,6 +506,10 @@ class DeviceDesc(_Desc):
     log: Callable[[int, str], object] | None = None
     progress: Callable[[str, bool], object] | None = None
     compile_timeout_s: float = 0.0
+    pack: _Path | bytes | None = None
+    record_pack: bool = False
+    offline: bool = False
+    pack_archs: Sequence[int] | None = None
 
 
 class AdapterInfo(_Desc):

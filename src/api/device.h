@@ -106,7 +106,7 @@ typedef struct spy_device_desc {
         *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL: none
     size_t pack_size_bytes; // its size
     bool record_pack;       // keep what modules and calls need, for spy_save_pack()
-    // With record_pack: no GPU and no driver is needed. Calls are checked and compiled, and compute nothing.
+    // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
     // serves all devices that are not named, as PTX. NULL: the device's own.

@@ -56,16 +56,17 @@ static spy_status spyi_launch_sums(const spyi_limits *limits, spyi_launch *launc
         spyi_text_add(error, "its gradients are %u sums, which is more than one call can make", launch->sums);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    launch->key.folded = groups > limits->info.max_group_count;
-    launch->groups[0] = (uint32_t)(launch->key.folded ? most : groups);
+    bool many = groups > limits->info.max_group_count;
+    launch->key.folded = many || launch->plain;
+    launch->groups[0] = (uint32_t)(many ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;
     return SPY_OK;
 }
 
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
-                                      const spyi_limits *limits, const uint32_t *group, bool plain,
-                                      spyi_launch *launch, spyi_text *error) {
+                                      const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
+                                      spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (values->threads) return spyi_launch_threads(values->threads, limits, launch, error);
     int64_t per_group =
@@ -84,7 +85,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         return SPY_ERROR_OUT_OF_RANGE;
     }
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
-    launch->key.folded = groups > most || plain;
+    launch->key.folded = groups > most || launch->plain;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);
     launch->groups[2] = 1;

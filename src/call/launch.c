@@ -38,7 +38,8 @@ SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint
     return spyi_leaf_in_memory(&b->leaves[i]) && !(launch->key.walk[i] & SPYI_WALK_SKIPPED);
 }
 
-// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension. Backward calls
+// Drops dimensions of size 1, and merges neighbours that every leaf walks as one dimension, unless the launch is plain.
+// Backward calls
 // have their own order of dimensions; those that gradients are summed over are not merged with others.
 static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     uint32_t rank = 0, count = launch->shape.rank, kept = 0;
@@ -52,8 +53,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
     for (uint32_t k = 0; k < count; k++) {
         int64_t size = sizes[k];
         if (k == kept) launch->kept = rank;
-        if (size == 1) continue;
-        bool merge = rank > launch->kept;
+        if (size == 1 && !launch->plain) continue;
+        bool merge = rank > launch->kept && !launch->plain;
         for (uint32_t i = 0; i < b->leaf_count && merge; i++) {
             const int64_t *strides = launch->leaves[i].strides;
             if (spyi_is_walked(b, launch, i)) merge = strides[rank - 1] == strides[k] * size;
@@ -108,6 +109,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     const spy_device *device = plan->function->object.device;
     const spyi_limits *limits = &device->base->limits;
     launch->repeatable = NULL;
+    launch->plain = plain;
     memset(&launch->key, 0, sizeof launch->key);
     spy_status status = spyi_call_shape(b, values, &launch->shape, error);
     if (status != SPY_OK) return status;
@@ -162,7 +164,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     }
     uint32_t group[SPY_MAX_RANK];
     launch->key.grouped = spyi_call_group(b, group) && !launch->key.team;
-    if (launch->key.grouped || plain) {
+    if (launch->key.grouped) {
         launch->rank = launch->shape.rank;
         memcpy(launch->dims, launch->shape.dims, sizeof launch->dims);
     } else {
@@ -188,14 +190,14 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         return SPY_ERROR_UNSUPPORTED;
     }
     launch->key.walk_count = (uint8_t)b->leaf_count;
-    launch->key.by_team = launch->key.team && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
-    return spyi_launch_groups(b, values, limits, group, plain, launch, error);
+    launch->key.by_team =
+        launch->key.team && !plain && launch->rank == 2 && launch->kept == 1 && !launch->finishes;
+    return spyi_launch_groups(b, values, limits, group, launch, error);
 }
 
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error) {
-    bool can = plan->bound.mode != SPY_CALL_MODE_BACKWARD && !values->threads;
-    if (can && plan->plain_next) return spyi_launch_shape_as(plan, values, true, error);
     spy_status status = spyi_launch_shape_as(plan, values, false, error);
-    if (status != SPY_OK || !can || !spyi_plan_lacks(plan, &plan->launch->key)) return status;
+    if (status != SPY_OK || values->threads || !spyi_plan_wants_plain(plan, &plan->launch->key))
+        return status;
     return spyi_launch_shape_as(plan, values, true, error);
 }

@@ -7,8 +7,8 @@
 // launch.c
 // Fills plan->launch: shapes, broadcasting, merged dimensions, and the key of the variant. Records nothing
 // and allocates nothing. A device with a pack that lacks the variant of the launch gets the plain variant's launch
-// instead: that variant walks memory of any strides, offsets and sizes, so each call of a pack has one. Backward calls
-// and dispatches have none.
+// instead: that variant walks memory of any strides, offsets and sizes, so each call of a pack has one. Dispatches have
+// none.
 SPYI_FN spy_status spyi_launch_shape(spyi_plan *plan, const spyi_values *values, spyi_text *error);
 // Returns whether the kernel walks through the leaf's memory.
 SPYI_FN bool spyi_is_walked(const spyi_bound *b, const spyi_launch *launch, uint32_t i);
@@ -44,11 +44,10 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Computes the binding offsets of temporaries, once these have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
-// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set. `plain`: the kernel
-// takes any number of groups.
+// groups.c: fills launch->groups. `group`: elements of a call group, read if key.grouped is set.
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
-                                      const spyi_limits *limits, const uint32_t *group, bool plain,
-                                      spyi_launch *launch, spyi_text *error);
+                                      const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
+                                      spyi_text *error);
 
 // passes.c, for backward calls
 // Divides the gradients into passes: fills launch->passes. Each pass adds to its gradients in one dispatch.

@@ -331,7 +331,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
     memset(code, 0, sizeof *code);
     memset(&t, 0, sizeof t);
     spyi_code_question(&m, unit, source, entry, own, conformances);
-    if (spyi_memo_recall(&m, spyi_code_fields, &answer)) {
+    if (!answer.named && spyi_memo_recall(&m, spyi_code_fields, &answer)) {
         (void)spyi_atomic_add(&unit->compiler->code_hits, 1);
         spyi_text_add(&step, "cached %s", kernel_name);
         spyi_step(unit->compiler->ctx, spyi_text_str(&step), false);

@@ -140,10 +140,14 @@ static spy_status spyi_build_pack(spyi_build *b, spyi_text *blob) {
         profile.portable = i == device->pack_arch_count;
         profile.arch = device->pack_archs[profile.portable ? 0 : i];
         spyi_text_clear(&made);
+        spyi_build_question(b, profile.arch, profile.portable, &question);
+        if (spyi_archive_get(pack, &question, &made)) { // another call has the same kernel
+            if (device->offline && i == 0) spyi_text_add_n(blob, made.data, made.size);
+            continue;
+        }
         status = device->backend->compile(&device->ctx, device->base->compiler, &profile, &b->desc, &made,
                                           &b->error);
         if (status != SPY_OK) break;
-        spyi_build_question(b, profile.arch, profile.portable, &question);
         if (!spyi_archive_put(pack, &question, &made)) status = SPY_ERROR_OUT_OF_MEMORY;
         char line[40];
         snprintf(line, sizeof line, "arch\tcu\t%s_%u", profile.portable ? "ptx" : "sm",

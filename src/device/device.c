@@ -106,9 +106,9 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
         spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
                       desc->dump_directory);
         return SPY_ERROR_IO;
-    } else if (desc->offline && !desc->record_pack) {
-        spyi_text_add(error,
-                      "desc.offline is set without record_pack: a device without a GPU only records packs");
+    } else if (desc->offline && !desc->record_pack && !desc->pack && !desc->pack_data) {
+        spyi_text_add(error, "desc.offline is set without a pack or record_pack: a device without a GPU only "
+                             "makes packs and tells what is in them");
     } else if (desc->record_pack && (desc->pack || desc->pack_data || desc->check_bounds)) {
         spyi_text_add(error, "desc.record_pack is set together with %s",
                       desc->check_bounds ? "check_bounds, whose kernels have an address of this process"
@@ -118,8 +118,8 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
     } else if (desc->pack_arch_count > SPYI_MOST_ARCHS || (desc->pack_arch_count && !desc->pack_archs)) {
         spyi_text_add(error, "desc.pack_arch_count is %zu: expected at most %d, and pack_archs not NULL",
                       desc->pack_arch_count, SPYI_MOST_ARCHS);
-    } else if (desc->offline && desc->backend && desc->backend->target == SPYI_TARGET_CUDA &&
-               !desc->pack_arch_count) {
+    } else if (desc->record_pack && desc->offline && desc->backend &&
+               desc->backend->target == SPYI_TARGET_CUDA && !desc->pack_arch_count) {
         spyi_text_add(error,
                       "desc.pack_archs is empty: without a GPU, CUDA kernels need at least one architecture");
     } else if (!desc->backend) {

@@ -1,4 +1,5 @@
 // Modules and functions: what a user loads and finds by name.
+#include "base/store.h"
 #include "module/module.h"
 
 #include "slang/embed.h"
@@ -102,7 +103,8 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-    if (!desc->path && !desc->source && !desc->precompiled)
+    bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack has modules by their names
+    if (!desc->path && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
     if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))

@@ -89,8 +89,9 @@ struct spyi_plan {
     // which walks memory of any strides (call/launch.h).
     uint64_t *absent;
     uint32_t absent_count;
-    // Of a device that records a pack: the plain variant has been asked for; the next launch is to be that of it.
-    bool plain_asked, plain_next;
+    bool plain_sums; // all launches that sum gradients run the plain variant
+    // Of a device that records a pack: hash of the key of a variant whose plain sister is to be made; 0: none.
+    uint64_t plain_of;
     // For recipes.
     uint64_t signature;   // spyi_recipe_signature(); 0: programs are not kept
     uint32_t value_count; // arguments
@@ -164,8 +165,10 @@ SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant,
 SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, bool stay,
                                     spyi_variant **variant, bool *left, spyi_text *error);
 
-// Returns whether the device's pack lacks the variant; and remembers that, unless it was known (false).
-SPYI_FN bool spyi_plan_lacks(const spyi_plan *plan, const spyi_variant_key *key);
+// Returns whether a launch with this key runs the plain variant: the pack lacks its own, or the plain one is to be made.
+SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key);
+// Remembers that the device's pack lacks the variant. Returns false when there is no pack, when that was known, or when
+// memory ran out.
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key);
 
 // memory_access.c

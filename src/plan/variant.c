@@ -425,20 +425,30 @@ static uint64_t spyi_variant_key_hash(const spyi_variant_key *key) {
     return spyi_hash(key, offsetof(spyi_variant_key, walk) + key->walk_count, 0);
 }
 
-SPYI_FN bool spyi_plan_lacks(const spyi_plan *plan, const spyi_variant_key *key) {
-    uint64_t hash = plan->absent_count ? spyi_variant_key_hash(key) : 0;
+static bool spyi_plan_lacks(const spyi_plan *plan, uint64_t hash) {
     for (uint32_t i = 0; i < plan->absent_count; i++)
         if (plan->absent[i] == hash) return true;
     return false;
 }
 
-// Remembers that the pack lacks the variant. Returns false when that was known, or memory ran out.
+SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key) {
+    if (SPYI_LIKELY(!plan->absent_count && !plan->plain_of && !plan->plain_sums)) return false;
+    uint64_t hash = spyi_variant_key_hash(key);
+    return hash == plan->plain_of || (plan->plain_sums && key->team) || spyi_plan_lacks(plan, hash);
+}
+
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
-    if (spyi_plan_lacks(plan, key)) return false;
+    uint64_t hash = spyi_variant_key_hash(key);
+    if (!spyi_is_packed(plan->function->object.device) || spyi_plan_lacks(plan, hash)) return false;
+    if (key->finishes) { // the dispatch before it must not leave parts of sums: it is to be a plain one, too
+        bool known = plan->plain_sums;
+        plan->plain_sums = true;
+        return !known;
+    }
     uint64_t *grown = (uint64_t *)spyi_realloc(plan->absent, (plan->absent_count + 1) * sizeof *grown);
     if (!grown) return false;
     plan->absent = grown;
-    plan->absent[plan->absent_count++] = spyi_variant_key_hash(key);
+    plan->absent[plan->absent_count++] = hash;
     return true;
 }
 
@@ -452,13 +462,9 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     size_t size = offsetof(spyi_variant_key, walk) + key.walk_count;
     spyi_call_outside outside;
     *variant = spyi_variant_find(plan, &key);
-    // A call that is recorded for a pack also makes the plain variant, and then goes on with its own.
-    bool plain = plan->plain_next, asks = spyi_is_recording(device) && !plan->plain_asked &&
-                                          !values->threads && plan->bound.mode != SPY_CALL_MODE_BACKWARD;
-    plan->plain_next = false;
-    if (*variant && (plain || asks)) {
-        plan->plain_next = asks;
-        plan->plain_asked = true;
+    bool records = spyi_is_recording(device), plain = records && plan->launch->plain;
+    if (plain) {
+        plan->plain_of = 0; // the call goes on with its own variant
         *left = true;
     }
     if (*variant) return SPY_OK;
@@ -478,18 +484,18 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     status = spyi_variant_create(plan, &key, values, variant, error);
     if (leaves) spyi_call_step_in(function, &outside);
     *left = *left || leaves;
-    if (status != SPY_OK && (plain || (spyi_is_packed(device) && status == SPY_ERROR_NO_COMPILER &&
-                                       spyi_plan_note_absent(plan, &key)))) {
-        spyi_text_clear(error); // the launch is computed anew, for another variant
+    if (status != SPY_OK &&
+        (plain || (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &key)))) {
+        spyi_text_free(error); // the launch is computed anew, for another variant
         *left = true;
         return SPY_OK;
     }
     if (status == SPY_ERROR_NO_COMPILER && spyi_is_packed(device))
         status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
-    if (plain) *left = true;
-    else if (asks) {
-        plan->plain_asked = plan->plain_next = true;
+    if (records && !plain && !values->threads &&
+        !key.finishes) { // for the pack, the call makes the plain variant, too
+        plan->plain_of = spyi_variant_key_hash(&key);
         *left = true;
     }
     if (spyi_variant_find(plan, &key)) { // a prepared call has added it meanwhile

@@ -289,6 +289,48 @@ static void test_other_geometry(void **state) {
     free(large);
 }
 
+// Gradients: recorded with one shape each of what is shared, run with others. poly: a^2 b + b.
+static void backward(int32_t rows, int32_t columns, bool slice, bool check) {
+    enum { MOST_ROWS = 300, MOST_COLUMNS = 80 };
+    static float a[2 * MOST_ROWS * MOST_COLUMNS], b[MOST_COLUMNS], da[2 * MOST_ROWS * MOST_COLUMNS], db[MOST_COLUMNS], ones[MOST_ROWS * MOST_COLUMNS];
+    int32_t wide = slice ? 2 * columns : columns;
+    for (int i = 0; i < rows * wide; i++) a[i] = (float)((int)below(9) - 4);
+    for (int i = 0; i < columns; i++) b[i] = (float)((int)below(9) - 4);
+    for (int i = 0; i < rows * columns; i++) ones[i] = 1;
+    spy_function *poly = function(MADE(spy_module, load()), "poly");
+    spy_tensor *x = floats(a, SPY_SHAPE(rows, wide), true), *y = floats(b, SPY_SHAPE(columns), true), *o = floats(NULL, SPY_SHAPE(rows, columns), true);
+    spy_tensor *part = slice ? MADE(spy_tensor, spy_create_slice(x, 1, 1, wide, 2)) : x;
+    OK(spy_tensor_write(spy_tensor_grad(o), ones, sizeof(float) * (size_t)(rows * columns)));
+    OK(spy_call_backward(poly, SPY_ARGS(spy_arg_tensor("a", part), spy_arg_tensor("b", y), spy_arg_tensor("_result", o))));
+    OK(spy_tensor_read(spy_tensor_grad(x), da, sizeof(float) * (size_t)(rows * wide)));
+    OK(spy_tensor_read(spy_tensor_grad(y), db, sizeof(float) * (size_t)columns));
+    for (int j = 0; check && j < columns; j++) {
+        float sum = 0;
+        for (int i = 0; i < rows; i++) {
+            int at = i * wide + (slice ? 2 * j + 1 : j);
+            sum += a[at] * a[at] + 1;
+            assert_true(da[at] == 2 * a[at] * b[j]);
+            if (slice) assert_true(da[at - 1] == 0);
+        }
+        assert_true(db[j] == sum); // small integers: any order gives the same
+    }
+}
+
+static void test_gradients(void **state) {
+    NEEDS();
+    write_source(true);
+    assert_true(open_device(true));
+    backward(8, 6, false, true);
+    OK(spy_save_pack(gpu_device, pack));
+    close_device();
+    write_source(false);
+    assert_true(open_device(false));
+    static const int32_t shapes[][2] = { { 8, 6 }, { 1, 6 }, { 5, 1 }, { 300, 80 }, { 300, 3 }, { 2, 80 }, { 33, 17 } };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int slice = 0; slice < 2; slice++) backward(shapes[i][0], shapes[i][1], slice != 0, true);
+    assert_int_equal(spy_get_device_stats(gpu_device).compiler_loads, 0);
+}
+
 static void test_missing(void **state) {
     NEEDS();
     record();
@@ -418,7 +460,7 @@ int main(void) {
     seed();
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_runs), TEST(test_other_geometry), TEST(test_missing), TEST(test_offline), TEST(test_bad_packs),
+        TEST(test_runs), TEST(test_other_geometry), TEST(test_gradients), TEST(test_missing), TEST(test_offline), TEST(test_bad_packs),
     };
     return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);
 }

@@ -91,6 +91,7 @@ typedef struct spyp_device {
     unsigned long callback_count; // the number of the last close callback
     uint32_t reload_count;        // of modules, since the device was made: what was found before may be out of date
     PyObject *lender; // the Device whose Vulkan objects this one uses, which must outlive it, or NULL
+    PyObject *pack;   // bytes of the pack that the device runs from, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
     // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
     PyObject *follow;
