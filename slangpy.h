@@ -38665,10 +38665,11 @@ static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, 
         const spy_arg *arg = &list.items[i];
         bool named = arg->name && arg->name[0];
         *status = spyi_check_declaration(function, arg, position, error);
-        if (*status == SPY_OK && spyi_declaration_of(&view, arg->name, position))
+        bool says = arg->_map_count || arg->type;
+        if (*status == SPY_OK && says && spyi_declaration_of(&view, arg->name, position))
             *status = spyi_bad_declaration(error, arg, position, SPY_ERROR_INVALID_ARGUMENT,
                                            "it has been declared already");
-        if (*status == SPY_OK && (arg->_map_count || arg->type)) {
+        if (*status == SPY_OK && says) {
             spyi_declaration d;
             memset(&d, 0, sizeof d);
             d.name = arg->name;

@@ -16,6 +16,8 @@ class vmapping(tuple):
     """vmapping(*dims): a parameter whose argument is run over: its dimension i is dimension dims[i] of the call. vmapping((0, 1)) is
     vmapping(0, 1)."""
 
+    __slots__ = ()
+
     def __new__(cls, *dims: Any) -> Self:
         given = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
         try:

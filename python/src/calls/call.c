@@ -181,7 +181,7 @@ static PyObject *spyp_give_large(spyp_function *f, const spy_result *value) {
     return result;
 }
 
-static PyObject *spyp_give_value(spyp_function *f, const spy_result *value) {
+PyObject *spyp_result_value(spyp_function *f, const spy_result *value) {
     if (value->tensor && spy_get_tensor_info(value->tensor).shape.rank == 0) return spyp_give_large(f, value);
     if (value->tensor) return spyp_tensor_make(spyp.tensor, f->module->device, value->tensor, (PyObject *)f->module);
     if (!value->type) Py_RETURN_NONE;
@@ -217,9 +217,9 @@ static PyObject *spyp_give_result(spyp_invocation *in) {
     if (in->call.mode == SPY_CALL_MODE_BACKWARD) Py_RETURN_NONE;
     if (given && !in->tensor) return Py_NewRef(spyp_plain_value(given));
     if (in->texture) return spyp_give_texture(in);
-    PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_give_value(f, &in->value);
+    PyObject *primal = given ? spyp_give_tensor(f, given, in->tensor) : spyp_result_value(f, &in->value);
     if (SPYP_LIKELY(in->call.mode == SPY_CALL_MODE_DEFAULT)) return given || (!in->call.borrows && !in->call.host_torch) ? primal : spyp_foreign_give(&in->call, primal);
-    if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_give_value(f, &in->grad));
+    if (primal) return spyp_pair_give(primal, given ? spyp_give_tensor(f, given, in->grad_tensor) : spyp_result_value(f, &in->grad));
     spyp_drop_tensor(f->module->device, in->grad.tensor);
     spyp_drop_tensor(f->module->device, in->grad_tensor);
     return NULL;
@@ -457,6 +457,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
             spyp_leave(d);
         }
         if (result && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
+        else if (result && f->declared && !ordered && !in.has_options) spyp_quick_learn(f, args, PyVectorcall_NARGS(nargsf), names, &in.args);
     }
     spyp_call_end(&in.call);
     spyp_nested--;

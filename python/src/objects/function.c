@@ -112,8 +112,10 @@ static PyObject *spyp_link_declare(PyObject *self, PyObject *args, PyObject *kwa
         spy_function *declared = spy_declare(f->function, list);
         if (!declared) spyp_raise(d);
         spyp_leave(d);
-        if (declared) made = spyp_function_link(self);
+        if (declared && f->chain) made = spyp_function_link(self);
+        else if (declared) made = (spyp_function *)spyp_function_make(f->module, declared, f->name);
         if (made) made->function = declared;
+        if (made && !made->chain) made->vectorcall = spyp_declared_vectorcall;
     }
     PyObject *all = made ? spyp_merged(f->declared ? PyTuple_GetItem(f->declared, 1) : NULL, kwargs) : NULL;
     PyObject *by_position = all && f->declared && !PyTuple_Size(args) ? PyTuple_GetItem(f->declared, 0) : args;
@@ -344,6 +346,8 @@ static int spyp_function_clear(PyObject *self) {
     for (int i = 0; i < SPYP_SEEN; i++) Py_CLEAR(f->seen[i].type);
     for (int i = 0; i < 2; i++) Py_CLEAR(f->modes[i]);
     Py_CLEAR(f->declared);
+    spyp_quick_free(f->quick);
+    f->quick = NULL;
     return 0;
 }
 

@@ -164,6 +164,8 @@ typedef struct spyp_chain {
     spy_shape call_group;
 } spyp_chain;
 
+typedef struct spyp_quick spyp_quick; // calls/quick.c
+
 typedef struct spyp_function {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -173,6 +175,7 @@ typedef struct spyp_function {
     spyp_chain *chain;   // NULL: nothing is chained
     unsigned int traits; // bits SPYP_TRAIT_...; 0: not known yet
     PyObject *declared;  // what declare() was given: (tuple, dict), or NULL
+    spyp_quick *quick;   // of a declared function: how its calls are repeated, or NULL
     PyObject *modes[2];  // the functions .bwds and .fwds; NULL until asked for
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;
