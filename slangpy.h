@@ -5519,6 +5519,11 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "    return triangle + ((triangle & 1) != 0 && corner > 0 ? 3 - corner : corner);",
     "}",
     "",
+    "// 1. A derivative that saves nothing on its way gets a struct with a void member from Slang 2026.14.1, which drivers refuse: the",
+    "// product with this number has to save it.",
+    "[PreferCheckpoint]",
+    "float spyi_draw_one(int triangles) { return triangles > 0 ? 1 : 0; }",
+    "",
     "// >>edges",
     "",
     "// The part of the line between two neighbouring pixels' centres that a triangle covers: from 0, the first centre, to 1.",
@@ -5586,6 +5591,15 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "    place = first_is_near ? a.end : b.begin;",
     "    edge = first_is_near ? a.end_edge : b.begin_edge;",
     "    return (ends || begins) && edge.x >= 0;",
+    "}",
+    "",
+    "// The length of the edge, across the lines, that a line stands for: half way to the next lines that cross the edge, or to the edge's end.",
+    "float spyi_draw_share(Tensor<float, 2> corners, int2 edge, float line, SpyiDrawView view, int axis)",
+    "{",
+    "    float p = spyi_draw_screen(spyi_draw_position(corners, edge.x), view, axis).y;",
+    "    float q = spyi_draw_screen(spyi_draw_position(corners, edge.y), view, axis).y;",
+    "    float low = min(p, q), high = max(p, q);",
+    "    return (line + 1 <= high ? line + 0.5 : high) - (line - 1 >= low ? line - 0.5 : low);",
     "}",
     "",
     "// The coordinate along the axis at which an edge crosses the line.",
@@ -53128,10 +53142,11 @@ static void spyi_draw_sum(spyi_draw_writer *w) {
             spyi_text_add(w->out, ";\n");
         }
     }
-    spyi_text_add(w->out, "    return slangpy_draw_sum;\n}\n\n");
+    spyi_text_add(w->out, "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
 }
 
-// Writes the sum over the colours that a triangle has at a place, times their gradients.
+// Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
+// scalars: of float4(float2, a, b) with a constant float2 Slang 2026.14.1 gives the gradient of b to a.
 static void spyi_draw_shade_text(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     bool clockwise = w->raster->state.clockwise_is_front;
@@ -53287,7 +53302,9 @@ static void spyi_draw_edges_text(spyi_draw_writer *w) {
     spyi_text_add(
         w->out,
         "        bwd_diff(spyi_draw_place)(slangpy_draw_corners, slangpy_draw_edge, slangpy_draw_line, "
-        "slangpy_draw_view, slangpy_draw_axis, slangpy_draw_jump * slangpy_draw_d);\n"
+        "slangpy_draw_view, slangpy_draw_axis, slangpy_draw_jump * slangpy_draw_d * "
+        "spyi_draw_share(slangpy_draw_corners.detach(), slangpy_draw_edge, slangpy_draw_line, "
+        "slangpy_draw_view, slangpy_draw_axis));\n"
         "    }\n}\n\n");
 }
 
