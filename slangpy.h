@@ -5658,6 +5658,11 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "    return triangle + ((triangle & 1) != 0 && corner > 0 ? 3 - corner : corner);",
     "}",
     "",
+    "// 1. A derivative that saves nothing on its way gets a struct with a void member from Slang 2026.14.1, which drivers refuse: the",
+    "// product with this number has to save it.",
+    "[PreferCheckpoint]",
+    "float spyi_draw_one(int triangles) { return triangles > 0 ? 1 : 0; }",
+    "",
     "// >>edges",
     "",
     "// The part of the line between two neighbouring pixels' centres that a triangle covers: from 0, the first centre, to 1.",
@@ -5725,6 +5730,15 @@ static const char *const spyi_slang_slangpy_raster[] = {
     "    place = first_is_near ? a.end : b.begin;",
     "    edge = first_is_near ? a.end_edge : b.begin_edge;",
     "    return (ends || begins) && edge.x >= 0;",
+    "}",
+    "",
+    "// The length of the edge, across the lines, that a line stands for: half way to the next lines that cross the edge, or to the edge's end.",
+    "float spyi_draw_share(Tensor<float, 2> corners, int2 edge, float line, SpyiDrawView view, int axis)",
+    "{",
+    "    float p = spyi_draw_screen(spyi_draw_position(corners, edge.x), view, axis).y;",
+    "    float q = spyi_draw_screen(spyi_draw_position(corners, edge.y), view, axis).y;",
+    "    float low = min(p, q), high = max(p, q);",
+    "    return (line + 1 <= high ? line + 0.5 : high) - (line - 1 >= low ? line - 0.5 : low);",
     "}",
     "",
     "// The coordinate along the axis at which an edge crosses the line.",
@@ -57641,7 +57655,7 @@ static void spyi_draw_sum(spyi_draw_writer *w) {
             spyi_text_add(w->out, ";\n");
         }
     }
-    spyi_text_add(w->out, "    return slangpy_draw_sum;\n}\n\n");
+    spyi_text_add(w->out, "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
 }
 
 // Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
@@ -57801,7 +57815,9 @@ static void spyi_draw_edges_text(spyi_draw_writer *w) {
     spyi_text_add(
         w->out,
         "        bwd_diff(spyi_draw_place)(slangpy_draw_corners, slangpy_draw_edge, slangpy_draw_line, "
-        "slangpy_draw_view, slangpy_draw_axis, slangpy_draw_jump * slangpy_draw_d);\n"
+        "slangpy_draw_view, slangpy_draw_axis, slangpy_draw_jump * slangpy_draw_d * "
+        "spyi_draw_share(slangpy_draw_corners.detach(), slangpy_draw_edge, slangpy_draw_line, "
+        "slangpy_draw_view, slangpy_draw_axis));\n"
         "    }\n}\n\n");
 }
 
@@ -57925,6 +57941,8 @@ typedef struct spyi_draw_pass {
     spy_texture *id_target, *id_depth;
     spy_arg args[SPYI_DRAW_OWN_ARGS + SPYI_MOST_DRAW_ARGS];
     uint32_t arg_count;
+    spy_arg fields[SPYI_MOST_DRAW_ARGS]; // of structs in `args` without their gradients
+    uint32_t field_count;
 } spyi_draw_pass;
 
 // >>what the draw says
@@ -58307,10 +58325,29 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
     pass->args[pass->arg_count++] = arg;
 }
 
+// Returns the argument without gradients: the value of a pair, and of a struct with pairs a copy of its fields.
+static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
+    spy_arg value = *arg;
+    if (arg->kind == SPY_ARG_KIND_PAIR) {
+        value = arg->value.fields[0];
+        value.name = arg->name;
+    } else if (arg->kind == SPY_ARG_KIND_STRUCT && arg->count <= SPYI_MOST_DRAW_ARGS - pass->field_count) {
+        spy_arg *fields = pass->fields + pass->field_count;
+        pass->field_count += (uint32_t)arg->count;
+        for (size_t i = 0; i < arg->count; i++) fields[i] = spyi_draw_value(pass, &arg->value.fields[i]);
+        value.value.fields = fields;
+    }
+    return value;
+}
+
 // Adds the arguments of the draw that are for one of its functions.
-static void spyi_draw_user_args(spyi_draw_pass *pass, uint8_t feeds) {
-    for (size_t i = 0; i < pass->d->args.count; i++)
-        if (pass->d->feeds[i] & feeds) spyi_draw_arg(pass, pass->d->args.items[i]);
+static void spyi_draw_user_args(spyi_draw_pass *pass, uint8_t feeds, bool with_gradients) {
+    pass->field_count = 0;
+    for (size_t i = 0; i < pass->d->args.count; i++) {
+        const spy_arg *arg = &pass->d->args.items[i];
+        if (pass->d->feeds[i] & feeds)
+            spyi_draw_arg(pass, with_gradients ? *arg : spyi_draw_value(pass, arg));
+    }
 }
 
 static spy_status spyi_draw_call_of(spyi_draw_pass *pass, spy_function *function, const char *name,
@@ -58346,7 +58383,7 @@ static spy_status spyi_draw_run_corners(spyi_draw_pass *pass, spy_call_mode mode
         spyi_draw_arg(pass, spy_arg_tensor(names[b], pass->attributes[b]));
     spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
     spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
-    spyi_draw_user_args(pass, SPYI_FEEDS_VERTEX);
+    spyi_draw_user_args(pass, SPYI_FEEDS_VERTEX, mode == SPY_CALL_MODE_BACKWARD);
     return spyi_draw_call_of(pass, pass->gradient.corner, "slangpy_draw_corner", mode, pass->corners, 0);
 }
 
@@ -58413,7 +58450,7 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
         spyi_draw_arg(pass, spy_arg_tensor(edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad));
         if (edges) spyi_draw_arg(pass, spy_arg_f32n(spyi_draw_clear_names[t], target->clear.floats, 4));
     }
-    spyi_draw_user_args(pass, SPYI_FEEDS_FRAGMENT);
+    spyi_draw_user_args(pass, SPYI_FEEDS_FRAGMENT, !edges);
     spyi_draw_arg(pass, spy_arg_diff_pair("_result", items));
     return spyi_draw_call_of(pass, edges ? pass->gradient.edges : pass->gradient.pixel,
                              edges ? "slangpy_draw_edges" : "slangpy_draw_pixel", SPY_CALL_MODE_BACKWARD,

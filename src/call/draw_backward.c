@@ -22,6 +22,8 @@ typedef struct spyi_draw_pass {
     spy_texture *id_target, *id_depth;
     spy_arg args[SPYI_DRAW_OWN_ARGS + SPYI_MOST_DRAW_ARGS];
     uint32_t arg_count;
+    spy_arg fields[SPYI_MOST_DRAW_ARGS]; // of structs in `args` without their gradients
+    uint32_t field_count;
 } spyi_draw_pass;
 
 // >>what the draw says
@@ -404,10 +406,29 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
     pass->args[pass->arg_count++] = arg;
 }
 
+// Returns the argument without gradients: the value of a pair, and of a struct with pairs a copy of its fields.
+static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
+    spy_arg value = *arg;
+    if (arg->kind == SPY_ARG_KIND_PAIR) {
+        value = arg->value.fields[0];
+        value.name = arg->name;
+    } else if (arg->kind == SPY_ARG_KIND_STRUCT && arg->count <= SPYI_MOST_DRAW_ARGS - pass->field_count) {
+        spy_arg *fields = pass->fields + pass->field_count;
+        pass->field_count += (uint32_t)arg->count;
+        for (size_t i = 0; i < arg->count; i++) fields[i] = spyi_draw_value(pass, &arg->value.fields[i]);
+        value.value.fields = fields;
+    }
+    return value;
+}
+
 // Adds the arguments of the draw that are for one of its functions.
-static void spyi_draw_user_args(spyi_draw_pass *pass, uint8_t feeds) {
-    for (size_t i = 0; i < pass->d->args.count; i++)
-        if (pass->d->feeds[i] & feeds) spyi_draw_arg(pass, pass->d->args.items[i]);
+static void spyi_draw_user_args(spyi_draw_pass *pass, uint8_t feeds, bool with_gradients) {
+    pass->field_count = 0;
+    for (size_t i = 0; i < pass->d->args.count; i++) {
+        const spy_arg *arg = &pass->d->args.items[i];
+        if (pass->d->feeds[i] & feeds)
+            spyi_draw_arg(pass, with_gradients ? *arg : spyi_draw_value(pass, arg));
+    }
 }
 
 static spy_status spyi_draw_call_of(spyi_draw_pass *pass, spy_function *function, const char *name,
@@ -443,7 +464,7 @@ static spy_status spyi_draw_run_corners(spyi_draw_pass *pass, spy_call_mode mode
         spyi_draw_arg(pass, spy_arg_tensor(names[b], pass->attributes[b]));
     spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
     spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
-    spyi_draw_user_args(pass, SPYI_FEEDS_VERTEX);
+    spyi_draw_user_args(pass, SPYI_FEEDS_VERTEX, mode == SPY_CALL_MODE_BACKWARD);
     return spyi_draw_call_of(pass, pass->gradient.corner, "slangpy_draw_corner", mode, pass->corners, 0);
 }
 
@@ -510,7 +531,7 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
         spyi_draw_arg(pass, spy_arg_tensor(edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad));
         if (edges) spyi_draw_arg(pass, spy_arg_f32n(spyi_draw_clear_names[t], target->clear.floats, 4));
     }
-    spyi_draw_user_args(pass, SPYI_FEEDS_FRAGMENT);
+    spyi_draw_user_args(pass, SPYI_FEEDS_FRAGMENT, !edges);
     spyi_draw_arg(pass, spy_arg_diff_pair("_result", items));
     return spyi_draw_call_of(pass, edges ? pass->gradient.edges : pass->gradient.pixel,
                              edges ? "slangpy_draw_edges" : "slangpy_draw_pixel", SPY_CALL_MODE_BACKWARD,

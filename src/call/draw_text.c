@@ -311,7 +311,7 @@ static void spyi_draw_sum(spyi_draw_writer *w) {
             spyi_text_add(w->out, ";\n");
         }
     }
-    spyi_text_add(w->out, "    return slangpy_draw_sum;\n}\n\n");
+    spyi_text_add(w->out, "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
 }
 
 // Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
@@ -471,7 +471,9 @@ static void spyi_draw_edges_text(spyi_draw_writer *w) {
     spyi_text_add(
         w->out,
         "        bwd_diff(spyi_draw_place)(slangpy_draw_corners, slangpy_draw_edge, slangpy_draw_line, "
-        "slangpy_draw_view, slangpy_draw_axis, slangpy_draw_jump * slangpy_draw_d);\n"
+        "slangpy_draw_view, slangpy_draw_axis, slangpy_draw_jump * slangpy_draw_d * "
+        "spyi_draw_share(slangpy_draw_corners.detach(), slangpy_draw_edge, slangpy_draw_line, "
+        "slangpy_draw_view, slangpy_draw_axis));\n"
         "    }\n}\n\n");
 }
 
