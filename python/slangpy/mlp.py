@@ -9,9 +9,7 @@ import weakref
 
 import numpy as np
 
-from . import _slangpy
-from .programs import Module
-from ._slangpy import Error, Tensor
+from ._slangpy import Error, Module, Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
