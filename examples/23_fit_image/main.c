@@ -9,7 +9,6 @@
 #include <stb_image.h>
 #include <stb_image_write.h>
 #include <stdio.h>
-#include <string.h>
 
 #ifndef EXAMPLE_FOLDER
 #define EXAMPLE_FOLDER "" // `make` says where image.slang lies; otherwise run the program beside it
@@ -59,9 +58,8 @@ static void halve_and_enlarge(picture out) {
     for (int y = 0; y < SIZE; y++)
         for (int i = 0; i < SIZE * 3; i++) {
             int x = i / 3, c = i % 3, last = SIZE / 2 - 1;
-            int y0 = y / 2, x0 = x / 2, y1 = y0 + (y % 2 ? 1 : -1), x1 = x0 + (x % 2 ? 1 : -1);
-            y1 = y1 < 0 ? 0 : y1 > last ? last : y1;
-            x1 = x1 < 0 ? 0 : x1 > last ? last : x1;
+            int y0 = y / 2, y1 = y % 2 ? (y0 < last ? y0 + 1 : last) : y0 > 0 ? y0 - 1 : 0;
+            int x0 = x / 2, x1 = x % 2 ? (x0 < last ? x0 + 1 : last) : x0 > 0 ? x0 - 1 : 0;
             out[y][x][c] = 0.75f * (0.75f * half[y0][x0][c] + 0.25f * half[y0][x1][c]) +
                            0.25f * (0.75f * half[y1][x0][c] + 0.25f * half[y1][x1][c]);
         }
@@ -135,32 +133,30 @@ static void record(learner *l) {
     spy_function *loss = spy_find_function(l->mod, "loss"),
                  *look = spy_find_function(l->mod, "check_gradient"),
                  *begin = spy_find_function(l->mod, "begin_step"), *adam = spy_find_function(l->mod, "adam");
+    spy_arg state = spy_arg_tensor("state", l->state),
+            gradients[2] = { spy_arg_tensor("gradient", spy_tensor_grad(l->learnt[0])),
+                             spy_arg_tensor("gradient", spy_tensor_grad(l->learnt[1])) };
     for (int turn = 0; turn < 4; turn++) {
         spy_call_with(loss,
                       SPY_ARGS(spy_arg_tensor("features", l->learnt[0]),
                                spy_arg_tensor("colors", l->learnt[1]), spy_arg_call_id("square"),
                                spy_arg_i32("turn", turn), spy_arg_tensor("photo", l->photo), mean),
                       &backward);
-        for (int k = 0; k < 2; k++)
-            spy_list_call(l->steps, look,
-                          SPY_ARGS(spy_arg_tensor("gradient", spy_tensor_grad(l->learnt[k])),
-                                   spy_arg_tensor("state", l->state)));
-        spy_list_call(l->steps, begin, SPY_ARGS(spy_arg_tensor("state", l->state)));
+        for (int k = 0; k < 2; k++) spy_list_call(l->steps, look, SPY_ARGS(gradients[k], state));
+        spy_list_call(l->steps, begin, SPY_ARGS(state));
         for (int k = 0; k < 2; k++)
             spy_list_call(l->steps, adam,
-                          SPY_ARGS(spy_arg_tensor("value", l->learnt[k]),
-                                   spy_arg_tensor("gradient", spy_tensor_grad(l->learnt[k])),
+                          SPY_ARGS(spy_arg_tensor("value", l->learnt[k]), gradients[k],
                                    spy_arg_tensor("mean", l->means[k]),
                                    spy_arg_tensor("square", l->squares[k]), spy_arg_tensor("rate", l->rate),
                                    spy_arg_f32("beta1", 0.9f), spy_arg_f32("beta2", 0.99f),
-                                   spy_arg_f32("scale", 1), spy_arg_tensor("state", l->state)));
+                                   spy_arg_f32("scale", 1), state));
     }
     spy_list_finish(l->steps);
 }
 
 int main(int argc, char **argv) {
     const char *folder = argc > 2 ? argv[2] : NULL;
-    const float last_rate = rate / 4;
     double reached[REPLAYS] = { 0 };
     int32_t state[2] = { 0, 0 };
     char name[40];
@@ -174,7 +170,7 @@ int main(int argc, char **argv) {
 
     // 3. The rate lies on the device: what is recorded follows it.
     for (int i = 1; i <= REPLAYS; i++) {
-        if (i == REPLAYS * 3 / 4) spy_tensor_write(l.rate, &last_rate, sizeof last_rate);
+        if (i == REPLAYS * 3 / 4) spy_tensor_fill(l.rate, (double)rate / 4);
         spy_list_submit(l.steps);
         spy_call_with(spy_find_function(l.mod, "paint"),
                       SPY_ARGS(spy_arg_tensor("features", l.learnt[0]), spy_arg_tensor("colors", l.learnt[1]),
