@@ -182,10 +182,10 @@ class BatchNetwork:
         tiles = -(-rows // (64 if engine == "wgmma" else 32 * team))
         groups = max(1, min(self._groups, -(-tiles // (warps // team))))
         if wide and (self._between is None or self._between.shape[0] < rows):
-            self._between = Tensor.empty(self.device, (rows, 128), "half")
+            self._between = Tensor.empty(self.device, (rows, 64), "float")  # 128 halves for each row
         last = dx if dx is not None else self._no_dx
         f = self._function(self._named("mlp_gradient"), True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
-        f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, targets=targets, part=self._part, dx=self._between.device_address if wide else last,
+        f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, targets=targets, part=self._part, dx=self._between if wide else last,
                    rows=rows, up=up, dx_scale=dx_scale, command_encoder=command_encoder)
         if wide:
             f = self._function(self._named("mlp_gradient_rest"), True, warps, _training_bytes(engine, self.width, self.depth, self.bias))

@@ -51,8 +51,6 @@ class Emulated:
         for name, v in values.items():
             if isinstance(v, spy.Tensor):
                 pointers.append(v.device_address)
-            elif name == "dx":
-                pointers.append(v)
             elif isinstance(v, float):
                 floats.append(v)
             elif isinstance(v, int):
