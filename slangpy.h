@@ -645,6 +645,17 @@
 // of its own size, so that it must compare its thread's number with the end itself. Its groups are limited
 // to max_group_count in each dimension; a plain function's are not.
 //
+// Shared memory. The groupshared variables of a group have at most 48 KiB. On CUDA options.shared_bytes gives
+// each group as many bytes more, up to spy_device_info.max_shared_bytes (227 KiB on an H200); CUDA text
+// reaches them. It may use all that is the device's own: kernels are compiled for sm_90a on an H200.
+//
+//     void need() { __requirePrelude("extern __shared__ float room[];"); }
+//     float get(uint i) { __intrinsic_asm "room[$0]"; }
+//     void put(uint i, float v) { __intrinsic_asm "room[$0] = $1"; }
+//
+// A persistent kernel has as many groups as the device runs at the same time, a multiple of
+// spy_device_info.multiprocessor_count, and each group takes portions of the work until none is left.
+//
 // spy_dispatch_indirect reads the number of groups from a tensor of uint32 when the GPU comes to it, so that
 // one kernel can decide how much the next one does.
 //
@@ -666,6 +677,7 @@
 //     thread_count          sizes that join the call's shape, when no argument has any. Calls only, as
 //                             call_group_shape
 //     mode, deterministic   a backward or forward-mode call, and sums with the same bits in each run, see 9
+//     shared_bytes          dynamic shared memory of a group (CUDA), see 18
 //     globals               values of the module's shader parameters, by name or path, see 17
 //     write_globals         a hook that sets further ones at each call, by spy_set_global
 //     append_to             a command list that gets the call instead of the device
@@ -2316,8 +2328,8 @@ typedef struct spy_call_options {
                                      // same bits
     uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
                                      // spy_device_info.max_shared_bytes (CUDA: more than the 48 KiB of
-                                     // groupshared variables). Kernels reach it through CUDA text: see "Shared
-                                     // memory" in the guide. 0: none
+                                     // groupshared variables). CUDA text in the module reaches it: see
+                                     // chapter 18 of the guide. 0: none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
@@ -41213,8 +41225,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
             mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
            spyi_key_bytes(values, &mode, 1) &&
-           spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) && spyi_key_bytes(values, &group_rank, 1) &&
-           spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) &&
+           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
            spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
     values->thread_count = o->thread_count;
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;

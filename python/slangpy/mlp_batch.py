@@ -95,7 +95,7 @@ class BatchNetwork:
             raise ValueError("BatchNetwork: argument 'engine': expected one of %s, got %r" % (", ".join(ENGINES), engine))
         self.device, self.inputs, self.outputs, self.width, self.depth = device, inputs, outputs, width, depth
         self.activation, self.loss, self.bias, self.dtype, self.input_gradient = activation, loss, bias, dtype, input_gradient
-        network = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
+        network: "dict[str, Any]" = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
         self.engines: "dict[bool, str]" = {}  # by `training`
         self.reasons: "dict[bool, list[str]]" = {}
         for training in (False, True):
@@ -120,7 +120,7 @@ class BatchNetwork:
             image += width * width * 2 // 16
         self._image = zeros(device, (image,), "uint4")
         self._groups = device._info()["multiprocessor_count"] or 1
-        self._part = None  # made by the first training step
+        self._part: Any = None  # made by the first training step
         self._between: Any = None
         self._no_dx = zeros(device, (1,), "float")
         self.steps = 0
@@ -137,7 +137,8 @@ class BatchNetwork:
     def _function(self, name: str, training: bool, warps: int, shared_bytes: int) -> Any:
         f = self._functions.get((name, training))
         if f is None:
-            f = self._module.find_function(name).thread_group_size(warps * 32).shared_bytes(shared_bytes).constants(self._constants(name, training, warps))
+            found: Any = self._module.find_function(name)
+            f = found.thread_group_size(warps * 32).shared_bytes(shared_bytes).constants(self._constants(name, training, warps))
             self._functions[name, training] = f
         return f
 
