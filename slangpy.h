@@ -645,9 +645,9 @@
 // of its own size, so that it must compare its thread's number with the end itself. Its groups are limited
 // to max_group_count in each dimension; a plain function's are not.
 //
-// Shared memory. The groupshared variables of a group have at most 48 KiB. On CUDA options.shared_bytes gives
-// each group as many bytes more, up to spy_device_info.max_shared_bytes (227 KiB on an H200); CUDA text
-// reaches them. It may use all that is the device's own: kernels are compiled for sm_90a on an H200.
+// Shared memory. On CUDA the groupshared variables of a kernel may have up to spy_device_info.max_shared_bytes
+// in all (227 KiB on an H200). options.shared_bytes gives each group as many bytes more, which CUDA text in
+// the module reaches. That text may use all that is the device's own: on an H200 it is compiled for sm_90a.
 //
 //     void need() { __requirePrelude("extern __shared__ float room[];"); }
 //     float get(uint i) { __intrinsic_asm "room[$0]"; }
@@ -1293,7 +1293,7 @@ typedef struct spy_device_info {
     uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0: not known. A kernel whose
                                      // groups take several portions of work each (a persistent kernel) is
                                      // dispatched with a multiple of this number of groups
-    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes; 0: the device takes none
+    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0: none
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.
@@ -2327,9 +2327,8 @@ typedef struct spy_call_options {
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
     uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
-                                     // spy_device_info.max_shared_bytes (CUDA: more than the 48 KiB of
-                                     // groupshared variables). CUDA text in the module reaches it: see
-                                     // chapter 18 of the guide. 0: none
+                                     // spy_device_info.max_shared_bytes with its groupshared variables.
+                                     // CUDA text in the module reaches it: see chapter 18 of the guide. 0: none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 

@@ -636,9 +636,9 @@
 // of its own size, so that it must compare its thread's number with the end itself. Its groups are limited
 // to max_group_count in each dimension; a plain function's are not.
 //
-// Shared memory. The groupshared variables of a group have at most 48 KiB. On CUDA options.shared_bytes gives
-// each group as many bytes more, up to spy_device_info.max_shared_bytes (227 KiB on an H200); CUDA text
-// reaches them. It may use all that is the device's own: kernels are compiled for sm_90a on an H200.
+// Shared memory. On CUDA the groupshared variables of a kernel may have up to spy_device_info.max_shared_bytes
+// in all (227 KiB on an H200). options.shared_bytes gives each group as many bytes more, which CUDA text in
+// the module reaches. That text may use all that is the device's own: on an H200 it is compiled for sm_90a.
 //
 //     void need() { __requirePrelude("extern __shared__ float room[];"); }
 //     float get(uint i) { __intrinsic_asm "room[$0]"; }

@@ -230,6 +230,30 @@ def check_training(device, engine, width):
     say(np.isnan(loss) and before.tobytes() == after.tobytes(), "%s W %d: a loss that is not finite changes no parameter" % (engine, width))
 
 
+def check_shared(device):
+    """groupshared variables of 96 KB, and beside them 40 KB of shared_bytes."""
+    source = """
+groupshared uint many[24000];
+void need() { __requirePrelude("extern __shared__ unsigned user_room[];"); }
+uint get(uint at) { __intrinsic_asm "user_room[$0]"; }
+void put(uint at, uint v) { __intrinsic_asm "user_room[$0] = $1"; }
+[shader("compute")] [numthreads(256, 1, 1)] void turn(uint3 id : SV_GroupThreadID, uniform uint *p) {
+    need();
+    for (uint i = id.x; i < 24000; i += 256) many[i] = p[i];
+    for (uint i = id.x; i < 10000; i += 256) put(i, p[24000 + i]);
+    AllMemoryBarrierWithGroupSync();
+    for (uint i = id.x; i < 24000; i += 256) p[i] = many[23999 - i];
+    for (uint i = id.x; i < 10000; i += 256) p[24000 + i] = get(9999 - i);
+}
+"""
+    f = spy.Module.load_from_source(device, "large_groups", source).find_function("turn")
+    numbers = np.arange(34000, dtype=np.uint32) * 7
+    p = spy.Tensor.empty(device, (34000,), "uint")
+    p.copy_from_numpy(numbers)
+    f.shared_bytes(40000).dispatch([256, 1, 1], p=p)
+    say(bool((p.to_numpy() == np.concatenate([numbers[:24000][::-1], numbers[24000:][::-1]])).all()), "136 KB of shared memory in a group")
+
+
 # >>times
 
 def timed(device, record, launches=24, rounds=9):
@@ -326,6 +350,10 @@ def main():
     if "torch" in words:
         time_torch()
     if "check" in words:
+        try:
+            check_shared(device)
+        except Exception as problem:
+            say(False, "shared memory: %r" % problem)
         for number, case in enumerate(CASES):
             for engine in engines:
                 if time.time() - START > given.seconds:

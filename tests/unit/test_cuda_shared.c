@@ -22,7 +22,25 @@ static const char source[] = "void need() { __requirePrelude(\"extern __shared__
                              "    for (uint at = i; at < n; at += cudaBlockDim().x) p[at] = get(n - 1 - at);\n"
                              "}\n"
                              "[shader(\"compute\")] [numthreads(32, 1, 1)] void shader(uint3 id : SV_DispatchThreadID, uniform uint *p) { need(); put(id.x, 1); p[id.x] = get(0); }\n"
-                             "float plain(float x) { return x; }\n";
+                             "float plain(float x) { return x; }\n"
+                             "struct Both { float a; half b[3]; }\n" // 12 bytes
+                             "groupshared uint4 many[5000];\n"
+                             "groupshared float one;\n"
+                             "groupshared Both both[3][2];\n"
+                             "[shader(\"compute\")] [numthreads(32, 1, 1)] void large(uint3 id : SV_GroupThreadID, uniform uint4 *p, uniform float *f) {\n"
+                             "    many[id.x] = p[id.x];\n"
+                             "    one = f[0];\n"
+                             "    both[2][1].a = f[1];\n"
+                             "    GroupMemoryBarrierWithGroupSync();\n"
+                             "    p[id.x] = many[31 - id.x];\n"
+                             "    f[id.x] = one + both[2][1].a;\n"
+                             "}\n"
+                             "groupshared float few[1000];\n"
+                             "[shader(\"compute\")] [numthreads(32, 1, 1)] void small(uint3 id : SV_GroupThreadID, uniform float *f) {\n"
+                             "    few[id.x] = f[id.x];\n"
+                             "    GroupMemoryBarrierWithGroupSync();\n"
+                             "    f[id.x] = few[31 - id.x];\n"
+                             "}\n";
 
 static const char *path;
 static fake_cuda *fake;
@@ -106,6 +124,27 @@ static void test_shader(void **state) {
     assert_int_equal(fake->shared, 100000);
 }
 
+// groupshared variables of more than 48 KiB lie in dynamic shared memory, each at a multiple of 16, behind shared_bytes.
+static void test_groupshared(void **state) {
+    static const spy_uint3 threads = { 32, 1, 1 };
+    static const uint32_t given[] = { 0, 4, 100000 };
+    spy_call_options o;
+    (void)state;
+    memset(&o, 0, sizeof o);
+    spy_function *large = spy_find_function(module, "large");
+    for (int i = 0; i < 3; i++) {
+        o.shared_bytes = given[i];
+        OK(spy_dispatch(large, threads, SPY_ARGS(spy_arg_u64("p", spy_tensor_address(numbers)), spy_arg_u64("f", spy_tensor_address(numbers))), &o));
+        assert_int_equal(fake->shared, (given[i] + 15) / 16 * 16 + 80000 + 16 + 72);
+    }
+    o.shared_bytes = 160000;
+    FAILS(spy_dispatch(large, threads, SPY_ARGS(spy_arg_u64("p", spy_tensor_address(numbers)), spy_arg_u64("f", spy_tensor_address(numbers))), &o), SPY_ERROR_UNSUPPORTED,
+          "has 80088 bytes of groupshared variables; with shared_bytes 160000", "large");
+    o.shared_bytes = 0;
+    OK(spy_dispatch(spy_find_function(module, "small"), threads, SPY_ARGS(spy_arg_u64("f", spy_tensor_address(numbers))), &o));
+    assert_int_equal(fake->shared, 0); // static
+}
+
 // A list's graph has kernel nodes, which the driver checks as it does launches.
 static void test_list(void **state) {
     (void)state;
@@ -164,7 +203,8 @@ int main(int count, char **words) {
     path = fake_cuda_path(words[0]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down), cmocka_unit_test_setup_teardown(test_sizes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_shader, set_up, tear_down), cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_shader, set_up, tear_down), cmocka_unit_test_setup_teardown(test_groupshared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_errors, set_up, tear_down), cmocka_unit_test(test_null_backend),
     };
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
