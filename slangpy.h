@@ -645,6 +645,17 @@
 // of its own size, so that it must compare its thread's number with the end itself. Its groups are limited
 // to max_group_count in each dimension; a plain function's are not.
 //
+// Shared memory. On CUDA the groupshared variables of a kernel may have up to spy_device_info.max_shared_bytes
+// in all (227 KiB on an H200). options.shared_bytes gives each group as many bytes more, which CUDA text in
+// the module reaches. That text may use all that is the device's own: on an H200 it is compiled for sm_90a.
+//
+//     void need() { __requirePrelude("extern __shared__ float room[];"); }
+//     float get(uint i) { __intrinsic_asm "room[$0]"; }
+//     void put(uint i, float v) { __intrinsic_asm "room[$0] = $1"; }
+//
+// A persistent kernel has as many groups as the device runs at the same time, a multiple of
+// spy_device_info.multiprocessor_count, and each group takes portions of the work until none is left.
+//
 // spy_dispatch_indirect reads the number of groups from a tensor of uint32 when the GPU comes to it, so that
 // one kernel can decide how much the next one does.
 //
@@ -666,6 +677,7 @@
 //     thread_count          sizes that join the call's shape, when no argument has any. Calls only, as
 //                             call_group_shape
 //     mode, deterministic   a backward or forward-mode call, and sums with the same bits in each run, see 9
+//     shared_bytes          dynamic shared memory of a group (CUDA), see 18
 //     globals               values of the module's shader parameters, by name or path, see 17
 //     write_globals         a hook that sets further ones at each call, by spy_set_global
 //     append_to             a command list that gets the call instead of the device
@@ -1295,7 +1307,7 @@ typedef struct spy_device_info {
     uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0: not known. A kernel whose
                                      // groups take several portions of work each (a persistent kernel) is
                                      // dispatched with a multiple of this number of groups
-    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes; 0: the device takes none
+    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0: none
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.
@@ -2336,9 +2348,8 @@ typedef struct spy_call_options {
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
     uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
-                                     // spy_device_info.max_shared_bytes (CUDA: more than the 48 KiB of
-                                     // groupshared variables). Kernels reach it through CUDA text: see "Shared
-                                     // memory" in the guide. 0: none
+                                     // spy_device_info.max_shared_bytes with its groupshared variables.
+                                     // CUDA text in the module reaches it: see chapter 18 of the guide. 0: none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 
@@ -7144,8 +7155,8 @@ static const char *const spyi_slang_mlp_batch[] = {
     "// that keeps all activations on the chip. slangpy.mlp (Python) dispatches these functions; any program can, by spy_dispatch().",
     "//",
     "// The interface between a network and the engine. A network has mlp_depth >= 1 hidden layers of mlp_width (32, 64, 128)",
-    "// and a layer of up to 8 outputs. Its parameters are one float32 tensor: of each layer the weights, row-major (outputs,",
-    "// inputs) or with flag 16 (inputs, outputs), then the biases. The constants below say which network it is; they are set as",
+    "// and a layer of up to 8 outputs. Its parameters are one float32 tensor, as those of mlp.slang's MLP: of each layer",
+    "// the weights, row-major (inputs, outputs), then the biases. The constants below say which network it is; they are set as",
     "// spy_call_options.constants and become the arguments of C++ templates. One training step is",
     "//",
     "//     mlp_gradient    forward, loss, backward: each block leaves one row of partial sums, without atomics",
@@ -7153,8 +7164,8 @@ static const char *const spyi_slang_mlp_batch[] = {
     "//",
     "// and mlp_pack writes these weights (the *image*) from parameters that came from elsewhere. All are [CudaKernel]s, with",
     "// persistent grids: the number of groups is the caller's choice, thread_group_size is 32 * mlp_warps (256 for mlp_update and",
-    "// mlp_pack), shared_bytes is the sum that mlp_shared_bytes() of python/slangpy/mlp_batch.py shows. x is read as rows of half;",
-    "// its base must be aligned to 16 bytes. Any number of rows is good, the last tile may be incomplete.",
+    "// mlp_pack), shared_bytes is the sum that mlp_shared_bytes() of python/slangpy/mlp_batch.py shows. x are rows of half or",
+    "// float32 without gaps; its base must be aligned to 16 bytes. Any number of rows is good, the last tile may be incomplete.",
     "//",
     "// Two engines. mlp_engine 1: Hopper's wgmma (sm_90a), four warps and 64 rows at a time. mlp_engine 0: mma.sync, from sm_80",
     "// on, a warp and 32 rows at a time. Both read one image: rows of each layer's weights in slabs of 64 or 128 bytes, their",
@@ -7174,7 +7185,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "public extern static const int mlp_outputs = 8; // at most 8",
     "public extern static const int mlp_activation = 1; // 0 none, 1 ReLU, 2 leaky ReLU (0.01), 3 sigmoid, 4 tanh",
     "public extern static const int mlp_loss = 0; // 0 squares, 1 absolute, 2 relative squares, 3 Huber, 4: targets are gradients",
-    "public extern static const int mlp_flags = 0; // 2 biases, 4 outputs and targets are float32, 8 gradient of x, 16 weights as (inputs, outputs)",
+    "public extern static const int mlp_flags = 0; // 2 biases, 4 the ..._float functions, 8 gradient of x",
     "public extern static const int mlp_engine = 0; // 0 mma.sync, 1 wgmma",
     "public extern static const int mlp_warps = 4; // of a group",
     "public extern static const int mlp_kernel = 0; // 0 mlp_forward, 1 mlp_gradient, 2 mlp_update, 3 mlp_pack, 4 mlp_gradient_rest: the others do nothing",
@@ -7188,11 +7199,11 @@ static const char *const spyi_slang_mlp_batch[] = {
     "typedef unsigned u32;",
     "typedef unsigned long long u64;",
     "",
-    "// Position of a network's parts. FLAGS: 1 bfloat16 instead of half, 2 biases, 4 float32 outputs and targets,",
-    "// 8 gradient of x, 16 weights of a layer stand as (inputs, outputs) in the parameters.",
+    "// Position of a network's parts. FLAGS: 1 bfloat16 instead of half, 2 biases, 4 x, outputs and targets are",
+    "// float32, 8 gradient of x.",
     "template<int WIDTH, int DEPTH, int INPUTS, int OUTPUTS, int ACTIVATION, int LOSS_, int FLAGS> struct Net {",
     "    static constexpr int W = WIDTH, D = DEPTH, I = INPUTS, O = OUTPUTS, ACT = ACTIVATION, LOSS = LOSS_;",
-    "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0, IN_MAJOR = (FLAGS & 16) != 0;",
+    "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0;",
     "    static constexpr int KS = W / 16;                       // steps of 16 along k",
     "    static constexpr int SWB = W < 64 ? W * 2 : 128;        // bytes of a row of a slab",
     "    static constexpr int SWE = SWB / 2;                     // elements of such a row",
@@ -7363,6 +7374,18 @@ static const char *const spyi_slang_mlp_batch[] = {
     "template<class N> MLP_D uint4 load8(const void *x, int row, int rows, int chunk) {",
     "    uint4 v = {0, 0, 0, 0};",
     "    if (row >= rows || (N::I < N::W && chunk * 8 >= N::I)) return v;",
+    "    if constexpr (N::F32) {",
+    "        const float *f = (const float *)x + (size_t)row * N::I + chunk * 8;",
+    "        float e[8];",
+    "        if constexpr (N::I % 4 == 0) {",
+    "            float4 a = *(const float4 *)f, b = {0, 0, 0, 0};",
+    "            if (N::I % 8 == 0 || chunk * 8 + 4 < N::I) b = *(const float4 *)(f + 4);",
+    "            e[0] = a.x, e[1] = a.y, e[2] = a.z, e[3] = a.w, e[4] = b.x, e[5] = b.y, e[6] = b.z, e[7] = b.w;",
+    "        } else",
+    "#pragma unroll",
+    "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;",
+    "        return uint4{pack<N::BF>(e[0], e[1]), pack<N::BF>(e[2], e[3]), pack<N::BF>(e[4], e[5]), pack<N::BF>(e[6], e[7])};",
+    "    }",
     "    if constexpr (N::I % 8 == 0) return ((const uint4 *)x)[(size_t)row * (N::I / 8) + chunk];",
     "    const unsigned short *h = (const unsigned short *)x + (size_t)row * N::I + chunk * 8;",
     "    u32 w[4] = {0, 0, 0, 0};",
@@ -7596,7 +7619,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        for (int i = 0; i < 4; i++) {",
     "            const int c = wt + i * 128, r = c / 8, row = tile * 64 + r;",
     "            const u32 at = to + r * 128 + (((c & 7) ^ (r & 7)) << 4);",
-    "            if constexpr (N::I % 8 == 0) {",
+    "            if constexpr (N::I % 8 == 0 && !N::F32) {",
     "                const bool some = row < rows && (N::I == 64 || (c & 7) * 8 < N::I);",
     "                copy_async(at, some ? (const char *)x + ((size_t)row * N::I + (c & 7) * 8) * 2 : (const char *)x, some ? 16 : 0);",
     "            } else sts16(at, load8<N>(x, row, rows, c & 7));",
@@ -7781,12 +7804,12 @@ static const char *const spyi_slang_mlp_batch[] = {
     "        }",
     "    }",
     "    // 64 rows of 128 elements to two slabs of 64; zeros beyond the rows and the columns.",
-    "    template<int COLUMNS> static MLP_D void fetch(u32 to, const void *x, int first, int rows, int wt) {",
+    "    template<int COLUMNS, bool HALF> static MLP_D void fetch(u32 to, const void *x, int first, int rows, int wt) {",
     "#pragma unroll",
     "        for (int i = 0; i < 8; i++) {",
     "            const int c = wt + i * 128, r = c / 16, h = c % 16, row = first + r;",
     "            const u32 place = to + (h >> 3) * 8192 + r * 128 + (((h & 7) ^ (r & 7)) << 4);",
-    "            if constexpr (COLUMNS % 8 == 0) {",
+    "            if constexpr (HALF && COLUMNS % 8 == 0) {",
     "                const bool some = row < rows && (COLUMNS == 128 || h * 8 < COLUMNS);",
     "                copy_async(place, some ? (const char *)x + ((size_t)row * COLUMNS + h * 8) * 2 : (const char *)x, some ? 16 : 0);",
     "            } else sts16(place, load8<N>(x, row, rows, h));",
@@ -7821,7 +7844,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "#pragma unroll",
     "    for (int i = 0; i < 4; i++) wo[i] = wb[i] = 0;",
     "    int tile = block_x();",
-    "    if (tile < tiles) wide.template fetch<N::I>(sX, x, tile * 128 + wg * 64, rows, wt);",
+    "    if (tile < tiles) wide.template fetch<N::I, !N::F32>(sX, x, tile * 128 + wg * 64, rows, wt);",
     "    copy_commit();",
     "    for (; tile < tiles; tile += blocks_x()) {",
     "        const int row = tile * 128 + wg * 64 + warp * 16 + l.gid;",
@@ -7841,7 +7864,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "            wg_commit(), wg_wait<0>(), hold(acc);",
     "            if (layer == 0) {",
     "                team_sync<128>(1 + wg);",
-    "                if (tile + blocks_x() < tiles) wide.template fetch<N::I>(sX, x, (tile + blocks_x()) * 128 + wg * 64, rows, wt);",
+    "                if (tile + blocks_x() < tiles) wide.template fetch<N::I, !N::F32>(sX, x, (tile + blocks_x()) * 128 + wg * 64, rows, wt);",
     "                copy_commit();",
     "            }",
     "            activate_all<N>(acc, a);",
@@ -7934,8 +7957,8 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    for (int i = 0; i < 4; i++) wb0[i] = wb1[i] = 0;",
     "    int tile = block_x(), buffer = 0;",
     "    auto fetch = [&](int t, int b) {",
-    "        wide.template fetch<N::I>(sb + b * 32768, x, t * 128 + wg * 64, rows, wt);",
-    "        wide.template fetch<128>(sb + b * 32768 + 16384, between, t * 128 + wg * 64, rows, wt);",
+    "        wide.template fetch<N::I, !N::F32>(sb + b * 32768, x, t * 128 + wg * 64, rows, wt);",
+    "        wide.template fetch<128, true>(sb + b * 32768 + 16384, between, t * 128 + wg * 64, rows, wt);",
     "    };",
     "    if (tile < tiles) fetch(tile, 0);",
     "    copy_commit();",
@@ -8380,9 +8403,9 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    Parameter f = {0, 0, 0};",
     "#pragma unroll 1",
     "    for (; f.layer <= N::D; f.layer++) {",
-    "        const int in = f.layer ? N::W : N::I, out = f.layer < N::D ? N::W : N::O, weights = in * out;",
+    "        const int out = f.layer < N::D ? N::W : N::O, weights = (f.layer ? N::W : N::I) * out;",
     "        if (p < weights) {",
-    "            f.n = N::IN_MAJOR ? p % out : p / in, f.k = N::IN_MAJOR ? p / out : p % in;",
+    "            f.n = p % out, f.k = p / out;",
     "            return f;",
     "        }",
     "        p -= weights;",
@@ -8495,10 +8518,11 @@ static const char *const spyi_slang_mlp_batch[] = {
     "static const int options = mlp_activation | (mlp_loss << 3) | (mlp_flags << 6) | (mlp_engine << 11) | (mlp_warps << 12) | (mlp_kernel << 18);",
     "",
     "void forward(int s, int p, uint4* image, half* x, half* y, uint rows) { __intrinsic_asm \"spy_mlp::forward<$0, $1>($2, $3, $4, (int)($5))\"; }",
-    "void forward(int s, int p, uint4* image, half* x, float* y, uint rows) { __intrinsic_asm \"spy_mlp::forward<$0, $1>($2, $3, $4, (int)($5))\"; }",
+    "void forward(int s, int p, uint4* image, float* x, float* y, uint rows) { __intrinsic_asm \"spy_mlp::forward<$0, $1>($2, $3, $4, (int)($5))\"; }",
     "void gradient(int s, int p, uint4* image, half* x, half* t, float* part, float* dx, uint rows, float up, float scale) { __intrinsic_asm \"spy_mlp::gradient<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8, $9)\"; }",
-    "void gradient(int s, int p, uint4* image, half* x, float* t, float* part, float* dx, uint rows, float up, float scale) { __intrinsic_asm \"spy_mlp::gradient<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8, $9)\"; }",
-    "void gradientRest(int s, int p, uint4* image, half* x, half* between, float* part, float* dx, uint rows, float scale) { __intrinsic_asm \"spy_mlp::rest<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8)\"; }",
+    "void gradient(int s, int p, uint4* image, float* x, float* t, float* part, float* dx, uint rows, float up, float scale) { __intrinsic_asm \"spy_mlp::gradient<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8, $9)\"; }",
+    "void gradientRest(int s, int p, uint4* image, float* x, float* between, float* part, float* dx, uint rows, float scale) { __intrinsic_asm \"spy_mlp::rest<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8)\"; }",
+    "void gradientRest(int s, int p, uint4* image, half* x, float* between, float* part, float* dx, uint rows, float scale) { __intrinsic_asm \"spy_mlp::rest<$0, $1>($2, $3, $4, $5, $6, (int)($7), $8)\"; }",
     "void update(int s, int p, float* part, float* gradients, float* parameters, float* state, uint4* image, float4 a, float4 b, uint2 c) { __intrinsic_asm \"spy_mlp::update<$0, $1>($2, $3, $4, $5, $6, $7, $8, $9)\"; }",
     "void packAll(int s, int p, float* parameters, uint4* image) { __intrinsic_asm \"spy_mlp::pack_all<$0, $1>($2, $3)\"; }",
     "",
@@ -8508,7 +8532,7 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    needs();",
     "    forward(shape, options, image, x, y, rows);",
     "}",
-    "[CudaKernel] public void mlp_forward_float(uint4* image, half* x, float* y, uint rows) // with flag 4",
+    "[CudaKernel] public void mlp_forward_float(uint4* image, float* x, float* y, uint rows) // with flag 4",
     "{",
     "    needs();",
     "    forward(shape, options, image, x, y, rows);",
@@ -8520,13 +8544,18 @@ static const char *const spyi_slang_mlp_batch[] = {
     "    needs();",
     "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);",
     "}",
-    "[CudaKernel] public void mlp_gradient_float(uint4* image, half* x, float* targets, float* part, float* dx, uint rows, float up, float dx_scale) // with flag 4",
+    "[CudaKernel] public void mlp_gradient_float(uint4* image, float* x, float* targets, float* part, float* dx, uint rows, float up, float dx_scale) // with flag 4",
     "{",
     "    needs();",
     "    gradient(shape, options, image, x, targets, part, dx, rows, up, dx_scale);",
     "}",
-    "// Width 128 only, after mlp_gradient with the same groups, whose dx is then the address of rows * 256 bytes, `between`.",
-    "[CudaKernel] public void mlp_gradient_rest(uint4* image, half* x, half* between, float* part, float* dx, uint rows, float dx_scale)",
+    "// Width 128 only, after mlp_gradient with the same groups, whose dx is then `between`, 64 floats for each row.",
+    "[CudaKernel] public void mlp_gradient_rest(uint4* image, half* x, float* between, float* part, float* dx, uint rows, float dx_scale)",
+    "{",
+    "    needs();",
+    "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);",
+    "}",
+    "[CudaKernel] public void mlp_gradient_rest_float(uint4* image, float* x, float* between, float* part, float* dx, uint rows, float dx_scale) // with flag 4",
     "{",
     "    needs();",
     "    gradientRest(shape, options, image, x, between, part, dx, rows, dx_scale);",
@@ -43585,8 +43614,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
             mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
            spyi_key_bytes(values, &mode, 1) &&
-           spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) && spyi_key_bytes(values, &group_rank, 1) &&
-           spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) &&
+           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
            spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
     values->thread_count = o->thread_count;
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;

@@ -397,6 +397,8 @@ class Function:
         """Threads of a group, as numbers or a tuple of at most three; missing ones are 1."""
     @overload
     def thread_group_size(self, *, thread_group_size: _ShapeLike) -> Function: ...
+    def shared_bytes(self, shared_bytes: int) -> Function:
+        """Dynamic shared memory of each group, which CUDA text in the function reaches; at most Device.info.limits.max_shared_bytes."""
     @overload
     def call_group_shape(self, *shape: _ShapeLike) -> Function:
         """Elements that run next to each other."""

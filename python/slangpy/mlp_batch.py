@@ -79,21 +79,23 @@ def problem(device: Any, *, inputs: int, outputs: int, width: int, depth: int, a
 class BatchNetwork:
     """A network of `depth` hidden layers of `width` and a layer of `outputs`, whose kernels are those of the batch engine.
 
-    parameters: float32 tensor: of each layer the weights (outputs, inputs), or (inputs, outputs) with in_major, then the biases.
+    parameters: float32 tensor: of each layer the weights (inputs, outputs), then the biases, as those of mlp.slang's MLP.
     gradients: float32 tensor: of each parameter, then the loss, as step() and gradient() leave them.
-    float_io: outputs and targets are float32, not half. input_gradient: gradient() can give that of x.
+    dtype: of x, outputs and targets, "half" or "float" (float32). Sums are float32 either way, activations half. input_gradient: gradient() can give that of x.
     engine: "mma" or "wgmma"; None: the faster one that the device has, for inference and for training.
     """
 
     def __init__(self, device: Any, inputs: int, outputs: int, width: int = 64, depth: int = 3, *, activation: str = "relu", loss: str = "l2",
-                 bias: bool = False, float_io: bool = False, in_major: bool = False, input_gradient: bool = False, engine: "str | None" = None) -> None:
+                 bias: bool = False, dtype: str = "half", input_gradient: bool = False, engine: "str | None" = None) -> None:
         if loss not in LOSSES:
             raise ValueError("BatchNetwork: argument 'loss': expected one of %s, got %r" % (", ".join(LOSSES), loss))
+        if dtype not in ("half", "float"):
+            raise ValueError("BatchNetwork: argument 'dtype': expected 'half' or 'float', got %r" % (dtype,))
         if engine is not None and engine not in ENGINES:
             raise ValueError("BatchNetwork: argument 'engine': expected one of %s, got %r" % (", ".join(ENGINES), engine))
         self.device, self.inputs, self.outputs, self.width, self.depth = device, inputs, outputs, width, depth
-        self.activation, self.loss, self.bias, self.float_io, self.in_major, self.input_gradient = activation, loss, bias, float_io, in_major, input_gradient
-        network = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
+        self.activation, self.loss, self.bias, self.dtype, self.input_gradient = activation, loss, bias, dtype, input_gradient
+        network: "dict[str, Any]" = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
         self.engines: "dict[bool, str]" = {}  # by `training`
         self.reasons: "dict[bool, list[str]]" = {}
         for training in (False, True):
@@ -106,7 +108,7 @@ class BatchNetwork:
                 self.reasons[training].append("%s: %s" % (name, why))
         if False not in self.engines:
             raise ValueError("BatchNetwork: expected a network that an engine runs, got one that none does: %s" % "; ".join(self.reasons[False]))
-        self._flags = 2 * bias + 4 * float_io + 8 * input_gradient + 16 * in_major
+        self._flags = 2 * bias + 4 * (dtype == "float") + 8 * input_gradient
         self._module = _slangpy.Module.load_from_source(device, "mlp_batch_net", "import mlp_batch;\n")
         self.parameter_count = width * (inputs + (depth - 1) * width + outputs) + (depth * width + outputs) * bias
         zeros = Tensor.zeros
@@ -118,7 +120,7 @@ class BatchNetwork:
             image += width * width * 2 // 16
         self._image = zeros(device, (image,), "uint4")
         self._groups = device._info()["multiprocessor_count"] or 1
-        self._part = None  # made by the first training step
+        self._part: Any = None  # made by the first training step
         self._between: Any = None
         self._no_dx = zeros(device, (1,), "float")
         self.steps = 0
@@ -129,10 +131,14 @@ class BatchNetwork:
                     mlp_activation=ACTIVATIONS.index(self.activation), mlp_loss=LOSSES.index(self.loss), mlp_flags=self._flags,
                     mlp_engine=ENGINES.index(self.engines.get(training, "mma")), mlp_warps=warps, mlp_kernel=_KERNELS.index(name.removesuffix("_float")))
 
+    def _named(self, name: str) -> str:
+        return name + "_float" if self.dtype == "float" else name
+
     def _function(self, name: str, training: bool, warps: int, shared_bytes: int) -> Any:
         f = self._functions.get((name, training))
         if f is None:
-            f = self._module.find_function(name).thread_group_size(warps * 32).shared_bytes(shared_bytes).constants(self._constants(name, training, warps))
+            found: Any = self._module.find_function(name)
+            f = found.thread_group_size(warps * 32).shared_bytes(shared_bytes).constants(self._constants(name, training, warps))
             self._functions[name, training] = f
         return f
 
@@ -148,16 +154,16 @@ class BatchNetwork:
         self._function("mlp_pack", False, 8, 0).dispatch([groups * 256, 1, 1], parameters=self.parameters, image=self._image)
 
     def forward(self, x: Any, y: Any = None, *, command_encoder: Any = None) -> Any:
-        """y (rows, outputs) of x (rows, inputs) of half, whose rows follow each other without gaps."""
+        """y (rows, outputs) of x (rows, inputs), whose rows follow each other without gaps."""
         rows = self._rows("BatchNetwork.forward", x)
         engine = self.engines[False]
         warps, _, resident = _SHAPES[engine, self.width]
         if y is None:
-            y = Tensor.empty(self.device, (rows, self.outputs), "float" if self.float_io else "half")
+            y = Tensor.empty(self.device, (rows, self.outputs), self.dtype)
         if rows:
             tiles = -(-rows // (64 if engine == "wgmma" else 32))
             groups = min(self._groups * resident, -(-tiles // (warps // 4 if engine == "wgmma" else warps)))
-            f = self._function("mlp_forward_float" if self.float_io else "mlp_forward", False, warps, _staged_bytes(self.width, self.depth, self.bias))
+            f = self._function(self._named("mlp_forward"), False, warps, _staged_bytes(self.width, self.depth, self.bias))
             f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, y=y, rows=rows, command_encoder=command_encoder)
         return y
 
@@ -177,13 +183,13 @@ class BatchNetwork:
         tiles = -(-rows // (64 if engine == "wgmma" else 32 * team))
         groups = max(1, min(self._groups, -(-tiles // (warps // team))))
         if wide and (self._between is None or self._between.shape[0] < rows):
-            self._between = Tensor.empty(self.device, (rows, 128), "half")
+            self._between = Tensor.empty(self.device, (rows, 64), "float")  # 128 halves for each row
         last = dx if dx is not None else self._no_dx
-        f = self._function("mlp_gradient_float" if self.float_io else "mlp_gradient", True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
-        f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, targets=targets, part=self._part, dx=self._between.device_address if wide else last,
+        f = self._function(self._named("mlp_gradient"), True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
+        f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, targets=targets, part=self._part, dx=self._between if wide else last,
                    rows=rows, up=up, dx_scale=dx_scale, command_encoder=command_encoder)
         if wide:
-            f = self._function("mlp_gradient_rest", True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
+            f = self._function(self._named("mlp_gradient_rest"), True, warps, _training_bytes(engine, self.width, self.depth, self.bias))
             f.dispatch([groups * warps * 32, 1, 1], image=self._image, x=x, between=self._between, part=self._part, dx=last, rows=rows, dx_scale=dx_scale,
                        command_encoder=command_encoder)
         return groups

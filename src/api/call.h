@@ -313,9 +313,8 @@ typedef struct spy_call_options {
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
     uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
-                                     // spy_device_info.max_shared_bytes (CUDA: more than the 48 KiB of
-                                     // groupshared variables). Kernels reach it through CUDA text: see "Shared
-                                     // memory" in the guide. 0: none
+                                     // spy_device_info.max_shared_bytes with its groupshared variables.
+                                     // CUDA text in the module reaches it: see chapter 18 of the guide. 0: none
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_call_options;
 

@@ -199,7 +199,7 @@ typedef struct spy_device_info {
     uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0: not known. A kernel whose
                                      // groups take several portions of work each (a persistent kernel) is
                                      // dispatched with a multiple of this number of groups
-    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes; 0: the device takes none
+    uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0: none
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.

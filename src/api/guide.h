@@ -636,6 +636,17 @@
 // of its own size, so that it must compare its thread's number with the end itself. Its groups are limited
 // to max_group_count in each dimension; a plain function's are not.
 //
+// Shared memory. On CUDA the groupshared variables of a kernel may have up to spy_device_info.max_shared_bytes
+// in all (227 KiB on an H200). options.shared_bytes gives each group as many bytes more, which CUDA text in
+// the module reaches. That text may use all that is the device's own: on an H200 it is compiled for sm_90a.
+//
+//     void need() { __requirePrelude("extern __shared__ float room[];"); }
+//     float get(uint i) { __intrinsic_asm "room[$0]"; }
+//     void put(uint i, float v) { __intrinsic_asm "room[$0] = $1"; }
+//
+// A persistent kernel has as many groups as the device runs at the same time, a multiple of
+// spy_device_info.multiprocessor_count, and each group takes portions of the work until none is left.
+//
 // spy_dispatch_indirect reads the number of groups from a tensor of uint32 when the GPU comes to it, so that
 // one kernel can decide how much the next one does.
 //
@@ -657,6 +668,7 @@
 //     thread_count          sizes that join the call's shape, when no argument has any. Calls only, as
 //                             call_group_shape
 //     mode, deterministic   a backward or forward-mode call, and sums with the same bits in each run, see 9
+//     shared_bytes          dynamic shared memory of a group (CUDA), see 18
 //     globals               values of the module's shader parameters, by name or path, see 17
 //     write_globals         a hook that sets further ones at each call, by spy_set_global
 //     append_to             a command list that gets the call instead of the device

@@ -82,8 +82,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
             mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
            spyi_key_bytes(values, &mode, 1) &&
-           spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) && spyi_key_bytes(values, &group_rank, 1) &&
-           spyi_key_bytes(values, &count_rank, 1) &&
+           spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) &&
+           spyi_key_bytes(values, &group_rank, 1) && spyi_key_bytes(values, &count_rank, 1) &&
            spyi_key_bytes(values, o->call_group_shape.dims, group_rank * sizeof *o->call_group_shape.dims);
     values->thread_count = o->thread_count;
     return good ? SPY_OK : SPY_ERROR_OUT_OF_MEMORY;

@@ -40,19 +40,22 @@ static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
 }
 
 // Lets the function have the dynamic shared memory that its launches ask for. A launch takes up to 48 KiB
-// without this.
-static spy_status spyi_cuda_allow_shared(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *kernel,
-                                         spyi_text *error) {
-    uint32_t most = gpu->base.limits.info.max_shared_bytes;
+// without this. A kernel whose groupshared variables were moved there (prelude.c) says how much that is.
+static spy_status spyi_cuda_allow_shared(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, spyi_text *error) {
+    uint32_t most = gpu->base.limits.info.max_shared_bytes, given = kernel->shared_bytes;
+    spyi_cu_pointer room = 0;
+    size_t moved = 0;
     int fixed = 0;
+    if (gpu->cu.ModuleGetGlobal(&room, &moved, kernel->module, "spy_groupshared") == SPYI_CU_OK)
+        kernel->shared_bytes = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
     if (kernel->shared_bytes == 0) return SPY_OK;
     spyi_cu_result result = gpu->cu.FuncGetAttribute(&fixed, SPYI_CU_FUNC_SHARED_BYTES, kernel->function);
     if (result != SPYI_CU_OK) return spyi_cuda_fail(gpu, result, "cuFuncGetAttribute", error);
     if ((uint64_t)fixed + kernel->shared_bytes > most) {
         spyi_text_add(error,
-                      "kernel '%s' has %d bytes of groupshared variables; with shared_bytes %u a group has "
+                      "kernel '%s' has %u bytes of groupshared variables; with shared_bytes %u a group has "
                       "more than the device's %u",
-                      kernel->label, fixed, kernel->shared_bytes, most);
+                      kernel->label, (uint32_t)fixed + kernel->shared_bytes - given, given, most);
         return SPY_ERROR_UNSUPPORTED;
     }
     result = gpu->cu.FuncSetAttribute(kernel->function, SPYI_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES,

@@ -21,17 +21,17 @@ START = time.time()
 QUICK = bool(os.environ.get("SPY_QUICK")) # a try without a GPU
 CASES = [  # width, depth, inputs, outputs, rows, options
     (32, 3, 32, 8, 4096, {}), (64, 3, 64, 8, 4096, {}), (128, 3, 128, 8, 4096, {}),
-    (64, 3, 64, 8, 4133, {"bias": True, "float_io": True}), (32, 2, 32, 3, 999, {"bias": True, "float_io": True}),
-    (128, 2, 128, 5, 777, {"bias": True, "float_io": True, "in_major": True}), (64, 1, 64, 8, 64, {}), (32, 1, 16, 1, 1, {"float_io": True}),
-    (64, 2, 17, 3, 1001, {"float_io": True, "in_major": True}), (64, 4, 24, 8, 515, {"bias": True}), (32, 4, 9, 7, 2049, {"bias": True, "float_io": True}),
-    (128, 5, 96, 4, 300, {"bias": True, "float_io": True}), (64, 2, 64, 8, 1000, {"activation": "leaky_relu", "bias": True, "float_io": True}),
-    (64, 2, 32, 4, 1000, {"activation": "sigmoid", "bias": True, "float_io": True}), (32, 3, 32, 8, 1000, {"activation": "tanh", "bias": True, "float_io": True}),
-    (64, 3, 64, 8, 3000, {"input_gradient": True, "float_io": True}), (64, 3, 40, 3, 3000, {"input_gradient": True, "bias": True, "float_io": True}),
-    (32, 3, 32, 3, 3000, {"input_gradient": True, "bias": True, "float_io": True}), (32, 2, 10, 3, 100, {"input_gradient": True, "float_io": True}),
-    (64, 3, 64, 3, 2000, {"loss": "l1", "float_io": True}), (64, 3, 64, 3, 2000, {"loss": "relative_l2", "float_io": True}),
-    (128, 3, 50, 3, 500, {"input_gradient": True, "bias": True, "float_io": True}), (128, 2, 128, 8, 700, {"input_gradient": True, "bias": True}),
-    (32, 3, 32, 3, 2000, {"loss": "huber", "float_io": True}), (64, 3, 64, 3, 2000, {"loss": "given", "float_io": True}),
-    (64, 3, 64, 8, 200000, {"bias": True, "float_io": True}), (32, 3, 32, 8, 200000, {}),
+    (64, 3, 64, 8, 4133, {"bias": True, "dtype": "float"}), (32, 2, 32, 3, 999, {"bias": True, "dtype": "float"}),
+    (128, 2, 128, 5, 777, {"bias": True, "dtype": "float"}), (64, 1, 64, 8, 64, {}), (32, 1, 16, 1, 1, {"dtype": "float"}),
+    (64, 2, 17, 3, 1001, {"dtype": "float"}), (64, 4, 24, 8, 515, {"bias": True}), (32, 4, 9, 7, 2049, {"bias": True, "dtype": "float"}),
+    (128, 5, 96, 4, 300, {"bias": True, "dtype": "float"}), (64, 2, 64, 8, 1000, {"activation": "leaky_relu", "bias": True, "dtype": "float"}),
+    (64, 2, 32, 4, 1000, {"activation": "sigmoid", "bias": True, "dtype": "float"}), (32, 3, 32, 8, 1000, {"activation": "tanh", "bias": True, "dtype": "float"}),
+    (64, 3, 64, 8, 3000, {"input_gradient": True, "dtype": "float"}), (64, 3, 40, 3, 3000, {"input_gradient": True, "bias": True, "dtype": "float"}),
+    (32, 3, 32, 3, 3000, {"input_gradient": True, "bias": True, "dtype": "float"}), (32, 2, 10, 3, 100, {"input_gradient": True, "dtype": "float"}),
+    (64, 3, 64, 3, 2000, {"loss": "l1", "dtype": "float"}), (64, 3, 64, 3, 2000, {"loss": "relative_l2", "dtype": "float"}),
+    (128, 3, 50, 3, 500, {"input_gradient": True, "bias": True, "dtype": "float"}), (128, 2, 128, 8, 700, {"input_gradient": True, "bias": True}),
+    (32, 3, 32, 3, 2000, {"loss": "huber", "dtype": "float"}), (64, 3, 64, 3, 2000, {"loss": "given", "dtype": "float"}),
+    (64, 3, 64, 8, 200000, {"bias": True, "dtype": "float"}), (32, 3, 32, 8, 200000, {}),
 ]
 TIMES = {"forward": {32: (25, 26), 64: (46, 70), 128: (160, 260)}, "step": {32: (80, 85), 64: (165, 250), 128: (600, None)}}  # us, wgmma and mma
 bad = lines = left_out = 0
@@ -59,11 +59,11 @@ def layers_of(flat, net):
     layers, at = [], 0
     for layer in range(net.depth + 1):
         i, o, first = net.width if layer else net.inputs, net.width if layer < net.depth else net.outputs, at
-        w = flat[at:at + i * o].reshape((i, o) if net.in_major else (o, i))
+        w = flat[at:at + i * o].reshape(i, o).T
         at += i * o
         b = flat[at:at + o] if net.bias else None
         at += o if net.bias else 0
-        layers.append((w.T if net.in_major else w, b, first, at))
+        layers.append((w, b, first, at))
     return layers
 
 
@@ -106,7 +106,7 @@ def reference(net, flat, x, t, rounded=False):
         if n < net.depth:
             biases = g
         gw = g.T @ h[n]
-        grads.append((gw.T if net.in_major else gw).reshape(-1))
+        grads.append(gw.T.reshape(-1))
         if net.bias:
             grads[-1] = np.concatenate([grads[-1], biases.sum(0)])
         g = g @ w
@@ -148,22 +148,23 @@ def check(device, engine, width, depth, inputs, outputs, rows, options, seed):
         return say(False, "%s: %s" % (name, problem))
     flat = initial(net, seed)
     r = np.random.default_rng(seed + 1)
-    x = r.standard_normal((rows, inputs)).astype(np.float16)
-    io = np.float32 if net.float_io else np.float16
+    io = np.float32 if net.dtype == "float" else np.float16
+    x = r.standard_normal((rows, inputs)).astype(np.float16).astype(io)
     t = r.standard_normal((rows, outputs)).astype(io)
     net.parameters.copy_from_numpy(flat)
     net.pack()
     gx, gt = tensor(device, x), tensor(device, t)
     y, value, grads, dx = reference(net, flat, x, t)
     near_y, _, near, near_dx = reference(net, flat, x, t, True)
-    gy = spy.Tensor.empty(device, (rows + 3, outputs), "float" if net.float_io else "half")
+    gy = spy.Tensor.empty(device, (rows + 3, outputs), "float" if net.dtype == "float" else "half")
     gy.copy_from_numpy(np.full((rows + 3, outputs), 77, io))
     net.forward(gx, gy)
     got = gy.to_numpy()
     e, f = error(got[:rows], y), error(got[:rows], near_y)
-    # What the kernels round is half; how much that is depends on the depth. With the same rounding little is left.
+    # What the kernels round is half; how much that is depends on the depth. With the same rounding little is left: the order of the
+    # sums, and an activation of all but zero may fall on the other side.
     clean = (got[rows:] == 77).all()
-    say(e <= 2.5e-4 * (depth + 1) * (1 if rows >= 64 else 3) and f <= (1e-4 if net.float_io else 3.5e-4) and clean,
+    say(e <= 2.5e-4 * (depth + 1) * (1 if rows >= 64 else 3) and f <= (1e-4 if net.dtype == "float" else 3.5e-4) and clean,
         "%s: forward %.2e, rounded alike %.1e%s" % (name, e, f, "" if clean else ", WROTE BEYOND THE END"))
     if True not in net.engines:
         return None
@@ -179,7 +180,7 @@ def check(device, engine, width, depth, inputs, outputs, rows, options, seed):
     loss = abs(first[-1] - value) / max(abs(value), 1e-30) if net.loss != "given" else abs(first[-1])
     text = "%s: gradients %.2e, layers %s, rounded alike %s, loss %.1e" % (
         name, error(first[:-1], grads), " ".join("%.1e" % p for p in per), " ".join("%.1e" % p for p in per_near), loss)
-    good = max(per) <= (3e-2 if rows < 10000 else 3e-3) and max(per_near) <= 2e-3 and loss <= (1e-4 if rows >= 64 else 1e-2)
+    good = max(per) <= (3e-2 if rows < 10000 else 3e-3) and max(per_near) <= (6e-3 if rows < 10000 else 2e-3) and loss <= (1e-2 if rows < 64 or net.loss == "relative_l2" else 1e-4)
     if out is not None:
         whole = out.to_numpy()
         e, f = error(whole[:rows], dx), error(whole[:rows], near_dx)
@@ -196,12 +197,12 @@ def check(device, engine, width, depth, inputs, outputs, rows, options, seed):
 
 def check_training(device, engine, width):
     """Three steps of Adam against numpy with the kernels' own gradients, that the weights of the kernels follow, and a loss that falls."""
-    net = BatchNetwork(device, 16, 3, width, 2, bias=True, float_io=True, engine=engine)
+    net = BatchNetwork(device, 16, 3, width, 2, bias=True, dtype="float", engine=engine)
     flat = initial(net, 5)
     net.parameters.copy_from_numpy(flat)
     net.pack()
     r = np.random.default_rng(6)
-    x = r.standard_normal((5000, 16)).astype(np.float16)
+    x = r.standard_normal((5000, 16)).astype(np.float16).astype(np.float32)
     t = np.sin(x[:, :3].astype(np.float32))
     gx, gt = tensor(device, x), tensor(device, t)
     m, v = np.zeros_like(flat, np.float64), np.zeros_like(flat, np.float64)
@@ -227,6 +228,30 @@ def check_training(device, engine, width):
     net.step(gx, tensor(device, t), 1e-2)
     after, loss = net.parameters.to_numpy(), net.gradients.to_numpy()[-1]
     say(np.isnan(loss) and before.tobytes() == after.tobytes(), "%s W %d: a loss that is not finite changes no parameter" % (engine, width))
+
+
+def check_shared(device):
+    """groupshared variables of 96 KB, and beside them 40 KB of shared_bytes."""
+    source = """
+groupshared uint many[24000];
+void need() { __requirePrelude("extern __shared__ unsigned user_room[];"); }
+uint get(uint at) { __intrinsic_asm "user_room[$0]"; }
+void put(uint at, uint v) { __intrinsic_asm "user_room[$0] = $1"; }
+[shader("compute")] [numthreads(256, 1, 1)] void turn(uint3 id : SV_GroupThreadID, uniform uint *p) {
+    need();
+    for (uint i = id.x; i < 24000; i += 256) many[i] = p[i];
+    for (uint i = id.x; i < 10000; i += 256) put(i, p[24000 + i]);
+    AllMemoryBarrierWithGroupSync();
+    for (uint i = id.x; i < 24000; i += 256) p[i] = many[23999 - i];
+    for (uint i = id.x; i < 10000; i += 256) p[24000 + i] = get(9999 - i);
+}
+"""
+    f = spy.Module.load_from_source(device, "large_groups", source).find_function("turn")
+    numbers = np.arange(34000, dtype=np.uint32) * 7
+    p = spy.Tensor.empty(device, (34000,), "uint")
+    p.copy_from_numpy(numbers)
+    f.shared_bytes(40000).dispatch([256, 1, 1], p=p)
+    say(bool((p.to_numpy() == np.concatenate([numbers[:24000][::-1], numbers[24000:][::-1]])).all()), "136 KB of shared memory in a group")
 
 
 # >>times
@@ -325,6 +350,10 @@ def main():
     if "torch" in words:
         time_torch()
     if "check" in words:
+        try:
+            check_shared(device)
+        except Exception as problem:
+            say(False, "shared memory: %r" % problem)
         for number, case in enumerate(CASES):
             for engine in engines:
                 if time.time() - START > given.seconds:

@@ -343,6 +343,7 @@ FAKE(cuPointerGetAttribute, (void *value, int attribute, uint64_t pointer)) {
 typedef struct module {
     fake_function function;
     size_t globals_size;
+    size_t groupshared; // bytes of spy_groupshared; 0: there is none
 } module;
 
 // Bytes of a declaration such as ".param .align 8 .b8 name_param_0[16]", from behind ".param" or ".const".
@@ -394,6 +395,8 @@ FAKE(cuModuleLoadData, (void **out, const void *image)) {
         m->globals_size = strtoul(strchr(globals, '[') + 1, NULL, 10);
         m->function.globals = calloc(1, m->globals_size + 1);
     }
+    const char *room = strstr(text, "spy_groupshared[");
+    if (room) m->groupshared = strtoul(room + 16, NULL, 10);
     state.modules++;
     *out = m;
     return 0;
@@ -410,6 +413,7 @@ FAKE(cuModuleGetFunction, (void **function, void *handle, const char *name)) {
 }
 FAKE(cuModuleGetGlobal_v2, (uint64_t * address, size_t *size, void *handle, const char *name)) {
     module *m = (module *)handle;
+    if (strcmp(name, "spy_groupshared") == 0) return m->groupshared ? *address = 4096, *size = m->groupshared, 0 : 500;
     *address = (uint64_t)(uintptr_t)m->function.globals;
     *size = m->globals_size;
     return m->function.globals && strcmp(name, "SLANG_globalParams") == 0 ? 0 : 500;
