@@ -3453,14 +3453,16 @@ typedef enum spy_fuse_backward {
 
 typedef struct spy_fuse_desc {
     const char *name;    // name of the function, an identifier; NULL: "fused"
-    spy_module *module;  // where names of types and of Slang's own functions are looked up first; NULL: in
-                         // the modules of the functions that are called, in the order of their calls
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
 
 // Begins a graph. `desc` may be NULL. Ended by spy_fuse_end() or spy_fuse_cancel(), or with the device.
 SPY_API spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc);
+
+// Lets names of types, and of Slang's own functions, be looked up in a module before a function of it is
+// called. Without it they are looked up in the modules of the functions that have been called.
+SPY_API spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module);
 
 // Adds a parameter to the fused function. `type` is its Slang type, or NULL: the type is that of the first
 // parameter of a called function that takes the input and has one type in all overloads. spy_fuse_end() fails
@@ -3479,6 +3481,9 @@ SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_a
 // Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
 // argument of an inout parameter stays as it is.
 SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
+// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL: the
+// call has fewer, or nothing says its overload yet. The name lives as long as the graph.
+SPY_API const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index);
 
 // Makes a value of a type: "float2" of its components, a struct by its constructor, or, when all of `args`
 // have names, a struct of all its fields.
@@ -47286,6 +47291,7 @@ typedef struct spyi_fused_table {
                        const char *public_name, bool timed, uint64_t *gpu_time_ns);
     size_t (*explain)(spy_function *function, spy_args args, const spy_call_options *options, char *text,
                       size_t capacity);
+    spy_resolution *(*resolve)(spy_function *function, spy_args args, const spy_call_options *options);
 } spyi_fused_table;
 
 // sums.c
@@ -50985,6 +50991,8 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
 
 spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
+    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
+        return function->object.device->fused_table->resolve(function, args, options);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;
@@ -54393,8 +54401,7 @@ static bool spyi_settle_built_in(spy_fusion *g, spyi_fused_step *s, spyi_text *e
         if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR) types[i] = beside;
     }
     if (!g->module_count) {
-        spyi_text_add(error, "'%s' is looked up in a module: expected spy_fuse_desc.module, or a call of a function "
-                             "before it",
+        spyi_text_add(error, "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
                       s->name);
         return false;
     }
@@ -55197,11 +55204,9 @@ static spy_status spyi_reducing_begin(spyi_reducing *r, spy_args args) {
     return SPY_OK;
 }
 
-// Finds the call's shape, and the dimensions of it that the result has.
-static spy_status spyi_reducing_shape(spyi_reducing *r) {
+static spy_resolution *spyi_reducing_resolve(const spyi_reducing *r) {
     spy_args inputs;
     spy_call_options options;
-    bool gone[SPY_MAX_RANK] = { false };
     memset(&options, 0, sizeof options);
     if (r->options) options = *r->options;
     options.mode = SPY_CALL_MODE_DEFAULT;
@@ -55209,7 +55214,13 @@ static spy_status spyi_reducing_shape(spyi_reducing *r) {
     options.append_to = NULL;
     inputs.items = r->items;
     inputs.count = r->count;
-    spy_resolution *resolution = spy_resolve(r->fused->element, inputs, &options);
+    return spy_resolve(r->fused->element, inputs, &options);
+}
+
+// Finds the call's shape, and the dimensions of it that the result has.
+static spy_status spyi_reducing_shape(spyi_reducing *r) {
+    bool gone[SPY_MAX_RANK] = { false };
+    spy_resolution *resolution = spyi_reducing_resolve(r);
     if (!resolution) return SPY_ERROR_TYPE_MISMATCH; // reported
     spy_shape shape = resolution->shape;
     spy_release_resolution(resolution);
@@ -55465,8 +55476,17 @@ static size_t spyi_reduced_explain(spy_function *function, spy_args args, const 
     return r.size;
 }
 
+// Resolves what a reduction takes: its inputs, over all elements.
+static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
+    spyi_reducing r;
+    spyi_reducing_of(&r, function, options, "spy_resolve");
+    spy_resolution *resolution = spyi_reducing_begin(&r, args) == SPY_OK ? spyi_reducing_resolve(&r) : NULL;
+    free(r.items);
+    return resolution;
+}
+
 SPYI_FN const spyi_fused_table *spyi_reductions(void) {
-    static const spyi_fused_table table = { spyi_reduced_call, spyi_reduced_explain };
+    static const spyi_fused_table table = { spyi_reduced_call, spyi_reduced_explain, spyi_reduced_resolve };
     return &table;
 }
 
@@ -55534,8 +55554,6 @@ spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
     } else if (!spyi_is_identifier(name) || strncmp(name, "spyi_", 5) == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.name: expected an identifier, got \"%s\"", function,
                   name);
-    } else if (desc && desc->module && !spyi_is_on(device, desc->module, SPYI_KIND_MODULE)) {
-        spyi_refuse_member(device, desc->module, SPYI_KIND_MODULE, function, "desc.module");
     } else {
         g = (spy_fusion *)spyi_allocate(&device->ctx, sizeof *g);
         char *copy = spyi_strdup(name);
@@ -55555,7 +55573,6 @@ spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
             g->next = device->fusions;
             if (g->next) g->next->previous = g;
             device->fusions = g;
-            g->failed = desc && desc->module && !spyi_fusion_uses(g, desc->module);
         }
     }
     spyi_leave(device);
@@ -55781,6 +55798,23 @@ static spy_node spyi_step_done(spy_fusion *g, const char *function, uint32_t ste
     return node;
 }
 
+spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module) {
+    const char *function = "spy_fuse_use";
+    if (!spyi_fusion_enter(fusion, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = fusion->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!spyi_is_on(device, module, SPYI_KIND_MODULE)) {
+        status = spyi_object_problem(module, SPYI_KIND_MODULE, &error);
+    } else if (!spyi_fusion_uses(fusion, module)) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(&error, "out of host memory");
+    }
+    if (status != SPY_OK) spyi_fusion_fail_text(fusion, function, status, &error);
+    spyi_leave(device);
+    return status;
+}
+
 spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type) {
     const char *function = "spy_fuse_input";
     spy_node none = { 0, 0 };
@@ -55797,7 +55831,7 @@ spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type) 
     const spyi_type *found = good && type ? spyi_fusion_type(fusion, type) : NULL;
     if (good && type && !found) {
         spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s", name, type,
-                      fusion->module_count ? "" : "; name the module in spy_fuse_desc");
+                      fusion->module_count ? "" : "; spy_fuse_use() says which");
         good = false;
     }
     spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_INPUT, name, 0) : NULL;
@@ -55848,6 +55882,17 @@ spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name) {
     spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_OUT, name, 1) : NULL;
     if (s) s->operands[0] = of;
     return spyi_step_done(fusion, function, fusion->count - 1, s != NULL, failed, &error);
+}
+
+const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index) {
+    if (spyi_enter(fusion, SPYI_KIND_FUSION, "spy_fuse_out_name") != SPY_OK) return NULL;
+    const char *name = NULL;
+    bool mine = call.graph == fusion->number && call.index && call.index < fusion->count;
+    const spyi_fused_step *s = mine ? &fusion->steps[call.index] : NULL;
+    for (uint32_t p = 0; s && p < s->param_count && !name; p++)
+        if (s->params[p].out && index-- == 0) name = s->params[p].name;
+    spyi_leave(fusion);
+    return name;
 }
 
 // Makes a step of an operator or a type from a list of arguments.

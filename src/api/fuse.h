@@ -44,14 +44,16 @@ typedef enum spy_fuse_backward {
 
 typedef struct spy_fuse_desc {
     const char *name;    // name of the function, an identifier; NULL: "fused"
-    spy_module *module;  // where names of types and of Slang's own functions are looked up first; NULL: in
-                         // the modules of the functions that are called, in the order of their calls
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
 
 // Begins a graph. `desc` may be NULL. Ended by spy_fuse_end() or spy_fuse_cancel(), or with the device.
 SPY_API spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc);
+
+// Lets names of types, and of Slang's own functions, be looked up in a module before a function of it is
+// called. Without it they are looked up in the modules of the functions that have been called.
+SPY_API spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module);
 
 // Adds a parameter to the fused function. `type` is its Slang type, or NULL: the type is that of the first
 // parameter of a called function that takes the input and has one type in all overloads. spy_fuse_end() fails
@@ -70,6 +72,9 @@ SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_a
 // Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
 // argument of an inout parameter stays as it is.
 SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
+// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL: the
+// call has fewer, or nothing says its overload yet. The name lives as long as the graph.
+SPY_API const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index);
 
 // Makes a value of a type: "float2" of its components, a struct by its constructor, or, when all of `args`
 // have names, a struct of all its fields.

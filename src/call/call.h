@@ -2,6 +2,7 @@
 #ifndef SPYI_CALL_CALL_H
 #define SPYI_CALL_CALL_H
 
+#include "api/resolve.h"
 #include "plan/cache.h"
 
 // >>recording: where a call goes when it is recorded instead of run
@@ -57,6 +58,7 @@ typedef struct spyi_fused_table {
                        const char *public_name, bool timed, uint64_t *gpu_time_ns);
     size_t (*explain)(spy_function *function, spy_args args, const spy_call_options *options, char *text,
                       size_t capacity);
+    spy_resolution *(*resolve)(spy_function *function, spy_args args, const spy_call_options *options);
 } spyi_fused_table;
 
 // sums.c

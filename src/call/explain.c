@@ -1,4 +1,5 @@
 // spy_explain_call: describes in words how the library understands a call, and gives the kernel's text.
+#include "call/call.h"
 #include "call/launch.h"
 #include "plan/cache.h"
 

@@ -63,8 +63,6 @@ spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
     } else if (!spyi_is_identifier(name) || strncmp(name, "spyi_", 5) == 0) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.name: expected an identifier, got \"%s\"", function,
                   name);
-    } else if (desc && desc->module && !spyi_is_on(device, desc->module, SPYI_KIND_MODULE)) {
-        spyi_refuse_member(device, desc->module, SPYI_KIND_MODULE, function, "desc.module");
     } else {
         g = (spy_fusion *)spyi_allocate(&device->ctx, sizeof *g);
         char *copy = spyi_strdup(name);
@@ -84,7 +82,6 @@ spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
             g->next = device->fusions;
             if (g->next) g->next->previous = g;
             device->fusions = g;
-            g->failed = desc && desc->module && !spyi_fusion_uses(g, desc->module);
         }
     }
     spyi_leave(device);
@@ -310,6 +307,23 @@ static spy_node spyi_step_done(spy_fusion *g, const char *function, uint32_t ste
     return node;
 }
 
+spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module) {
+    const char *function = "spy_fuse_use";
+    if (!spyi_fusion_enter(fusion, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = fusion->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!spyi_is_on(device, module, SPYI_KIND_MODULE)) {
+        status = spyi_object_problem(module, SPYI_KIND_MODULE, &error);
+    } else if (!spyi_fusion_uses(fusion, module)) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(&error, "out of host memory");
+    }
+    if (status != SPY_OK) spyi_fusion_fail_text(fusion, function, status, &error);
+    spyi_leave(device);
+    return status;
+}
+
 spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type) {
     const char *function = "spy_fuse_input";
     spy_node none = { 0, 0 };
@@ -326,7 +340,7 @@ spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type) 
     const spyi_type *found = good && type ? spyi_fusion_type(fusion, type) : NULL;
     if (good && type && !found) {
         spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s", name, type,
-                      fusion->module_count ? "" : "; name the module in spy_fuse_desc");
+                      fusion->module_count ? "" : "; spy_fuse_use() says which");
         good = false;
     }
     spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_INPUT, name, 0) : NULL;
@@ -377,6 +391,17 @@ spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name) {
     spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_OUT, name, 1) : NULL;
     if (s) s->operands[0] = of;
     return spyi_step_done(fusion, function, fusion->count - 1, s != NULL, failed, &error);
+}
+
+const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index) {
+    if (spyi_enter(fusion, SPYI_KIND_FUSION, "spy_fuse_out_name") != SPY_OK) return NULL;
+    const char *name = NULL;
+    bool mine = call.graph == fusion->number && call.index && call.index < fusion->count;
+    const spyi_fused_step *s = mine ? &fusion->steps[call.index] : NULL;
+    for (uint32_t p = 0; s && p < s->param_count && !name; p++)
+        if (s->params[p].out && index-- == 0) name = s->params[p].name;
+    spyi_leave(fusion);
+    return name;
 }
 
 // Makes a step of an operator or a type from a list of arguments.

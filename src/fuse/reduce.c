@@ -45,11 +45,9 @@ static spy_status spyi_reducing_begin(spyi_reducing *r, spy_args args) {
     return SPY_OK;
 }
 
-// Finds the call's shape, and the dimensions of it that the result has.
-static spy_status spyi_reducing_shape(spyi_reducing *r) {
+static spy_resolution *spyi_reducing_resolve(const spyi_reducing *r) {
     spy_args inputs;
     spy_call_options options;
-    bool gone[SPY_MAX_RANK] = { false };
     memset(&options, 0, sizeof options);
     if (r->options) options = *r->options;
     options.mode = SPY_CALL_MODE_DEFAULT;
@@ -57,7 +55,13 @@ static spy_status spyi_reducing_shape(spyi_reducing *r) {
     options.append_to = NULL;
     inputs.items = r->items;
     inputs.count = r->count;
-    spy_resolution *resolution = spy_resolve(r->fused->element, inputs, &options);
+    return spy_resolve(r->fused->element, inputs, &options);
+}
+
+// Finds the call's shape, and the dimensions of it that the result has.
+static spy_status spyi_reducing_shape(spyi_reducing *r) {
+    bool gone[SPY_MAX_RANK] = { false };
+    spy_resolution *resolution = spyi_reducing_resolve(r);
     if (!resolution) return SPY_ERROR_TYPE_MISMATCH; // reported
     spy_shape shape = resolution->shape;
     spy_release_resolution(resolution);
@@ -313,7 +317,16 @@ static size_t spyi_reduced_explain(spy_function *function, spy_args args, const 
     return r.size;
 }
 
+// Resolves what a reduction takes: its inputs, over all elements.
+static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
+    spyi_reducing r;
+    spyi_reducing_of(&r, function, options, "spy_resolve");
+    spy_resolution *resolution = spyi_reducing_begin(&r, args) == SPY_OK ? spyi_reducing_resolve(&r) : NULL;
+    free(r.items);
+    return resolution;
+}
+
 SPYI_FN const spyi_fused_table *spyi_reductions(void) {
-    static const spyi_fused_table table = { spyi_reduced_call, spyi_reduced_explain };
+    static const spyi_fused_table table = { spyi_reduced_call, spyi_reduced_explain, spyi_reduced_resolve };
     return &table;
 }

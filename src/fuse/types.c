@@ -180,8 +180,7 @@ static bool spyi_settle_built_in(spy_fusion *g, spyi_fused_step *s, spyi_text *e
         if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR) types[i] = beside;
     }
     if (!g->module_count) {
-        spyi_text_add(error, "'%s' is looked up in a module: expected spy_fuse_desc.module, or a call of a function "
-                             "before it",
+        spyi_text_add(error, "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
                       s->name);
         return false;
     }
