@@ -7,7 +7,11 @@
 
 typedef struct spyi_writing {
     const spy_fusion *g;
+    const char *name;   // of the fused function
     uint32_t *uses;     // how often each step is an operand or output
+    uint32_t *numbers;  // of the variables of steps, from 1 in the order of lines
+    bool differentiable;
+    spyi_text steps; // functions of one step each, which carry a policy for backward calls
     const char *prefix; // of variables
     const char *inputs; // prefix of parameters inside the body
     spyi_text lines;
@@ -194,25 +198,57 @@ static void spyi_write_value(const spyi_writing *w, uint32_t step, const spyi_ty
         numbers = numbers && s->dtype != SPY_DTYPE_BOOL && (!real || beside->scalar >= SPY_DTYPE_FLOAT16);
         spyi_write_number(s, numbers && beside->scalar != SPY_DTYPE_BOOL ? beside->scalar : s->dtype, out);
     } else if (s->kind == SPYI_STEP_OUT) {
-        spyi_text_add(out, "%s%u_%s", w->prefix, s->operands[0], s->name);
+        spyi_text_add(out, "%s%u_%s", w->prefix, w->numbers[s->operands[0]], s->name);
     } else if (spyi_is_inside(w, step)) {
         spyi_write_expression(w, step, out);
     } else {
-        spyi_text_add(out, "%s%u", w->prefix, step);
+        spyi_text_add(out, "%s%u", w->prefix, w->numbers[step]);
     }
 }
 
 // >>lines
 
+// Writes a function of its own for a step, which tells Slang whether a backward call computes the step again
+// or keeps its value. Such a function has no out parameters.
+static bool spyi_write_policy(spyi_writing *w, uint32_t step) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    bool recompute = w->g->backward == SPY_FUSE_BACKWARD_RECOMPUTE;
+    bool can = w->differentiable && w->g->backward && !s->no_diff && s->type->kind != SPYI_TYPE_VOID;
+    for (uint32_t p = 0; p < s->param_count; p++) can = can && !s->params[p].out;
+    if (!can) return false;
+    spyi_text head = { NULL, 0, 0 }, call = { NULL, 0, 0 };
+    bool method = s->callee == SPYI_CALLEE_METHOD;
+    for (uint32_t p = 0; p < s->param_count && s->params[p].operand >= 0; p++) {
+        spyi_text_add(&head, "%s%s a%u", p ? ", " : "", spyi_spell(s->params[p].type), p);
+        if (method && p == 0) continue;
+        spyi_text_add(&call, "%sa%u", p > (method ? 1u : 0u) ? ", " : "", p);
+    }
+    spyi_text_add(&w->steps, "\n[Differentiable]\n[%s]\n%s %s_step%u(%s)\n{\n    return %s%s(%s);\n}\n",
+                  recompute ? "PreferRecompute" : "PreferCheckpoint", spyi_spell(s->type), w->name, w->numbers[step],
+                  spyi_text_str(&head), method ? "a0." : "", s->spelling, spyi_text_str(&call));
+    spyi_text_free(&head);
+    spyi_text_free(&call);
+    return true;
+}
+
 static void spyi_write_call(spyi_writing *w, uint32_t step) {
     const spyi_fused_step *s = &w->g->steps[step];
+    if (spyi_write_policy(w, step)) {
+        spyi_text_add(&w->lines, "    let %s%u = %s_step%u(", w->prefix, w->numbers[step], w->name, w->numbers[step]);
+        for (uint32_t p = 0; p < s->param_count && s->params[p].operand >= 0; p++) {
+            if (p) spyi_text_add(&w->lines, ", ");
+            spyi_write_value(w, s->operands[s->params[p].operand], s->params[p].type, &w->lines);
+        }
+        spyi_text_add(&w->lines, ");\n");
+        return;
+    }
     spyi_text call = { NULL, 0, 0 };
     bool method = s->callee == SPYI_CALLEE_METHOD, first = true;
     // What a function writes to needs a variable.
     for (uint32_t p = 0; p < s->param_count; p++) {
         const spyi_step_param *q = &s->params[p];
         if (!q->out) continue;
-        spyi_text_add(&w->lines, "    %s %s%u_%s", spyi_spell(q->type), w->prefix, step, q->name);
+        spyi_text_add(&w->lines, "    %s %s%u_%s", spyi_spell(q->type), w->prefix, w->numbers[step], q->name);
         if (q->operand >= 0) {
             spyi_text_add(&w->lines, " = ");
             spyi_write_value(w, s->operands[q->operand], q->type, &w->lines);
@@ -223,7 +259,7 @@ static void spyi_write_call(spyi_writing *w, uint32_t step) {
         const spyi_step_param *q = &s->params[p];
         if (q->operand < 0 && !q->out) break; // the others keep their defaults
         if (method && p == 0) {
-            if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, step, q->name);
+            if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, w->numbers[step], q->name);
             else spyi_write_value(w, s->operands[q->operand], q->type, &call);
             spyi_text_add(&call, ".%s(", s->spelling);
             continue;
@@ -231,12 +267,12 @@ static void spyi_write_call(spyi_writing *w, uint32_t step) {
         if (!first) spyi_text_add(&call, ", ");
         else if (!method) spyi_text_add(&call, "%s(", s->spelling);
         first = false;
-        if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, step, q->name);
+        if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, w->numbers[step], q->name);
         else spyi_write_value(w, s->operands[q->operand], q->type, &call);
     }
     if (first && !method) spyi_text_add(&call, "%s(", s->spelling);
     if (s->type->kind == SPYI_TYPE_VOID) spyi_text_add(&w->lines, "    ");
-    else spyi_text_add(&w->lines, "    let %s%u = ", w->prefix, step);
+    else spyi_text_add(&w->lines, "    let %s%u = ", w->prefix, w->numbers[step]);
     spyi_text_add(&w->lines, "%s%s);\n", s->no_diff ? "no_diff " : "", spyi_text_str(&call));
     spyi_text_free(&call);
 }
@@ -246,17 +282,17 @@ static void spyi_write_step(spyi_writing *w, uint32_t step) {
     if (s->kind == SPYI_STEP_CALL) {
         spyi_write_call(w, step);
     } else if (s->kind == SPYI_STEP_FIELDS) {
-        spyi_text_add(&w->lines, "    %s %s%u;\n", spyi_spell(s->type), w->prefix, step);
+        spyi_text_add(&w->lines, "    %s %s%u;\n", spyi_spell(s->type), w->prefix, w->numbers[step]);
         for (uint32_t i = 0; i < s->count; i++) {
             const spyi_type *field = NULL;
             for (uint32_t f = 0; f < s->type->field_count; f++)
                 if (strcmp(s->type->fields[f].name, s->names[i]) == 0) field = s->type->fields[f].type;
-            spyi_text_add(&w->lines, "    %s%u.%s = ", w->prefix, step, s->names[i]);
+            spyi_text_add(&w->lines, "    %s%u.%s = ", w->prefix, w->numbers[step], s->names[i]);
             spyi_write_value(w, s->operands[i], field, &w->lines);
             spyi_text_add(&w->lines, ";\n");
         }
     } else if (s->kind >= SPYI_STEP_MAKE && w->uses[step] && !spyi_is_inside(w, step)) {
-        spyi_text_add(&w->lines, "    let %s%u = ", w->prefix, step);
+        spyi_text_add(&w->lines, "    let %s%u = ", w->prefix, w->numbers[step]);
         spyi_write_expression(w, step, &w->lines);
         spyi_text_add(&w->lines, ";\n");
     }
@@ -363,7 +399,14 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
     w.prefix = "t";
     w.inputs = "";
     w.uses = (uint32_t *)spyi_calloc(g->count + 1, sizeof *w.uses);
-    if (!w.uses) return;
+    w.numbers = (uint32_t *)spyi_calloc(g->count + 1, sizeof *w.numbers);
+    w.name = name;
+    w.differentiable = differentiable;
+    if (!w.uses || !w.numbers) {
+        free(w.uses);
+        free(w.numbers);
+        return;
+    }
     spyi_count_uses(g, w.uses);
     uint32_t calls = 0;
     for (uint32_t i = 1; i < g->count; i++) {
@@ -380,9 +423,6 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
     const spyi_type *returned = spyi_returned(g);
     const char *result = returned ? spyi_spell(returned) : "void";
     const char *mark = differentiable ? "[Differentiable]\n" : "";
-    const char *policy = g->backward == SPY_FUSE_BACKWARD_RECOMPUTE ? "[PreferRecompute]\n"
-                         : g->backward == SPY_FUSE_BACKWARD_STORE   ? "[PreferCheckpoint]\n"
-                                                                    : "";
     spyi_text_add(out, "// %s: %u call%s in one function, written by spy_fuse_end().\n", name, calls, calls == 1 ? "" : "s");
     for (uint32_t i = 0; i < g->module_count; i++)
         spyi_text_add(out, "import %s;\n", spyi_unit_name(g->modules[i]->unit));
@@ -394,11 +434,16 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
             }
     bool renamed = w.inputs[0] != 0;
     const char *element = g->reduction ? "_element" : "";
-    spyi_text_add(out, "\n%s%s%s %s%s%s(", mark, differentiable ? policy : "", result, name, element, renamed ? "_body" : "");
-    spyi_write_parameters(g, w.inputs, true, false, true, out);
-    spyi_text_add(out, ")\n{\n");
+    for (uint32_t i = 1, number = 0; i < g->count; i++) {
+        bool line = g->steps[i].kind == SPYI_STEP_CALL || g->steps[i].kind == SPYI_STEP_FIELDS ||
+                    (g->steps[i].kind >= SPYI_STEP_MAKE && w.uses[i] && !spyi_is_inside(&w, i));
+        if (line) w.numbers[i] = ++number;
+    }
     for (uint32_t i = 1; i < g->count; i++) spyi_write_step(&w, i);
-    spyi_text_add(out, "%s", spyi_text_str(&w.lines));
+    spyi_text_add(out, "%s", spyi_text_str(&w.steps));
+    spyi_text_add(out, "\n%s%s %s%s%s(", mark, result, name, element, renamed ? "_body" : "");
+    spyi_write_parameters(g, w.inputs, true, false, true, out);
+    spyi_text_add(out, ")\n{\n%s", spyi_text_str(&w.lines));
     for (int last = 0; last < 2; last++) // the result is returned behind the assignments
         for (uint32_t i = 0; i < g->output_count; i++) {
             bool returns = strcmp(g->outputs[i].name, "_result") == 0;
@@ -418,5 +463,7 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
     }
     if (g->reduction) spyi_write_reduction(g, name, differentiable, out);
     spyi_text_free(&w.lines);
+    spyi_text_free(&w.steps);
+    free(w.numbers);
     free(w.uses);
 }
