@@ -168,6 +168,8 @@ def _traced_make(struct, args, kwargs):
 
 
 def _refused(self, what, instead):
+    if _current() is not self._trace:
+        return _leaked(self)
     return TypeError("fuse: '{}': {} of a traced value is not known while the function is fused; {}".format(self._trace.name, what, instead))
 
 
@@ -218,13 +220,16 @@ def _logic(bits, logic, reverse=False):
     return operator
 
 
+_UFUNCS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/", "less": "<", "less_equal": "<=", "greater": ">",
+           "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+
+
 class Traced:
     """A value in a function that is being fused: a parameter, or the result of a call. Operators, fields, components and
     indices of it are traced values too. It has no number yet: `if`, len() and float() of it are errors that say what to write."""
 
     __slots__ = ("_trace", "_node")
     __hash__ = None  # type: ignore[assignment]
-    __array_ufunc__ = None  # numpy's operators give way to these
 
     def __init__(self):
         raise TypeError("Traced: a function that slangpy.fuse() runs gets them")
@@ -346,7 +351,7 @@ class Traced:
         raise _refused(self, "int()", "write m.int(value)")
 
     def __index__(self):
-        raise _refused(self, "its use as an index or in range()", "write the loop in a Slang function")
+        raise _refused(self, "__index__() (range, indices)", "write the loop in a Slang function")
 
     def __complex__(self):
         raise _refused(self, "complex()", "Slang has no complex numbers; use m.float2(re, im)")
@@ -356,6 +361,13 @@ class Traced:
 
     def __round__(self, digits=None):
         raise _refused(self, "round()", "write m.round(value)")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        """Makes operators of numpy's numbers with traced values, and refuses numpy's other functions."""
+        op = _UFUNCS.get(ufunc.__name__) if method == "__call__" and not kwargs else None
+        if op is None:
+            raise _refused(self, "numpy's {}()".format(ufunc.__name__), "write m.{}(value)".format(ufunc.__name__))
+        return self._op(op, *inputs)
 
     def __array__(self, *args, **kwargs):
         raise _refused(self, "a numpy array", "write a Slang function for what numpy would do")
@@ -574,6 +586,8 @@ class _Core:
         """Traces the function. `given`: names of its inputs; `types`: their types, as far as they are known; `values`: arguments, to
         find the device by. Returns (Function, form, names of inputs without a type)."""
         modules = ([self.module] if self.module is not None else []) + _modules_of(self.fn)
+        told = [*self.types.values(), *(p.annotation for p in self.signature.parameters.values())]
+        modules += [given.module for given in told if isinstance(given, _slangpy.Struct)]
         device = modules[0].device if modules else None
         for value in values:
             device = device or getattr(value, "device", None) if isinstance(value, (_slangpy.Tensor, _slangpy.NDBuffer)) else device
