@@ -3557,6 +3557,134 @@ SPY_API spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *dr
 }
 #endif
 
+// >>api/fuse.h ----------------------------------------------------------------------------------------------
+
+// Fusion: several calls, with arithmetic between them, become one Slang function and so one kernel.
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A graph of calls that is being recorded: inputs, then steps that take inputs and the results of earlier
+// steps, then outputs. spy_fuse_end() makes a Slang function of it, which is an ordinary spy_function from
+// then on: every way to call, map, record, prepare and differentiate a function works for it.
+//
+//     // example.slang:  float3 sample_texture(float2 uv) {...}
+//     //                 float3 tone_map(float3 color, float filmic, float saturation) {...}
+//     spy_fusion *g = spy_fuse_begin(device, &(spy_fuse_desc){ .name = "tone_map_sample" });
+//     spy_node uv = spy_fuse_input(g, "uv", NULL);
+//     spy_node color = spy_fuse_call(g, sample_texture, SPY_ARGS(spy_arg_node(NULL, uv)));
+//     spy_node out = spy_fuse_call(g, tone_map, SPY_ARGS(spy_arg_node(NULL, color), spy_arg_f32(NULL, 1),
+//                                                        spy_arg_f32("saturation", 0.5f)));
+//     spy_fuse_output(g, "_result", spy_arg_node(NULL, out));
+//     spy_function *tone_map_sample = spy_fuse_end(g);
+//     spy_call(tone_map_sample, SPY_ARGS(spy_arg_tensor("uv", uvs), spy_out_tensor("_result", &colors)));
+//     spy_release_module(spy_function_module(tone_map_sample));
+//
+// A step that fails reports its error and gives a node with graph 0. Later steps of that graph do nothing,
+// and spy_fuse_end() returns NULL, so a program may check that one result.
+// Threads: any, but one graph is recorded by one thread at a time.
+typedef struct spy_fusion spy_fusion;
+
+// A value of a graph: an input, or the result of a step. Plain data without a release.
+typedef struct spy_node {
+    uint32_t graph; // number of its graph; 0: no value
+    uint32_t index; // number of its step in the graph, from 1
+} spy_node;
+
+// How a backward call gets the values between the steps of a fused function.
+typedef enum spy_fuse_backward {
+    SPY_FUSE_BACKWARD_DEFAULT = 0, // the compiler chooses for each step
+    SPY_FUSE_BACKWARD_RECOMPUTE,   // each step is computed again where its value is needed
+    SPY_FUSE_BACKWARD_STORE        // each step is computed once, and its value is kept in the thread
+} spy_fuse_backward;
+
+typedef struct spy_fuse_desc {
+    const char *name;    // name of the function, an identifier; NULL: "fused"
+    spy_fuse_backward backward;
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
+} spy_fuse_desc;
+
+// Begins a graph. `desc` may be NULL. Ended by spy_fuse_end() or spy_fuse_cancel(), or with the device.
+SPY_API spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc);
+
+// Lets names of types, and of Slang's own functions, be looked up in a module before a function of it is
+// called. Without it they are looked up in the modules of the functions that have been called.
+SPY_API spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module);
+
+// Adds a parameter to the fused function. `type` is its Slang type, or NULL: the type is that of the first
+// parameter of a called function that takes the input and has one type in all overloads. spy_fuse_end() fails
+// and names the input when there is none.
+SPY_API spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type);
+
+// Makes an argument of a value of a graph, for the functions of this file. A spy_call() with it is an error
+// that says that a traced value has left its graph.
+SPY_API spy_arg spy_arg_node(const char *name, spy_node node);
+
+// Calls a Slang function. `args` are nodes, numbers, host arrays of 1 to 4 numbers (a vector) and structs by
+// their fields (spy_arg_struct), by position or name; the instance of a method is its first argument. The
+// overload is the one that Slang chooses for these types. Functions of several modules of one device can
+// meet in a graph. The node is the return value; spy_fuse_out() gives out parameters.
+SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_args args);
+// Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
+// argument of an inout parameter stays as it is.
+SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
+// Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL: the
+// call has fewer, or nothing says its overload yet. The name lives as long as the graph.
+SPY_API const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index);
+
+// Makes a value of a type: "float2" of its components, a struct by its constructor, or, when all of `args`
+// have names, a struct of all its fields.
+SPY_API spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args args);
+
+// Applies an operator: "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "!", "&", "|",
+// "^", "~", "<<", ">>" with one or two arguments; "[]" of a vector, matrix or array and an index; "?" of a
+// condition and two values, which chooses for each component; "no_diff" of one value, whose gradient is then
+// 0; or one of Slang's own functions, such as "sin" or "pow". A number takes the scalar type of the value
+// beside it.
+SPY_API spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args);
+// Gives a field of a struct, or a swizzle of a vector such as "x" or "zyx".
+SPY_API spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name);
+
+// Returns the Slang type of a value, which lives as long as the device. NULL: the value is none of this
+// graph, or nothing says its type yet; that alone is no error.
+SPY_API const char *spy_fuse_type(spy_fusion *fusion, spy_node value);
+
+// Makes a value an output: "_result" is what the fused function returns, any other name an out parameter.
+SPY_API spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value);
+
+// How the results of all elements become one.
+typedef enum spy_fuse_reduction {
+    SPY_FUSE_REDUCTION_NONE = 0,
+    SPY_FUSE_REDUCTION_SUM,
+    SPY_FUSE_REDUCTION_MEAN, // the sum, divided by the number of elements that go into it
+    SPY_FUSE_REDUCTION_MIN,
+    SPY_FUSE_REDUCTION_MAX
+} spy_fuse_reduction;
+
+// As spy_fuse_output(), for a graph that ends in a reduction; the value is then the only output. A call of
+// the fused function gives one value for all its elements. With dims.count > 0, the call's dimensions
+// `dims`, which may count from the end (-1), disappear, and "_result" has the others. The value is a float,
+// a double or a vector of floats. The kernel that computes the elements also reduces them; a sum adds up
+// groups of threads in a fixed order and then, unless spy_call_options.deterministic is set, atomically.
+// spy_call_backward() gives the gradients of a sum or mean from that of "_result". Such a function can be
+// called and timed, with spy_call_options.append_to too; it cannot be prepared, dispatched or be part of another graph.
+SPY_API spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value);
+
+// Ends the graph, which is gone afterwards. Returns the function; NULL on failure, with an error that names
+// the graph. spy_function_module() is a module of its own, which the caller releases. The module's text is
+// readable Slang, which spy_explain_call() shows. Cost: as spy_load_module().
+SPY_API spy_function *spy_fuse_end(spy_fusion *fusion);
+// Drops a graph that shall not become a function. NULL is ignored.
+SPY_API void spy_fuse_cancel(spy_fusion *fusion);
+// Returns the Slang text of a fused function, which lives as long as its module; NULL, without an error, for
+// other functions. Threads: any.
+SPY_API const char *spy_fuse_text(const spy_function *function);
+
+#ifdef __cplusplus
+}
+#endif
+
 // >>api/args_cpp.h ------------------------------------------------------------------------------------------
 
 // C++ only: overloads that accept SPY_ARGS(...) in each function that takes spy_args, and SPY_INDICES(...) in
@@ -6967,6 +7095,82 @@ static const char *const spyi_slang_slangpy_sum[] = {
     NULL
 };
 
+// >>slang/slangpy_extreme.slang -----------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_extreme[] = {
+    "// What kernels of reductions find the least and the greatest value of a team of threads with, as slangpy_sum.slang adds",
+    "// them up. Nothing here is for users.",
+    "module slangpy_extreme;",
+    "",
+    "groupshared float[1024] spyi_extreme_floats;",
+    "groupshared double[1024] spyi_extreme_doubles;",
+    "",
+    "public float spyi_team_min(float value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_extreme_floats[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_extreme_floats[place] = min(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    float found = spyi_extreme_floats[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return found;",
+    "}",
+    "",
+    "public double spyi_team_min(double value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_extreme_doubles[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_extreme_doubles[place] = min(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    double found = spyi_extreme_doubles[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return found;",
+    "}",
+    "",
+    "public float spyi_team_max(float value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_extreme_floats[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_extreme_floats[place] = max(spyi_extreme_floats[place], spyi_extreme_floats[place + reach * step]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    float found = spyi_extreme_floats[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return found;",
+    "}",
+    "",
+    "public double spyi_team_max(double value, uint member, uint place, uint step, uint members)",
+    "{",
+    "    spyi_extreme_doubles[place] = value;",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    for (uint reach = 512; reach > 0; reach = reach / 2)",
+    "    {",
+    "        if (reach >= members) continue;",
+    "        if (member < reach && member + reach < members)",
+    "            spyi_extreme_doubles[place] = max(spyi_extreme_doubles[place], spyi_extreme_doubles[place + reach * step]);",
+    "        GroupMemoryBarrierWithGroupSync();",
+    "    }",
+    "    double found = spyi_extreme_doubles[place];",
+    "    GroupMemoryBarrierWithGroupSync();",
+    "    return found;",
+    "}",
+    NULL
+};
+
 // >>slang/slangpy_print.slang -------------------------------------------------------------------------------
 
 static const char *const spyi_slang_slangpy_print[] = {
@@ -9318,6 +9522,7 @@ static const char *const spyi_slang_mlp_encodings[] = {
     { "slangpy_texture_plain", spyi_slang_slangpy_texture_plain }, \
     { "slangpy_kernel", spyi_slang_slangpy_kernel }, \
     { "slangpy_sum", spyi_slang_slangpy_sum }, \
+    { "slangpy_extreme", spyi_slang_slangpy_extreme }, \
     { "slangpy_print", spyi_slang_slangpy_print }, \
     { "print", spyi_slang_print }, \
     { "mlp_batch", spyi_slang_mlp_batch }, \
@@ -9563,10 +9768,11 @@ typedef enum spyi_kind {
     SPYI_KIND_TEXTURE,
     SPYI_KIND_SAMPLER,
     SPYI_KIND_RASTER,
+    SPYI_KIND_FUSION,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
-enum { SPYI_KIND_COUNT = SPYI_KIND_RASTER - SPYI_KIND_DEVICE + 1 };
+enum { SPYI_KIND_COUNT = SPYI_KIND_FUSION - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {
@@ -12369,6 +12575,7 @@ static const char *spyi_kind_name(uint32_t kind) {
     case SPYI_KIND_TEXTURE: return "texture";
     case SPYI_KIND_SAMPLER: return "sampler";
     case SPYI_KIND_RASTER: return "raster";
+    case SPYI_KIND_FUSION: return "graph";
     default: return "unknown object";
     }
 }
@@ -16947,6 +17154,8 @@ struct spy_device {
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL: not yet loaded
     struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
     void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
+    struct spy_fusion *fusions;                  // fuse/
+    const struct spyi_fused_table *fused_table;  // calls of functions that end in a reduction
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };
@@ -37890,6 +38099,19 @@ void spyi_code_free(spyi_code *code) {
 
 typedef struct spyi_reflection spyi_reflection; // reflect.c: trees of declarations
 
+// What a module keeps that fusion has made (room fuse).
+typedef struct spyi_fused {
+    spyi_text text;          // its Slang text
+    spyi_text no_derivative; // why its function has no derivative; empty: it has one
+    spyi_text summary;       // what was fused, for spy_explain_call()
+    spy_fuse_reduction reduction; // of the function `whole`; the others are those that the library calls for it
+    spy_dims dims;           // dimensions that the reduction removes; none: all of them
+    const spyi_type *type;   // of the reduced value
+    // Functions of the module for a reduction: of one element, of what reduces elements, and of what gives
+    // their gradients. NULL without a reduction; `seeded` also without a derivative.
+    spy_function *element, *total, *seeded;
+} spyi_fused;
+
 struct spy_module {
     spyi_object object;
     spyi_unit *unit;
@@ -37905,6 +38127,7 @@ struct spy_module {
     bool fixed; // the library made it of another module, and makes it anew when that one is reloaded
     bool tried; // a reload of it has failed since the last look at the files
     spyi_unit *fresh; // the new code of the reload in progress
+    spyi_fused *fused; // NULL: the module is a user's
     uint32_t users;   // threads outside of the device that use `unit`, which stays until they are back
     spy_module *previous, *next;
 };
@@ -37934,6 +38157,7 @@ struct spy_function {
     spyi_overloads overloads; // empty: a reload has removed the function
     spyi_entry entry;         // valid once entry_known is set
     bool entry_known;
+    bool reduces; // it ends in a reduction, whose calls room fuse makes
     struct spyi_plan *recent[SPYI_RECENT_PLANS]; // tried before the cache's table, most recent first
     spy_function *next;
 };
@@ -37991,6 +38215,10 @@ SPYI_FN void spyi_module_free(spy_module *module);
 // Leaves the device meanwhile. Released by the caller; NULL: `error` and *status say why.
 SPYI_FN spy_module *spyi_module_extend(spy_module *module, const spy_define *define, const char *appended,
                                        spy_status *status, spyi_text *error);
+// Loads a module. On failure `error` has the reason, and nothing is reported. The caller has entered the
+// device.
+SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *desc, spy_module **out,
+                                    spyi_text *error);
 // Returns a finder of the types in a module's code, for spyi_differential(); with NULL it finds none.
 SPYI_FN spyi_type_finder spyi_unit_finder(spyi_unit *unit);
 // Returns a type by its name in the module; NULL: there is none. Leaves the device meanwhile, since it may
@@ -38179,6 +38407,12 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         spyi_retire_object(device, &function->object, sizeof *function);
     }
     spyi_reflection_free(module->reflection);
+    if (module->fused) {
+        spyi_text_free(&module->fused->text);
+        spyi_text_free(&module->fused->no_derivative);
+        spyi_text_free(&module->fused->summary);
+        free(module->fused);
+    }
     if (module->unit) spyi_drop_unit(device, module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
@@ -38227,76 +38461,79 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *desc, spy_module **out,
+                                    spyi_text *error) {
+    spyi_context *ctx = &device->ctx;
+    uint32_t failed = spyi_failed_allocations();
+    size_t n = desc->link_count;
+    *out = NULL;
+    spy_module *module = (spy_module *)spyi_allocate(ctx, sizeof *module);
+    if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
+    spyi_unit **link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
+    if (!module || (n && !module->link) || !link) {
+        if (module) spyi_free(ctx, module->link, n * sizeof *module->link);
+        spyi_free(ctx, module, sizeof *module);
+        free(link);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < desc->link_count; i++) {
+        module->link[i] = desc->link[i];
+        link[i] = desc->link[i]->unit;
+        spyi_atomic_add(&desc->link[i]->object.references, 1);
+    }
+    module->link_count = desc->link_count;
+    module->object.kind = (uint32_t)SPYI_KIND_MODULE;
+    module->object.device = device;
+    spyi_atomic_store(&module->object.references, 1);
+    module->strict_broadcasting = desc->strict_broadcasting;
+    module->zero_missing = desc->zero_missing;
+    spyi_unit_desc unit;
+    memset(&unit, 0, sizeof unit);
+    unit.path = desc->path;
+    unit.source = desc->source;
+    unit.source_size = desc->source_size_bytes;
+    unit.precompiled = desc->precompiled;
+    unit.precompiled_size = desc->precompiled_size_bytes;
+    unit.name = desc->name;
+    unit.include_paths = desc->include_paths;
+    unit.include_path_count = desc->include_path_count;
+    unit.defines = desc->defines;
+    unit.define_count = desc->define_count;
+    unit.link = link;
+    unit.link_count = desc->link_count;
+    unit.conformances = desc->conformances;
+    unit.conformance_count = desc->conformance_count;
+    unit.trusted = desc->trust_precompiled;
+    unit.options = desc->options;
+    spyi_outside outside;
+    for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
+    spyi_step_out(device, &outside, NULL);
+    spy_status status = spyi_unit_load(device->compiler, &unit, &module->unit, error);
+    if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
+    spyi_step_in(device, &outside);
+    for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
+    // The list is newest first: a module stands before those that it links.
+    module->next = device->modules;
+    if (module->next) module->next->previous = module;
+    device->modules = module;
+    status = spyi_check_allocations(failed, status, error);
+    free(link);
+    if (status != SPY_OK) spyi_module_free(module);
+    else *out = module;
+    return status;
+}
+
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     const char *function = "spy_load_module";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
-    spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
-    spyi_unit **link = NULL;
-    uint32_t failed = spyi_failed_allocations();
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_module_desc(device, function, desc);
-    if (status == SPY_OK) {
-        size_t n = desc->link_count;
-        module = (spy_module *)spyi_allocate(ctx, sizeof *module);
-        if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
-        link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
-        if (!module || (n && !module->link) || !link) {
-            spyi_free(ctx, module, sizeof *module);
-            module = NULL;
-            status = spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-        }
+    if (spyi_check_module_desc(device, function, desc) == SPY_OK) {
+        spyi_text error = { NULL, 0, 0 };
+        spy_status status = spyi_module_load(device, desc, &module, &error);
+        if (status != SPY_OK) spyi_fail(&device->ctx, status, "%s: %s", function, spyi_text_str(&error));
+        spyi_text_free(&error);
     }
-    if (status == SPY_OK) {
-        for (size_t i = 0; i < desc->link_count; i++) {
-            module->link[i] = desc->link[i];
-            link[i] = desc->link[i]->unit;
-            spyi_atomic_add(&desc->link[i]->object.references, 1);
-        }
-        module->link_count = desc->link_count;
-        module->object.kind = (uint32_t)SPYI_KIND_MODULE;
-        module->object.device = device;
-        spyi_atomic_store(&module->object.references, 1);
-        module->strict_broadcasting = desc->strict_broadcasting;
-        module->zero_missing = desc->zero_missing;
-        spyi_unit_desc unit;
-        memset(&unit, 0, sizeof unit);
-        unit.path = desc->path;
-        unit.source = desc->source;
-        unit.source_size = desc->source_size_bytes;
-        unit.precompiled = desc->precompiled;
-        unit.precompiled_size = desc->precompiled_size_bytes;
-        unit.name = desc->name;
-        unit.include_paths = desc->include_paths;
-        unit.include_path_count = desc->include_path_count;
-        unit.defines = desc->defines;
-        unit.define_count = desc->define_count;
-        unit.link = link;
-        unit.link_count = desc->link_count;
-        unit.conformances = desc->conformances;
-        unit.conformance_count = desc->conformance_count;
-        unit.trusted = desc->trust_precompiled;
-        unit.options = desc->options;
-        spyi_outside outside;
-        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
-        spyi_step_out(device, &outside, NULL);
-        status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
-        if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
-        spyi_step_in(device, &outside);
-        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
-        // The list is newest first: a module stands before those that it links.
-        module->next = device->modules;
-        if (module->next) module->next->previous = module;
-        device->modules = module;
-        status = spyi_check_allocations(failed, status, &error);
-        if (status != SPY_OK) {
-            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
-            spyi_module_free(module);
-            module = NULL;
-        }
-    }
-    spyi_text_free(&error);
-    free(link);
     spyi_leave(device);
     return module;
 }
@@ -38472,6 +38709,16 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     return found;
 }
 
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function) {
+    spy_function *found = spyi_known_function(module, name, declared);
+    if (!found) return spyi_look_up_function(module, name, declared, function);
+    if (found->overloads.count) return found;
+    spyi_fail(&module->object.device->ctx, SPY_ERROR_NOT_FOUND,
+              "%s: module '%s' was reloaded and has no function '%s' any more", function, module->name, name);
+    return NULL;
+}
+
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
@@ -38482,23 +38729,10 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
                   name ? "\"\"" : "NULL");
     } else {
-        found = spyi_known_function(module, name, NULL);
-    }
-    if (found && found->overloads.count == 0) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
-                  function, module->name, name);
-        found = NULL;
-    } else if (!found && name && name[0]) {
-        found = spyi_look_up_function(module, name, NULL, function);
+        found = spyi_function_of(module, name, NULL, function);
     }
     spyi_leave(device);
     return found;
-}
-
-SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
-                                       const char *function) {
-    spy_function *found = spyi_known_function(module, name, declared);
-    return found ? found : spyi_look_up_function(module, name, declared, function);
 }
 
 const char *spy_function_name(const spy_function *function) {
@@ -39754,6 +39988,9 @@ SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_
 // Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by
 // this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
+
+// node.c
+SPYI_FN const spyi_value_kind *spyi_node_kind_of(void); // a value of a graph, which no call takes
 
 // system.c
 // Returns an argument for a parameter whose value the GPU gives, such as SV_DispatchThreadID.
@@ -42654,6 +42891,45 @@ SPYI_FN bool spyi_is_varying(const spyi_value *value) {
     return value->custom == &spyi_system_kinds[SPYI_SYSTEM_VARYING - SPYI_SYSTEM_THREAD];
 }
 
+// >>kinds/node.c --------------------------------------------------------------------------------------------
+
+// A value of a graph as an argument (api/fuse.h). Only the functions that record graphs take it: a call that
+// gets one says that the value has left its graph.
+
+static bool spyi_node_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
+    (void)arg;
+    (void)value;
+    *problem = "it is a traced value, which exists only while its function is fused; a call takes numbers, arrays "
+               "and tensors";
+    return false;
+}
+
+static const spyi_kind_build spyi_node_build = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const spyi_kind_run spyi_node_run = { 0,
+                                             SPYI_FIELD_KIND,
+                                             SPYI_AGAIN_NEVER,
+                                             spyi_node_describe,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL,
+                                             NULL };
+static const spyi_value_kind spyi_node_kind = { "traced value", &spyi_node_build, &spyi_node_run };
+
+SPYI_FN const spyi_value_kind *spyi_node_kind_of(void) {
+    return &spyi_node_kind;
+}
+
+spy_arg spy_arg_node(const char *name, spy_node node) {
+    spy_arg arg = spyi_custom_arg(name, &spyi_node_kind);
+    arg.dims[0] = node.graph;
+    arg.dims[1] = node.index;
+    return arg;
+}
+
 // >>bind/threads.h ------------------------------------------------------------------------------------------
 
 // The threads of a dispatch, whose number the caller gives.
@@ -42772,6 +43048,10 @@ typedef struct spyi_node {
     bool in, out;
 } spyi_node;
 
+// What a kernel makes of the gradients of elements that share one. Only a reduction takes another than their
+// sum.
+typedef enum spyi_combine { SPYI_COMBINE_SUM, SPYI_COMBINE_MIN, SPYI_COMBINE_MAX } spyi_combine;
+
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
     spyi_signature signature; // of the chosen overload, with concrete types
@@ -42794,6 +43074,7 @@ typedef struct spyi_bound {
     spy_call_mode mode;
     // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
     bool grads_inside[2];
+    uint8_t combine;     // spyi_combine: how elements that share a gradient are put together
     bool names_diff;     // the kernel needs `import slangpy_diff`
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0: there is none.
@@ -43491,6 +43772,11 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
     if (status != SPY_OK) return status;
+    if (function->reduces) { // its calls are those of other functions of its module
+        spyi_text_add(error, "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
+                             "and spy_time_call() make");
+        return SPY_ERROR_UNSUPPORTED;
+    }
     if (!spyi_key_room(values, 4)) return SPY_ERROR_OUT_OF_MEMORY;
     memcpy(values->key, &function->id, 4);
     values->key_size = 4;
@@ -45408,7 +45694,11 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
                       function->overloads.items[best].display, spyi_text_str(&equals));
     } else if (best < n && ties == 1) {
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
+        const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
+        if (fused && fused->total == function && fused->reduction >= SPY_FUSE_REDUCTION_MIN)
+            bound->combine =
+                fused->reduction == SPY_FUSE_REDUCTION_MIN ? SPYI_COMBINE_MIN : SPYI_COMBINE_MAX;
         bound->sizes = sized ? sizes : NULL;
         if (sized) sizes = NULL;
         memset(&winner.bound, 0, sizeof winner.bound);
@@ -45724,6 +46014,11 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
     if (spyi_unit_has_derivative(a->unit, signature, !backward, &other))
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
                       modes[!backward].call);
+    const spyi_fused *fused = a->function->module->fused;
+    if (fused && fused->no_derivative.size) { // a function that it calls has none
+        spyi_text_clear(why);
+        spyi_text_add(why, "%s", spyi_text_str(&fused->no_derivative));
+    }
     spyi_no(a, SPY_ERROR_UNSUPPORTED, "it is not differentiable%s%s: expected [Differentiable], %s%s%s%s",
             got.size ? " " : "", got.size ? modes[backward].side : "", modes[backward].expected,
             spyi_text_str(&got), why->size ? "; Slang says:\n" : "", spyi_text_str(why));
@@ -47626,6 +47921,7 @@ typedef struct spyi_pieces {
     spyi_piece_op op;
     const char *sum;    // the sum's variable
     const char *scalar; // type of the sum's scalars
+    uint8_t combine;    // spyi_combine
     bool single;        // the sum is one scalar, not an array
     bool loops;         // the sum is long: nothing is unrolled
     bool open;          // the outermost loops begin at spy_from
@@ -47638,6 +47934,13 @@ static void spyi_piece(const spyi_pieces *p, const spyi_type *to_type, const cha
     char sum[96];
     snprintf(sum, sizeof sum, p->single ? "%s" : "%s[%s]", p->sum, index);
     spyi_text_add(p->out, "%s", indent);
+    if (p->combine != SPYI_COMBINE_SUM && p->op != SPYI_PIECE_COPY) { // of a reduction: values of one type
+        const char *name = p->combine == SPYI_COMBINE_MIN ? "min" : "max";
+        bool into_sum = p->op == SPYI_PIECE_SUM;
+        const char *target = into_sum ? sum : to, *value = p->op == SPYI_PIECE_ADD || into_sum ? from : sum;
+        spyi_text_add(p->out, "%s = %s(%s, %s(%s));\n", target, name, target, into_sum ? p->scalar : type, value);
+        return;
+    }
     switch (p->op) {
     case SPYI_PIECE_ADD:
         if (to_type == from_type && to_type->scalar != SPY_DTYPE_FLOAT16)
@@ -47735,6 +48038,7 @@ SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum
     spyi_text_add(&sum, "sum_%s", s->names[sum_of]);
     p.out = &s->body;
     p.op = op;
+    p.combine = s->bound->combine;
     p.sum = spyi_text_str(&sum);
     p.scalar = spyi_sum_scalar(type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
     p.single = spyi_type_scalars(type) == 1;
@@ -47919,6 +48223,11 @@ static void spyi_sums_fields(spyi_emit_state *s) {
     if (!s->key->grouped && !s->key->by_team) spyi_declare_sizes(s);
 }
 
+// Returns the function that puts two values of a reduction together; NULL: they are added.
+static const char *spyi_combine_name(const spyi_bound *b) {
+    return b->combine == SPYI_COMBINE_MIN ? "min" : b->combine == SPYI_COMBINE_MAX ? "max" : NULL;
+}
+
 // Writes an assignment to each scalar of leaf `i`'s sum. `format` is its right side, where %s is the scalar
 // and spy_p its index.
 static void spyi_each_sum(spyi_emit_state *s, uint32_t i, const char *format, const char *indent) {
@@ -47971,8 +48280,11 @@ static void spyi_emit_team_loop(spyi_emit_state *s, uint32_t team) {
         for (uint32_t i = 0; i < b->leaf_count; i++) {
             if (!spyi_is_summed(s, i)) continue;
             spyi_text format = { NULL, 0, 0 };
-            spyi_text_add(&format, "%%s + ");
+            const char *name = spyi_combine_name(b);
+            if (name) spyi_text_add(&format, "%s(%%s, ", name);
+            else spyi_text_add(&format, "%%s + ");
             spyi_left_place(s, i, "spy_j", &format);
+            if (name) spyi_text_add(&format, ")");
             spyi_each_sum(s, i, spyi_text_str(&format), "    ");
             spyi_text_free(&format);
         }
@@ -48043,8 +48355,11 @@ static void spyi_sums_body(spyi_emit_state *s) {
         uint32_t n = spyi_is_summed(s, i) ? spyi_type_scalars(b->leaves[i].type) : 0;
         const char *scalar =
             n && spyi_sum_scalar(b->leaves[i].type) == SPY_DTYPE_FLOAT64 ? "double" : "float";
+        const char *nothing = b->combine == SPYI_COMBINE_MIN ? "asfloat(0x7f800000u)" : "asfloat(0xff800000u)";
         if (n > 1) spyi_text_add(body, "    %s sum_%s[%u] = {};\n", scalar, s->names[i], n);
-        else if (n) spyi_text_add(body, "    %s sum_%s = 0;\n", scalar, s->names[i]);
+        else if (n) spyi_text_add(body, "    %s sum_%s = %s;\n", scalar, s->names[i], b->combine ? nothing : "0");
+        if (n > 1 && b->combine)
+            spyi_text_add(body, "    for (int spy_p = 0; spy_p < %u; ++spy_p) sum_%s[spy_p] = %s;\n", n, s->names[i], nothing);
         open = open || spyi_ends_in_loops(s, i);
         places = places || (n && !spyi_is_skipped(s, i) && spyi_walk_of(s, i) >= SPYI_WALK_LINEAR);
     }
@@ -48058,8 +48373,9 @@ static void spyi_sums_body(spyi_emit_state *s) {
                           team, side, key->inner ? "true" : "false");
             continue;
         }
-        snprintf(format, sizeof format, "spyi_team_sum(%%s, spy_r, spy_r * %u + spy_n, %u, %u)", side, side,
-                 team);
+        const char *combine = spyi_combine_name(b);
+        snprintf(format, sizeof format, "spyi_team_%s(%%s, spy_r, spy_r * %u + spy_n, %u, %u)",
+                 combine ? combine : "sum", side, side, team);
         spyi_each_sum(s, i, format, "    ");
     }
     spyi_text_add(body, "    if (spy_r == 0 && spy_k < spyi_block._sums)\n    {\n");
@@ -48185,6 +48501,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
+    if (key->team && s->bound->combine) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
     if (!key->finishes) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
@@ -50674,6 +50991,7 @@ SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *b, uint32_t value_cou
     spyi_stream_bool(r, &b->grads_inside[1]);
     spyi_stream_bool(r, &b->names_diff);
     spyi_stream_bool(r, &b->notes_textures);
+    b->combine = (uint8_t)spyi_stream_enum(r, b->combine, SPYI_COMBINE_MAX + 1);
     spyi_stream_list(r, &size_count, value_count + 1, &sizes, 1);
     if (size_count) spyi_stream_raw(r, sizes, size_count - 1);
     if (r->out) return;
@@ -51177,6 +51495,15 @@ SPYI_FN spy_status spyi_call_inside(spy_function *function, spy_args args, const
 // Enters the device, makes the call, and leaves the device. `timed`: measures the GPU's time, too.
 SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_call_options *options,
                              const char *public_name, bool timed, uint64_t *gpu_time_ns);
+
+// How the room fuse makes calls of functions that end in a reduction. The caller has left the device.
+typedef struct spyi_fused_table {
+    spy_status (*call)(spy_function *function, spy_args args, const spy_call_options *options,
+                       const char *public_name, bool timed, uint64_t *gpu_time_ns);
+    size_t (*explain)(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                      size_t capacity);
+    spy_resolution *(*resolve)(spy_function *function, spy_args args, const spy_call_options *options);
+} spyi_fused_table;
 
 // sums.c
 // Moves the textures whose exact sums the last call has added to, at most SPYI_MOST_SUMMED, to `textures`, which get a
@@ -51851,7 +52178,7 @@ static bool spyi_adds_atomically(const spyi_bound *b, const spyi_limits *limits,
                                  uint32_t i) {
     const spyi_type *type = b->leaves[i].type;
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    return !b->options.deterministic && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
+    return !b->options.deterministic && !b->combine && (limits->info.features & SPY_FEATURE_ATOMIC_FLOAT32_ADD) &&
            type->kind != SPYI_TYPE_STRUCT && type->scalar == SPY_DTYPE_FLOAT32 &&
            !(launch->key.walk[i] & SPYI_WALK_GATHER) && !(b->leaves[i].traits & SPYI_TRAIT_ONE_PLACE);
 }
@@ -54564,8 +54891,12 @@ SPYI_FN spy_status spyi_call(spy_function *function, spy_args args, const spy_ca
                              const char *public_name, bool timed, uint64_t *gpu_time_ns) {
     spy_status status = spyi_enter(function, SPYI_KIND_FUNCTION, public_name);
     if (status != SPY_OK) return status;
-    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     spy_device *device = function->object.device;
+    if (!SPYI_LIKELY(!function->reduces)) {
+        spyi_leave(device);
+        return device->fused_table->call(function, args, options, public_name, timed, gpu_time_ns);
+    }
+    status = spyi_call_timed(function, args, options, NULL, public_name, timed, gpu_time_ns);
     if (SPYI_LIKELY(device->summed_count == 0)) {
         spyi_leave(device);
         return status;
@@ -54612,7 +54943,56 @@ spy_status spy_call_forward_diff(spy_function *function, spy_args args) {
 
 // spy_explain_call: describes in words how the library understands a call, and gives the kernel's text.
 
-static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_text *out) {
+// Bytes that a call reads and writes, each element of memory counted once, and its kernels.
+typedef struct spyi_traffic {
+    double reads, writes;
+    uint32_t kernels;
+} spyi_traffic;
+
+static void spyi_add_traffic(const spyi_bound *b, const spyi_launch *launch, spyi_traffic *t) {
+    t->kernels++;
+    for (uint32_t i = 0; i < b->leaf_count; i++) {
+        const spyi_leaf *leaf = &b->leaves[i];
+        uint8_t walk = i < SPYI_MOST_MEMORY_LEAVES ? launch->key.walk[i] : 0;
+        if (!spyi_leaf_in_memory(leaf) || (walk & SPYI_WALK_SKIPPED)) continue;
+        double bytes = (double)spyi_type_device_stride(leaf->element ? leaf->element : leaf->type);
+        for (uint32_t d = 0; d < leaf->consumed && leaf->element && leaf->element != leaf->type; d++)
+            if (leaf->consumed_dims[d] > 0) bytes *= (double)leaf->consumed_dims[d];
+        for (uint32_t d = 0; d < launch->rank; d++)
+            if (launch->leaves[i].strides[d] != 0) bytes *= (double)launch->dims[d];
+        bool adds = leaf->role == SPYI_ROLE_ADDED;
+        if (adds || leaf->in) t->reads += bytes;
+        if (adds || leaf->out) t->writes += bytes;
+    }
+}
+
+static void spyi_bytes_text(double bytes, spyi_text *out) {
+    static const char *const units[] = { "bytes", "KB", "MB", "GB" };
+    int unit = 0;
+    while (bytes >= 10000 && unit < 3) {
+        bytes /= 1000;
+        unit++;
+    }
+    spyi_text_add(out, bytes == (double)(int64_t)bytes ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+}
+
+// Says what the call costs. `traffic` is that of all its kernels.
+static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic, spyi_text *out) {
+    const spyi_fused *fused = plan->function->module->fused;
+    if (fused) spyi_text_add(out, "  fuses %s\n", spyi_text_str(&fused->summary));
+    spyi_text_add(out, "  reads ");
+    spyi_bytes_text(traffic->reads, out);
+    spyi_text_add(out, ", writes ");
+    spyi_bytes_text(traffic->writes, out);
+    spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
+    bool reduces = fused && fused->total == plan->function; // a backward call, but not of the user's function
+    if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
+        spyi_text_add(out, ", nothing was stored for it: what it needs of the function's values it computes again");
+    spyi_text_add(out, "\n");
+}
+
+static void spyi_explain(const spyi_plan *plan, const spyi_values *values, const spyi_traffic *traffic,
+                         spyi_text *out) {
     const spyi_launch *launch = plan->launch;
     const spy_device *device = plan->function->object.device;
     spyi_text_add(out, "%s\n", plan->bound.signature.display);
@@ -54631,7 +55011,10 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
     memcpy(collapsed.dims, launch->dims, launch->rank * sizeof *launch->dims);
     spyi_text_add(out, "  collapsed to ");
     spyi_shape_text(&collapsed, out);
-    spyi_text_add(out, "%s\n\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
+    spyi_text_add(out, "%s\n", spyi_variant_find(plan, &launch->key) ? ", compiled" : ", not compiled yet");
+    spyi_explain_cost(plan, traffic, out);
+    const spyi_fused *fused = plan->function->module->fused;
+    if (fused) spyi_text_add(out, "\n%s\n", spyi_text_str(&fused->text));
     spyi_emitted emitted;
     if (spyi_emit(plan->function, &plan->function->object.device->base->limits.profile, &plan->bound,
                   &launch->key, &emitted, out) == SPY_OK) {
@@ -54643,6 +55026,8 @@ static void spyi_explain(const spyi_plan *plan, const spyi_values *values, spyi_
 size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_options *options, char *text,
                         size_t capacity) {
     if (text && capacity) text[0] = 0;
+    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
+        return function->object.device->fused_table->explain(function, args, options, text, capacity);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, "spy_explain_call") != SPY_OK) return 0;
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;
@@ -54652,8 +55037,22 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
     spy_status status = spyi_describe(function, args, options, NULL, values, &out);
     if (status == SPY_OK) status = spyi_plan_get(function, values, &plan, &out);
     if (status == SPY_OK) (void)spyi_plan_fresh_launch(plan); // keeps the last call's launch
+    spyi_traffic traffic = { 0, 0, 0 };
     if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
-    if (status == SPY_OK) spyi_explain(plan, values, &out);
+    // Goes over all passes of a backward call, and then describes the first one.
+    bool more = status == SPY_OK && plan->launch->count > 0;
+    while (more) {
+        spyi_launch *launch = plan->launch;
+        spyi_add_traffic(&plan->bound, launch, &traffic);
+        more = plan->bound.mode == SPY_CALL_MODE_BACKWARD && spyi_next_pass(launch);
+        if (more) status = spyi_launch_shape(plan, values, &out);
+        more = more && status == SPY_OK;
+        if (more || !traffic.kernels) continue;
+        launch->pass = 0;
+        launch->finishes = false;
+        if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
+    }
+    if (status == SPY_OK) spyi_explain(plan, values, &traffic, &out);
     const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
     size_t size = strlen(all);
     if (text && capacity) {
@@ -54929,6 +55328,8 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
 
 spy_resolution *spy_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
     const char *name = "spy_resolve";
+    if (spyi_as(function, SPYI_KIND_FUNCTION) && function->reduces)
+        return function->object.device->fused_table->resolve(function, args, options);
     if (spyi_enter(function, SPYI_KIND_FUNCTION, name) != SPY_OK) return NULL;
     spy_device *device = function->object.device;
     spyi_values *values = device->cache->values;
@@ -59765,6 +60166,2174 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
     return status;
 }
 
+// >>fuse/fuse.h ---------------------------------------------------------------------------------------------
+
+// Fusion, as the device sees it.
+
+SPYI_FN void spyi_fusions_attach(spy_device *device);
+SPYI_FN void spyi_fusions_free_all(spy_device *device); // at the device's release
+
+// >>fuse/fusion.h -------------------------------------------------------------------------------------------
+
+// A graph of calls while it is recorded: its steps, and what the files of this room do with them.
+
+typedef enum spyi_step_kind {
+    SPYI_STEP_INPUT,    // a parameter of the fused function
+    SPYI_STEP_CONSTANT, // a number, which is written where it is used
+    SPYI_STEP_CALL,     // a Slang function
+    SPYI_STEP_OUT,      // what the call `operands[0]` left in its parameter `name`
+    SPYI_STEP_MAKE,     // Type(...)
+    SPYI_STEP_FIELDS,   // a struct, field by field
+    SPYI_STEP_OPERATOR, // an operator, or one of Slang's own functions
+    SPYI_STEP_MEMBER    // a field or a swizzle
+} spyi_step_kind;
+
+// One parameter of the overload that a call has chosen. The names are copies, since a reload frees those of
+// the function.
+typedef struct spyi_step_param {
+    char *name;
+    const spyi_type *type;
+    bool in, out, has_default;
+    int32_t operand; // number of the operand that feeds it; -1: none
+} spyi_step_param;
+
+// How an operator is written, and which types it takes and gives.
+typedef enum spyi_operator_form {
+    SPYI_FORM_ARITHMETIC, // a + b
+    SPYI_FORM_COMPARE,    // a < b: bool, or a vector of bool
+    SPYI_FORM_LOGIC,      // a && b, of vectors and(a, b)
+    SPYI_FORM_BITS,       // a & b
+    SPYI_FORM_SIGN,       // -a
+    SPYI_FORM_NOT,        // !a
+    SPYI_FORM_INVERT,     // ~a
+    SPYI_FORM_INDEX,      // a[i]
+    SPYI_FORM_CHOOSE,     // select(c, a, b)
+    SPYI_FORM_NO_DIFF,    // detach(a)
+    SPYI_FORM_BUILT_IN    // name(...)
+} spyi_operator_form;
+
+typedef struct spyi_fused_step {
+    uint8_t kind; // spyi_step_kind
+    uint8_t form; // OPERATOR: spyi_operator_form
+    const spyi_type *type; // NULL: not known yet
+    char *name;            // of an input, member, operator or type; what `kind` says
+    uint32_t *operands;    // numbers of steps
+    char **names;          // names of the operands; NULL: none has one
+    uint32_t count;        // operands
+    // CALL
+    spy_function *function;
+    spyi_callee callee;
+    char *spelling;
+    spyi_step_param *params;
+    uint32_t param_count;
+    const spyi_type *result;
+    bool no_diff;        // its derivative is not taken
+    // CONSTANT
+    spy_dtype dtype;
+    bool typed; // it has a type of its own; else it takes the type of what is beside it
+    union {
+        double f;
+        int64_t i;
+        uint64_t u;
+    } value;
+} spyi_fused_step;
+
+typedef struct spyi_fused_output {
+    char *name;
+    uint32_t step;
+} spyi_fused_output;
+
+struct spy_fusion {
+    spyi_object object;
+    uint32_t number; // unique in the process
+    char *name;
+    spy_module **modules; // retained; in the order in which they are named
+    uint32_t module_count;
+    spyi_fused_step *steps; // steps[0] is not used, so that 0 means none
+    uint32_t count, capacity;
+    spyi_fused_output *outputs;
+    uint32_t output_count;
+    spy_fuse_reduction reduction;
+    spy_dims dims;
+    spy_fuse_backward backward;
+    bool failed; // a step has reported an error
+    spy_fusion *previous, *next;
+};
+
+// >>types.c
+// Finds the types of all steps that follow from what is known by now. Returns false when a step cannot be,
+// with the reason in `error`.
+SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
+// Adds the module to those that the graph names and retains it; false: out of memory.
+SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module);
+// Finds a type by its name in the modules of the graph; NULL: there is none.
+SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name);
+SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form);
+// Writes how messages name a step: "input 'x'", "the result of tone_map".
+SPYI_FN void spyi_step_text(const spy_fusion *g, uint32_t step, spyi_text *out);
+SPYI_FN bool spyi_type_has_floats(const spyi_type *type);
+
+// >>write.c
+// Writes the module's text. `differentiable`: the function is marked so.
+SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out);
+
+// Gives a struct by fields its type; false: the fields are not those of the type.
+SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error);
+
+// >>reduce.c
+SPYI_FN const spyi_fused_table *spyi_reductions(void);
+
+// >>fuse/types.c --------------------------------------------------------------------------------------------
+
+// The types of a graph's steps. Arithmetic follows Slang's rules for numbers, vectors and matrices; the type
+// of a call is that of the overload which Slang chooses. An input without a type takes that of the first
+// parameter that all overloads agree on.
+
+// >>names
+
+typedef struct spyi_operator {
+    const char *name;
+    uint32_t count;
+    spyi_operator_form form;
+} spyi_operator;
+
+SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form) {
+    static const spyi_operator operators[] = {
+        { "+", 2, SPYI_FORM_ARITHMETIC }, { "-", 2, SPYI_FORM_ARITHMETIC }, { "*", 2, SPYI_FORM_ARITHMETIC },
+        { "/", 2, SPYI_FORM_ARITHMETIC }, { "%", 2, SPYI_FORM_ARITHMETIC }, { "<", 2, SPYI_FORM_COMPARE },
+        { "<=", 2, SPYI_FORM_COMPARE },   { ">", 2, SPYI_FORM_COMPARE },    { ">=", 2, SPYI_FORM_COMPARE },
+        { "==", 2, SPYI_FORM_COMPARE },   { "!=", 2, SPYI_FORM_COMPARE },   { "&&", 2, SPYI_FORM_LOGIC },
+        { "||", 2, SPYI_FORM_LOGIC },     { "&", 2, SPYI_FORM_BITS },       { "|", 2, SPYI_FORM_BITS },
+        { "^", 2, SPYI_FORM_BITS },       { "<<", 2, SPYI_FORM_BITS },      { ">>", 2, SPYI_FORM_BITS },
+        { "-", 1, SPYI_FORM_SIGN },       { "!", 1, SPYI_FORM_NOT },        { "~", 1, SPYI_FORM_INVERT },
+        { "[]", 2, SPYI_FORM_INDEX },     { "?", 3, SPYI_FORM_CHOOSE },     { "no_diff", 1, SPYI_FORM_NO_DIFF },
+    };
+    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
+        if (operators[i].count == count && strcmp(operators[i].name, op) == 0) {
+            *form = operators[i].form;
+            return true;
+        }
+    *form = SPYI_FORM_BUILT_IN;
+    bool word = op[0] && !(op[0] >= '0' && op[0] <= '9') && strncmp(op, "spyi_", 5) != 0;
+    for (const char *c = op; word && *c; c++) word = spyi_is_word(*c);
+    return word && count > 0;
+}
+
+SPYI_FN void spyi_step_text(const spy_fusion *g, uint32_t step, spyi_text *out) {
+    const spyi_fused_step *s = &g->steps[step];
+    switch (s->kind) {
+    case SPYI_STEP_INPUT: spyi_text_add(out, "input '%s'", s->name); break;
+    case SPYI_STEP_CONSTANT: spyi_text_add(out, "a number"); break;
+    case SPYI_STEP_CALL: spyi_text_add(out, "the result of '%s'", s->function->name); break;
+    case SPYI_STEP_OUT:
+        spyi_text_add(out, "'%s' of '%s'", s->name, g->steps[s->operands[0]].function->name);
+        break;
+    case SPYI_STEP_MAKE:
+    case SPYI_STEP_FIELDS: spyi_text_add(out, "a %s", s->name ? s->name : "struct"); break;
+    case SPYI_STEP_MEMBER: spyi_text_add(out, "member '%s'", s->name); break;
+    default: spyi_text_add(out, "the result of operator '%s'", s->name); break;
+    }
+    if (s->type) spyi_text_add(out, " (%s)", s->type->display);
+}
+
+SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module) {
+    for (uint32_t i = 0; i < g->module_count; i++)
+        if (g->modules[i] == module) return true;
+    spy_module **grown = (spy_module **)spyi_realloc(g->modules, (g->module_count + 1) * sizeof *grown);
+    if (!grown) return false;
+    g->modules = grown;
+    grown[g->module_count++] = module;
+    spyi_atomic_add(&module->object.references, 1);
+    return true;
+}
+
+SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name) {
+    const spyi_type *type = spyi_type_parse(g->object.device->types, name);
+    for (uint32_t i = 0; i < g->module_count && !type; i++) type = spyi_module_type(g->modules[i], name);
+    return type;
+}
+
+static bool spyi_is_numeric(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX;
+}
+
+static bool spyi_is_float(const spyi_type *type) {
+    return spyi_is_numeric(type) && type->scalar >= SPY_DTYPE_FLOAT16;
+}
+
+SPYI_FN bool spyi_type_has_floats(const spyi_type *type) {
+    if (type->kind == SPYI_TYPE_ARRAY) return spyi_type_has_floats(type->element);
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (spyi_type_has_floats(type->fields[i].type)) return true;
+    return spyi_is_float(type);
+}
+
+// >>one step
+
+static bool spyi_cannot(const spy_fusion *g, const spyi_fused_step *s, spyi_text *error, const char *why) {
+    spyi_text_add(error, "operator '%s': expected %s, got ", s->name, why);
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (i) spyi_text_add(error, " and ");
+        spyi_step_text(g, s->operands[i], error);
+    }
+    return false;
+}
+
+// Returns the type of an operand: a number without a type of its own takes `beside`, if that has numbers
+// which can hold it.
+static const spyi_type *spyi_operand_type(spy_fusion *g, uint32_t step, const spyi_type *beside) {
+    const spyi_fused_step *s = &g->steps[step];
+    if (s->kind != SPYI_STEP_CONSTANT) return s->type;
+    spyi_types *types = g->object.device->types;
+    if (s->typed || !beside || !spyi_is_numeric(beside) || s->dtype == SPY_DTYPE_BOOL)
+        return spyi_type_scalar(types, s->dtype);
+    bool real = s->dtype >= SPY_DTYPE_FLOAT16, real_beside = beside->scalar >= SPY_DTYPE_FLOAT16;
+    return spyi_type_scalar(types, real && !real_beside ? s->dtype : beside->scalar);
+}
+
+// Returns the scalar type of a sum of both, by Slang's rules.
+static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
+    if (a == SPY_DTYPE_BOOL && b == SPY_DTYPE_BOOL) return SPY_DTYPE_INT32;
+    if ((a >= SPY_DTYPE_FLOAT16) != (b >= SPY_DTYPE_FLOAT16)) return a >= SPY_DTYPE_FLOAT16 ? a : b;
+    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a), y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
+    if (x != y) return x > y ? a : b;
+    bool unsigned_a = a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
+    return unsigned_a ? a : b;
+}
+
+// Returns the type of one component-wise operation on numbers of these types; NULL: the sizes differ.
+static const spyi_type *spyi_joined(spyi_types *types, const spyi_type *a, const spyi_type *b, spy_dtype scalar) {
+    const spyi_type *shape = a->kind == SPYI_TYPE_SCALAR ? b : a;
+    if (a->kind != SPYI_TYPE_SCALAR && b->kind != SPYI_TYPE_SCALAR &&
+        (a->kind != b->kind || a->rows != b->rows || a->columns != b->columns))
+        return NULL;
+    return spyi_type_with_scalar(types, shape, scalar);
+}
+
+static bool spyi_settle_index(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_type *of = g->steps[s->operands[0]].type;
+    const spyi_fused_step *at = &g->steps[s->operands[1]];
+    const spyi_type *index = spyi_operand_type(g, s->operands[1], NULL);
+    if (!of || !index) return true;
+    int64_t size = of->kind == SPYI_TYPE_VECTOR ? of->columns : of->kind == SPYI_TYPE_MATRIX ? of->rows : of->count;
+    bool can = of->kind == SPYI_TYPE_VECTOR || of->kind == SPYI_TYPE_MATRIX || of->kind == SPYI_TYPE_ARRAY;
+    if (!can || index->kind != SPYI_TYPE_SCALAR || index->scalar >= SPY_DTYPE_FLOAT16)
+        return spyi_cannot(g, s, error, "a vector, matrix or array and an integer");
+    if (at->kind == SPYI_STEP_CONSTANT && (at->value.i < 0 || at->value.i >= size)) {
+        spyi_text_add(error, "operator '[]': expected an index from 0 to %lld of ", (long long)size - 1);
+        spyi_step_text(g, s->operands[0], error);
+        spyi_text_add(error, ", got %lld", (long long)at->value.i);
+        return false;
+    }
+    s->type = of->kind == SPYI_TYPE_VECTOR   ? spyi_type_scalar(g->object.device->types, of->scalar)
+              : of->kind == SPYI_TYPE_MATRIX ? spyi_type_vector(g->object.device->types, of->scalar, of->columns)
+                                             : of->element;
+    return true;
+}
+
+static bool spyi_settle_choose(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_type *condition = spyi_operand_type(g, s->operands[0], NULL);
+    const spyi_type *a = spyi_operand_type(g, s->operands[1], g->steps[s->operands[2]].type);
+    const spyi_type *b = spyi_operand_type(g, s->operands[2], g->steps[s->operands[1]].type), *value = NULL;
+    if (!condition || !a || !b) return true;
+    if (!spyi_is_numeric(condition) || condition->scalar != SPY_DTYPE_BOOL || condition->kind == SPYI_TYPE_MATRIX)
+        return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
+    if (a == b) value = a;
+    else if (spyi_is_numeric(a) && spyi_is_numeric(b))
+        value = spyi_joined(g->object.device->types, a, b, spyi_promoted(a->scalar, b->scalar));
+    if (value && condition->kind == SPYI_TYPE_VECTOR)
+        value = spyi_is_numeric(value) ? spyi_joined(g->object.device->types, value, condition, value->scalar) : NULL;
+    if (!value) return spyi_cannot(g, s, error, "a bool or vector of bool and two values of one type");
+    s->type = value;
+    return true;
+}
+
+static bool spyi_settle_built_in(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_type *types[8], *beside = NULL;
+    spy_device *device = g->object.device;
+    if (s->count > 8) return spyi_cannot(g, s, error, "at most 8 arguments");
+    for (uint32_t i = 0; i < s->count; i++) {
+        const spyi_type *type = g->steps[s->operands[i]].type;
+        if (g->steps[s->operands[i]].kind == SPYI_STEP_CONSTANT) continue;
+        if (!type) return true;
+        if (!beside || beside->kind == SPYI_TYPE_SCALAR) beside = type;
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        types[i] = spyi_operand_type(g, s->operands[i], beside);
+        // Slang has functions of vectors alone, not of a vector and a number.
+        if (beside && beside->kind == SPYI_TYPE_VECTOR && types[i]->kind == SPYI_TYPE_SCALAR) types[i] = beside;
+    }
+    if (!g->module_count) {
+        spyi_text_add(error, "'%s' is looked up in a module: expected spy_fuse_use(), or a call of a function before it",
+                      s->name);
+        return false;
+    }
+    spyi_signature signature;
+    memset(&signature, 0, sizeof signature);
+    spyi_outside outside;
+    int chosen = 0;
+    spy_module *module = g->modules[0];
+    spyi_step_out(device, &outside, module);
+    bool good = spyi_unit_resolve(module->unit, s->name, -1, types, s->count, &signature, &chosen);
+    spyi_step_in(device, &outside);
+    if (!good) return spyi_cannot(g, s, error, "a function of Slang's own that takes these arguments");
+    s->type = signature.result;
+    spyi_signature_free(&signature);
+    return true;
+}
+
+static bool spyi_settle_operator(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    spyi_types *types = g->object.device->types;
+    uint32_t first = s->operands[0], second = s->count > 1 ? s->operands[1] : 0;
+    if (s->form == SPYI_FORM_INDEX) return spyi_settle_index(g, s, error);
+    if (s->form == SPYI_FORM_CHOOSE) return spyi_settle_choose(g, s, error);
+    if (s->form == SPYI_FORM_BUILT_IN) return spyi_settle_built_in(g, s, error);
+    const spyi_type *a = spyi_operand_type(g, first, second ? g->steps[second].type : NULL);
+    const spyi_type *b = second ? spyi_operand_type(g, second, g->steps[first].type) : NULL;
+    if (!a || (second && !b)) return true;
+    if (s->form == SPYI_FORM_NO_DIFF) {
+        s->type = a;
+        return true;
+    }
+    if (!spyi_is_numeric(a) || (b && !spyi_is_numeric(b))) {
+        // An operator that the user's module overloads. Slang's reflection does not list it.
+        bool own = a->kind == SPYI_TYPE_STRUCT || (b && b->kind == SPYI_TYPE_STRUCT);
+        if (!own || s->form > SPYI_FORM_SIGN) return spyi_cannot(g, s, error, "numbers, vectors or matrices");
+        s->type = s->form == SPYI_FORM_COMPARE ? spyi_type_scalar(types, SPY_DTYPE_BOOL)
+                                               : (a->kind == SPYI_TYPE_STRUCT ? a : b);
+        return true;
+    }
+    bool whole = a->scalar < SPY_DTYPE_FLOAT16 && (!b || b->scalar < SPY_DTYPE_FLOAT16);
+    bool logic = s->form == SPYI_FORM_LOGIC || s->form == SPYI_FORM_NOT;
+    if (logic && (a->scalar != SPY_DTYPE_BOOL || (b && b->scalar != SPY_DTYPE_BOOL)))
+        return spyi_cannot(g, s, error, "bools");
+    if ((s->form == SPYI_FORM_BITS || s->form == SPYI_FORM_INVERT) && !whole)
+        return spyi_cannot(g, s, error, "integers");
+    spy_dtype scalar = s->form == SPYI_FORM_COMPARE || logic        ? SPY_DTYPE_BOOL
+                       : b                                          ? spyi_promoted(a->scalar, b->scalar)
+                       : s->form == SPYI_FORM_SIGN                  ? spyi_promoted(a->scalar, a->scalar)
+                                                                    : a->scalar;
+    s->type = b ? spyi_joined(types, a, b, scalar) : spyi_type_with_scalar(types, a, scalar);
+    return s->type || spyi_cannot(g, s, error, "values of one size, or a number and a vector");
+}
+
+static bool spyi_settle_member(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_type *of = g->steps[s->operands[0]].type;
+    static const char *const sets[2] = { "xyzw", "rgba" };
+    if (!of) return true;
+    for (uint32_t i = 0; i < of->field_count && !s->type; i++)
+        if (strcmp(of->fields[i].name, s->name) == 0) s->type = of->fields[i].type;
+    size_t length = strlen(s->name);
+    uint32_t size = of->kind == SPYI_TYPE_VECTOR ? of->columns : of->kind == SPYI_TYPE_SCALAR ? 1 : 0;
+    for (int set = 0; set < 2 && size && !s->type && length >= 1 && length <= 4; set++) {
+        bool fits = true;
+        for (const char *c = s->name; *c && fits; c++) {
+            const char *at = strchr(sets[set], *c);
+            fits = at && at - sets[set] < (ptrdiff_t)size;
+        }
+        if (fits && length == 1) s->type = spyi_type_scalar(g->object.device->types, of->scalar);
+        else if (fits) s->type = spyi_type_vector(g->object.device->types, of->scalar, (uint32_t)length);
+    }
+    if (s->type) return true;
+    spyi_text_add(error, "member '%s': expected ", s->name);
+    if (of->field_count) {
+        spyi_text_add(error, "a field of %s (", of->display);
+        for (uint32_t i = 0; i < of->field_count; i++)
+            spyi_text_add(error, i ? ", %s" : "%s", of->fields[i].name);
+        spyi_text_add(error, ")");
+    } else {
+        spyi_text_add(error, "a struct, or the components of a vector such as 'x' or 'zyx'");
+    }
+    spyi_text_add(error, ", got a member of ");
+    spyi_step_text(g, s->operands[0], error);
+    return false;
+}
+
+// >>calls
+
+// Gives a step its type, if it has none yet and can take any: inputs, and structs by fields.
+static bool spyi_give_type(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error) {
+    spyi_fused_step *s = &g->steps[step];
+    if (s->type || (s->kind != SPYI_STEP_INPUT && s->kind != SPYI_STEP_FIELDS)) return true;
+    s->type = type;
+    if (s->kind == SPYI_STEP_INPUT) return true;
+    if (!s->name) s->name = spyi_strdup(spyi_spell(type));
+    bool good = type->field_count == s->count;
+    for (uint32_t i = 0; i < s->count && good; i++) {
+        uint32_t f = 0;
+        while (f < type->field_count && strcmp(type->fields[f].name, s->names[i]) != 0) f++;
+        good = f < type->field_count;
+        if (good && !spyi_give_type(g, s->operands[i], type->fields[f].type, error)) return false;
+    }
+    if (good) return true;
+    spyi_text_add(error, "expected all fields of %s (", type->display);
+    for (uint32_t i = 0; i < type->field_count; i++) spyi_text_add(error, i ? ", %s" : "%s", type->fields[i].name);
+    spyi_text_add(error, "), got ");
+    for (uint32_t i = 0; i < s->count; i++) spyi_text_add(error, i ? ", %s" : "%s", s->names[i]);
+    return false;
+}
+
+SPYI_FN bool spyi_fields_given(spy_fusion *g, uint32_t step, const spyi_type *type, spyi_text *error) {
+    return spyi_give_type(g, step, type, error);
+}
+
+// Finds which operand feeds each parameter. Returns false when they do not match, with the reason in `why`.
+static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *o, int32_t *of_param, spyi_text *why) {
+    uint32_t next = 0;
+    bool ended = false;
+    for (uint32_t p = 0; p < o->param_count; p++) of_param[p] = -1;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t p = next;
+        const char *name = s->names ? s->names[i] : NULL;
+        if (name) {
+            for (p = 0; p < o->param_count && strcmp(o->params[p].name, name) != 0;) p++;
+        } else {
+            while (p < o->param_count && o->params[p].out && !o->params[p].in) p++;
+            next = p + 1;
+        }
+        if (p >= o->param_count || of_param[p] >= 0 || (o->params[p].out && !o->params[p].in)) {
+            if (!name) spyi_text_add(why, "it takes fewer than %u arguments", s->count);
+            else if (p >= o->param_count) spyi_text_add(why, "it has no parameter '%s'", name);
+            else if (of_param[p] >= 0) spyi_text_add(why, "'%s' is given twice", name);
+            else spyi_text_add(why, "'%s' is an out parameter, which takes no argument: spy_fuse_out() gives it", name);
+            return false;
+        }
+        of_param[p] = (int32_t)i;
+    }
+    for (uint32_t p = 0; p < o->param_count; p++) {
+        if (of_param[p] >= 0 || (o->params[p].out && !o->params[p].in)) {
+            if (!ended) continue;
+        } else if (o->params[p].has_default) {
+            ended = true;
+            continue;
+        }
+        if (of_param[p] >= 0 || ended)
+            spyi_text_add(why, "'%s' is given, but not all parameters before it", o->params[p].name);
+        else spyi_text_add(why, "expected an argument for '%s' (%s)", o->params[p].name, o->params[p].type->display);
+        return false;
+    }
+    return true;
+}
+
+// Returns whether a value of one type can be given to a parameter of the other, as far as it is certain that
+// it cannot.
+static bool spyi_may_feed(const spyi_type *from, const spyi_type *to) {
+    if (from == to || to->kind == SPYI_TYPE_OTHER || from->kind == SPYI_TYPE_OTHER) return true;
+    if (from->kind == SPYI_TYPE_SCALAR && spyi_is_numeric(to)) return true;
+    return from->kind == to->kind && from->kind != SPYI_TYPE_STRUCT && from->rows == to->rows &&
+           from->columns == to->columns && from->count == to->count;
+}
+
+static bool spyi_keep_overload(spyi_fused_step *s, const spyi_signature *o, const int32_t *of_param) {
+    s->callee = o->callee;
+    s->spelling = spyi_strdup(o->spelling);
+    s->params = (spyi_step_param *)spyi_calloc(o->param_count + 1, sizeof *s->params);
+    for (uint32_t p = 0; p < o->param_count && s->params; p++) {
+        s->params[p].name = spyi_strdup(o->params[p].name);
+        s->params[p].type = o->params[p].type;
+        s->params[p].in = o->params[p].in;
+        s->params[p].out = o->params[p].out;
+        s->params[p].has_default = o->params[p].has_default;
+        s->params[p].operand = of_param[p];
+    }
+    s->param_count = s->params ? o->param_count : 0;
+    s->result = s->type = o->result;
+    return true;
+}
+
+// Chooses among several overloads, or a generic one, which Slang does from the types of all operands.
+static bool spyi_settle_overloads(spy_fusion *g, spyi_fused_step *s, const int32_t *maps, const bool *fits,
+                                  uint32_t width, spyi_text *error) {
+    const spyi_overloads *all = &s->function->overloads;
+    const spyi_type *types[64];
+    spy_module *module = s->function->module;
+    int best = -1, best_exact = -1, chosen = 0;
+    spyi_signature kept;
+    memset(&kept, 0, sizeof kept);
+    for (uint32_t i = 0; i < all->count; i++) {
+        const spyi_signature *o = &all->items[i];
+        uint32_t given = 0;
+        int exact = 0;
+        bool good = fits[i];
+        const spyi_type *beside = NULL;
+        for (uint32_t p = 0; p < o->param_count; p++)
+            if (good && maps[i * width + p] >= 0 && g->steps[s->operands[maps[i * width + p]]].type)
+                beside = g->steps[s->operands[maps[i * width + p]]].type;
+        for (uint32_t p = 0; p < o->param_count && good; p++) {
+            int32_t operand = maps[i * width + p];
+            const spyi_type *wanted = o->params[p].type;
+            if (operand < 0 && !(o->params[p].out && !o->params[p].in)) break;
+            types[given] = operand < 0 ? wanted
+                                       : spyi_operand_type(g, s->operands[operand],
+                                                           wanted->kind == SPYI_TYPE_OTHER ? beside : wanted);
+            if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS) types[given] = wanted;
+            if (!types[given]) return true; // an input has no type yet
+            good = spyi_may_feed(types[given], wanted);
+            exact += types[given] == wanted && (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
+            given++;
+        }
+        spyi_signature found;
+        memset(&found, 0, sizeof found);
+        if (!good || exact <= best_exact) continue;
+        spyi_outside outside;
+        spyi_step_out(g->object.device, &outside, module);
+        good = spyi_unit_resolve(module->unit, s->function->name, (int)i, types, given, &found, &chosen);
+        spyi_step_in(g->object.device, &outside);
+        if (good && found.param_count == o->param_count) {
+            spyi_signature_free(&kept);
+            kept = found;
+            best = (int)i;
+            best_exact = exact;
+        } else if (good) {
+            spyi_signature_free(&found);
+        }
+    }
+    bool good = best >= 0;
+    if (good) good = spyi_keep_overload(s, &kept, &maps[(uint32_t)best * width]);
+    if (best < 0) {
+        spyi_text_add(error, "'%s': no overload takes", s->function->name);
+        for (uint32_t i = 0; i < s->count; i++) {
+            spyi_text_add(error, i ? ", " : " ");
+            spyi_step_text(g, s->operands[i], error);
+        }
+        for (uint32_t i = 0; i < all->count; i++) spyi_text_add(error, "\n    %s", all->items[i].display);
+    }
+    spyi_signature_free(&kept);
+    return good;
+}
+
+static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_overloads *all = &s->function->overloads;
+    spyi_text why = { NULL, 0, 0 };
+    uint32_t width = 1, fitting = 0, last = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->items[i].param_count + 1 > width) width = all->items[i].param_count + 1;
+    int32_t *maps = (int32_t *)spyi_calloc((size_t)(all->count + 1) * width, sizeof *maps);
+    bool *fits = (bool *)spyi_calloc(all->count + 1, sizeof *fits), good = maps && fits && width <= 64;
+    for (uint32_t i = 0; i < all->count && good; i++) {
+        spyi_text_add(&why, "\n    %s\n        ", all->items[i].display);
+        fits[i] = spyi_match_operands(s, &all->items[i], &maps[i * width], &why);
+        if (!fits[i]) continue;
+        spyi_text_add(&why, "the types do not fit");
+        fitting++;
+        last = i;
+    }
+    if (good && !fitting) {
+        spyi_text_add(error, "'%s': the arguments fit no overload:%s", s->function->name, spyi_text_str(&why));
+        good = false;
+    }
+    // What all overloads agree on is the type of an input that has none.
+    for (uint32_t p = 0; p < width && good; p++) {
+        const spyi_type *agreed = NULL;
+        bool agree = fitting > 0;
+        int32_t operand = -1;
+        for (uint32_t i = 0; i < all->count && agree; i++) {
+            const spyi_signature *o = &all->items[i];
+            if (!fits[i] || p >= o->param_count || maps[i * width + p] < 0) continue;
+            agree = !o->generic && (!agreed || (agreed == o->params[p].type && operand == maps[i * width + p]));
+            agreed = o->params[p].type;
+            operand = maps[i * width + p];
+        }
+        if (agree && agreed && operand >= 0) good = spyi_give_type(g, s->operands[operand], agreed, error);
+    }
+    if (good && fitting == 1 && !all->items[last].generic) {
+        const spyi_signature *o = &all->items[last];
+        for (uint32_t p = 0; p < o->param_count && good; p++) {
+            int32_t operand = maps[last * width + p];
+            const spyi_type *type = operand < 0 ? NULL : g->steps[s->operands[operand]].type;
+            if (!type || spyi_may_feed(type, o->params[p].type)) continue;
+            spyi_text_add(error, "'%s': argument '%s': expected %s, got ", s->function->name, o->params[p].name,
+                          o->params[p].type->display);
+            spyi_step_text(g, s->operands[operand], error);
+            good = false;
+        }
+        if (good) good = spyi_keep_overload(s, o, &maps[last * width]);
+    } else if (good) {
+        good = spyi_settle_overloads(g, s, maps, fits, width, error);
+    }
+    free(maps);
+    free(fits);
+    spyi_text_free(&why);
+    return good;
+}
+
+static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error) {
+    const spyi_fused_step *call = &g->steps[s->operands[0]];
+    if (!call->type) return true;
+    for (uint32_t p = 0; p < call->param_count; p++)
+        if (strcmp(call->params[p].name, s->name) == 0 && call->params[p].out) s->type = call->params[p].type;
+    if (s->type) return true;
+    spyi_text_add(error, "expected an out or inout parameter of '%s', got '%s'", call->function->name, s->name);
+    return false;
+}
+
+// Components of a vector that is made tell the type of inputs that are its numbers.
+static bool spyi_settle_make(spy_fusion *g, const spyi_fused_step *s, spyi_text *error) {
+    bool vector = s->type->kind == SPYI_TYPE_VECTOR && s->count == s->type->columns;
+    for (uint32_t i = 0; i < s->count && vector; i++)
+        if (!spyi_give_type(g, s->operands[i], spyi_type_scalar(g->object.device->types, s->type->scalar), error))
+            return false;
+    return true;
+}
+
+SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error) {
+    for (bool progress = true; progress;) {
+        progress = false;
+        for (uint32_t i = 1; i < g->count; i++) {
+            spyi_fused_step *s = &g->steps[i];
+            bool known = s->type != NULL, good = true;
+            if (known || s->kind == SPYI_STEP_INPUT || s->kind == SPYI_STEP_FIELDS) continue;
+            switch (s->kind) {
+            case SPYI_STEP_CALL: good = spyi_settle_call(g, s, error); break;
+            case SPYI_STEP_OUT: good = spyi_settle_out(g, s, error); break;
+            case SPYI_STEP_OPERATOR: good = spyi_settle_operator(g, s, error); break;
+            case SPYI_STEP_MEMBER: good = spyi_settle_member(g, s, error); break;
+            case SPYI_STEP_CONSTANT: s->type = spyi_operand_type(g, i, NULL); break;
+            case SPYI_STEP_MAKE:
+                s->type = spyi_fusion_type(g, s->name);
+                good = s->type && spyi_settle_make(g, s, error);
+                if (!s->type) spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows", s->name);
+                break;
+            default: break;
+            }
+            if (!good) return false;
+            progress = progress || s->type;
+        }
+    }
+    return true;
+}
+
+// >>fuse/write.c --------------------------------------------------------------------------------------------
+
+// Writes a graph as a Slang module: one function, with a line for each call, and for a reduction the functions
+// that the library calls.
+#include <math.h>
+
+typedef struct spyi_writing {
+    const spy_fusion *g;
+    const char *name;   // of the fused function
+    uint32_t *uses;     // how often each step is an operand or output
+    uint32_t *numbers;  // of the variables of steps, from 1 in the order of lines
+    bool differentiable;
+    spyi_text steps; // functions of one step each, which carry a policy for backward calls
+    const char *prefix; // of variables
+    const char *inputs; // prefix of parameters inside the body
+    spyi_text lines;
+} spyi_writing;
+
+// >>numbers
+
+// Writes a number of a scalar type so that Slang reads the same value.
+static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text *out) {
+    bool real = s->dtype >= SPY_DTYPE_FLOAT16, negative;
+    bool is_unsigned = as == SPY_DTYPE_UINT8 || as == SPY_DTYPE_UINT16 || as == SPY_DTYPE_UINT32 || as == SPY_DTYPE_UINT64;
+    bool from_unsigned = s->dtype == SPY_DTYPE_UINT64 || s->dtype == SPY_DTYPE_UINT32;
+    double f = real ? s->value.f : from_unsigned ? (double)s->value.u : (double)s->value.i;
+    if (as == SPY_DTYPE_BOOL) {
+        spyi_text_add(out, s->value.u ? "true" : "false");
+        return;
+    }
+    if (as >= SPY_DTYPE_FLOAT16) {
+        char digits[64];
+        if (f != f || f - f != 0) { // Slang has no words for these
+            const char *bits = f != f ? "0x7fc00000u" : f > 0 ? "0x7f800000u" : "0xff800000u";
+            spyi_text_add(out, as == SPY_DTYPE_FLOAT32 ? "asfloat(%s)" : as == SPY_DTYPE_FLOAT64 ? "double(asfloat(%s))" : "half(asfloat(%s))",
+                          bits);
+            return;
+        }
+        snprintf(digits, sizeof digits, as == SPY_DTYPE_FLOAT64 ? "%.17g" : "%.9g", f);
+        if (as != SPY_DTYPE_FLOAT64) {
+            for (int precision = 1; precision < 9; precision++) { // the shortest text of the same float
+                char shorter[64];
+                snprintf(shorter, sizeof shorter, "%.*g", precision, f);
+                if ((float)atof(shorter) != (float)f) continue;
+                memcpy(digits, shorter, sizeof digits);
+                break;
+            }
+        }
+        for (char *c = digits; *c; c++)
+            if (*c == ',') *c = '.'; // the locale's
+        bool point = strpbrk(digits, ".e") != NULL;
+        negative = digits[0] == '-';
+        spyi_text_add(out, negative ? "(%s%s%s)" : "%s%s%s", digits, point ? "" : ".0",
+                      as == SPY_DTYPE_FLOAT64 ? "l" : as == SPY_DTYPE_FLOAT16 ? "h" : "f");
+        return;
+    }
+    const char *suffix = as == SPY_DTYPE_UINT64 ? "ull" : as == SPY_DTYPE_INT64 ? "ll" : is_unsigned ? "u" : "";
+    bool small = as < SPY_DTYPE_INT32;
+    static const char *const names[] = { "", "", "int8_t(", "uint8_t(", "int16_t(", "uint16_t(" };
+    if (small) spyi_text_add(out, "%s", names[as]);
+    if (from_unsigned) spyi_text_add(out, "%llu%s", (unsigned long long)s->value.u, suffix);
+    else if (s->value.i == INT64_MIN) spyi_text_add(out, "(-9223372036854775807ll - 1ll)");
+    else if (s->value.i == INT32_MIN && as == SPY_DTYPE_INT32) spyi_text_add(out, "(-2147483647 - 1)");
+    else spyi_text_add(out, s->value.i < 0 && !small ? "(%lld%s)" : "%lld%s", (long long)s->value.i, suffix);
+    if (small) spyi_text_add(out, ")");
+}
+
+static bool spyi_is_number_type(const spyi_type *type) {
+    return type && (type->kind == SPYI_TYPE_SCALAR || type->kind == SPYI_TYPE_VECTOR || type->kind == SPYI_TYPE_MATRIX);
+}
+
+// >>expressions
+
+static void spyi_write_value(const spyi_writing *w, uint32_t step, const spyi_type *beside, spyi_text *out);
+
+// Writes an operand as a value of `type`, with a conversion where its own type differs.
+static void spyi_write_as(const spyi_writing *w, uint32_t step, const spyi_type *type, spyi_text *out) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    bool constant = s->kind == SPYI_STEP_CONSTANT && !s->typed;
+    bool same = constant ? type->kind == SPYI_TYPE_SCALAR : s->type == type;
+    if (!same) spyi_text_add(out, "%s(", spyi_spell(type));
+    spyi_write_value(w, step, type, out);
+    if (!same) spyi_text_add(out, ")");
+}
+
+static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, const spyi_type *beside, spyi_text *out) {
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (i) spyi_text_add(out, ", ");
+        spyi_write_value(w, s->operands[i], beside, out);
+    }
+}
+
+static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s, spyi_text *out) {
+    const spyi_fused_step *steps = w->g->steps;
+    const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL, *beside = NULL;
+    bool vectors = a && a->kind == SPYI_TYPE_VECTOR;
+    switch (s->form) {
+    case SPYI_FORM_SIGN:
+    case SPYI_FORM_NOT:
+    case SPYI_FORM_INVERT:
+        spyi_text_add(out, "(%s", s->name);
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, ")");
+        return;
+    case SPYI_FORM_INDEX:
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, "[");
+        spyi_write_value(w, s->operands[1], NULL, out);
+        spyi_text_add(out, "]");
+        return;
+    case SPYI_FORM_NO_DIFF:
+        spyi_text_add(out, spyi_type_has_floats(s->type) ? "detach(" : "(");
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, ")");
+        return;
+    case SPYI_FORM_CHOOSE:
+        if (spyi_is_number_type(s->type)) {
+            spyi_text_add(out, "select(");
+            spyi_write_value(w, s->operands[0], NULL, out);
+            for (uint32_t i = 1; i < 3; i++) {
+                spyi_text_add(out, ", ");
+                spyi_write_as(w, s->operands[i], s->type, out);
+            }
+            spyi_text_add(out, ")");
+            return;
+        }
+        spyi_text_add(out, "(");
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, " ? ");
+        spyi_write_value(w, s->operands[1], s->type, out);
+        spyi_text_add(out, " : ");
+        spyi_write_value(w, s->operands[2], s->type, out);
+        spyi_text_add(out, ")");
+        return;
+    case SPYI_FORM_BUILT_IN:
+        for (uint32_t i = 0; i < s->count; i++) {
+            const spyi_fused_step *o = &steps[s->operands[i]];
+            if (o->kind != SPYI_STEP_CONSTANT && (!beside || beside->kind == SPYI_TYPE_SCALAR)) beside = o->type;
+        }
+        spyi_text_add(out, "%s(", s->name);
+        for (uint32_t i = 0; i < s->count; i++) {
+            const spyi_fused_step *o = &steps[s->operands[i]];
+            bool spread = beside && beside->kind == SPYI_TYPE_VECTOR && o->type && o->type->kind == SPYI_TYPE_SCALAR;
+            if (i) spyi_text_add(out, ", ");
+            if (spread) spyi_text_add(out, "%s(", spyi_spell(beside));
+            spyi_write_value(w, s->operands[i], beside, out);
+            if (spread) spyi_text_add(out, ")");
+        }
+        spyi_text_add(out, ")");
+        return;
+    case SPYI_FORM_LOGIC:
+        vectors = vectors || (b && b->kind == SPYI_TYPE_VECTOR);
+        if (vectors) {
+            spyi_text_add(out, s->name[0] == '&' ? "and(" : "or(");
+            spyi_write_as(w, s->operands[0], s->type, out);
+            spyi_text_add(out, ", ");
+            spyi_write_as(w, s->operands[1], s->type, out);
+            spyi_text_add(out, ")");
+            return;
+        }
+        break;
+    default: break;
+    }
+    spyi_text_add(out, "(");
+    spyi_write_value(w, s->operands[0], b, out);
+    spyi_text_add(out, " %s ", s->name);
+    spyi_write_value(w, s->operands[1], a, out);
+    spyi_text_add(out, ")");
+}
+
+// Returns whether the step is written inside of the one expression that uses it.
+static bool spyi_is_inside(const spyi_writing *w, uint32_t step) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    return w->uses[step] == 1 && (s->kind == SPYI_STEP_OPERATOR || s->kind == SPYI_STEP_MEMBER || s->kind == SPYI_STEP_MAKE);
+}
+
+static void spyi_write_expression(const spyi_writing *w, uint32_t step, spyi_text *out) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    if (s->kind == SPYI_STEP_OPERATOR) {
+        spyi_write_operator(w, s, out);
+    } else if (s->kind == SPYI_STEP_MEMBER) {
+        spyi_write_value(w, s->operands[0], NULL, out);
+        spyi_text_add(out, ".%s", s->name);
+    } else {
+        spyi_text_add(out, "%s(", spyi_spell(s->type));
+        spyi_write_list(w, s, s->type, out);
+        spyi_text_add(out, ")");
+    }
+}
+
+static void spyi_write_value(const spyi_writing *w, uint32_t step, const spyi_type *beside, spyi_text *out) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    if (s->kind == SPYI_STEP_INPUT) {
+        spyi_text_add(out, "%s%s", w->inputs, s->name);
+    } else if (s->kind == SPYI_STEP_CONSTANT) {
+        bool real = s->dtype >= SPY_DTYPE_FLOAT16, numbers = !s->typed && spyi_is_number_type(beside);
+        numbers = numbers && s->dtype != SPY_DTYPE_BOOL && (!real || beside->scalar >= SPY_DTYPE_FLOAT16);
+        spyi_write_number(s, numbers && beside->scalar != SPY_DTYPE_BOOL ? beside->scalar : s->dtype, out);
+    } else if (s->kind == SPYI_STEP_OUT) {
+        spyi_text_add(out, "%s%u_%s", w->prefix, w->numbers[s->operands[0]], s->name);
+    } else if (spyi_is_inside(w, step)) {
+        spyi_write_expression(w, step, out);
+    } else {
+        spyi_text_add(out, "%s%u", w->prefix, w->numbers[step]);
+    }
+}
+
+// >>lines
+
+// Writes a function of its own for a step, which tells Slang whether a backward call computes the step again
+// or keeps its value. Such a function has no out parameters.
+static bool spyi_write_policy(spyi_writing *w, uint32_t step) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    bool recompute = w->g->backward == SPY_FUSE_BACKWARD_RECOMPUTE;
+    bool can = w->differentiable && w->g->backward && !s->no_diff && s->type->kind != SPYI_TYPE_VOID;
+    for (uint32_t p = 0; p < s->param_count; p++) can = can && !s->params[p].out;
+    if (!can) return false;
+    spyi_text head = { NULL, 0, 0 }, call = { NULL, 0, 0 };
+    bool method = s->callee == SPYI_CALLEE_METHOD;
+    for (uint32_t p = 0; p < s->param_count && s->params[p].operand >= 0; p++) {
+        spyi_text_add(&head, "%s%s a%u", p ? ", " : "", spyi_spell(s->params[p].type), p);
+        if (method && p == 0) continue;
+        spyi_text_add(&call, "%sa%u", p > (method ? 1u : 0u) ? ", " : "", p);
+    }
+    spyi_text_add(&w->steps, "\n[Differentiable]\n[%s]\n%s %s_step%u(%s)\n{\n    return %s%s(%s);\n}\n",
+                  recompute ? "PreferRecompute" : "PreferCheckpoint", spyi_spell(s->type), w->name, w->numbers[step],
+                  spyi_text_str(&head), method ? "a0." : "", s->spelling, spyi_text_str(&call));
+    spyi_text_free(&head);
+    spyi_text_free(&call);
+    return true;
+}
+
+static void spyi_write_call(spyi_writing *w, uint32_t step) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    if (spyi_write_policy(w, step)) {
+        spyi_text_add(&w->lines, "    let %s%u = %s_step%u(", w->prefix, w->numbers[step], w->name, w->numbers[step]);
+        for (uint32_t p = 0; p < s->param_count && s->params[p].operand >= 0; p++) {
+            if (p) spyi_text_add(&w->lines, ", ");
+            spyi_write_value(w, s->operands[s->params[p].operand], s->params[p].type, &w->lines);
+        }
+        spyi_text_add(&w->lines, ");\n");
+        return;
+    }
+    spyi_text call = { NULL, 0, 0 };
+    bool method = s->callee == SPYI_CALLEE_METHOD, first = true;
+    // What a function writes to needs a variable.
+    for (uint32_t p = 0; p < s->param_count; p++) {
+        const spyi_step_param *q = &s->params[p];
+        if (!q->out) continue;
+        spyi_text_add(&w->lines, "    %s %s%u_%s", spyi_spell(q->type), w->prefix, w->numbers[step], q->name);
+        if (q->operand >= 0) {
+            spyi_text_add(&w->lines, " = ");
+            spyi_write_value(w, s->operands[q->operand], q->type, &w->lines);
+        }
+        spyi_text_add(&w->lines, ";\n");
+    }
+    for (uint32_t p = 0; p < s->param_count; p++) {
+        const spyi_step_param *q = &s->params[p];
+        if (q->operand < 0 && !q->out) break; // the others keep their defaults
+        if (method && p == 0) {
+            if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, w->numbers[step], q->name);
+            else spyi_write_value(w, s->operands[q->operand], q->type, &call);
+            spyi_text_add(&call, ".%s(", s->spelling);
+            continue;
+        }
+        if (!first) spyi_text_add(&call, ", ");
+        else if (!method) spyi_text_add(&call, "%s(", s->spelling);
+        first = false;
+        if (q->out) spyi_text_add(&call, "%s%u_%s", w->prefix, w->numbers[step], q->name);
+        else spyi_write_value(w, s->operands[q->operand], q->type, &call);
+    }
+    if (first && !method) spyi_text_add(&call, "%s(", s->spelling);
+    if (s->type->kind == SPYI_TYPE_VOID) spyi_text_add(&w->lines, "    ");
+    else spyi_text_add(&w->lines, "    let %s%u = ", w->prefix, w->numbers[step]);
+    spyi_text_add(&w->lines, "%s%s);\n", s->no_diff ? "no_diff " : "", spyi_text_str(&call));
+    spyi_text_free(&call);
+}
+
+static void spyi_write_step(spyi_writing *w, uint32_t step) {
+    const spyi_fused_step *s = &w->g->steps[step];
+    if (s->kind == SPYI_STEP_CALL) {
+        spyi_write_call(w, step);
+    } else if (s->kind == SPYI_STEP_FIELDS) {
+        spyi_text_add(&w->lines, "    %s %s%u;\n", spyi_spell(s->type), w->prefix, w->numbers[step]);
+        for (uint32_t i = 0; i < s->count; i++) {
+            const spyi_type *field = NULL;
+            for (uint32_t f = 0; f < s->type->field_count; f++)
+                if (strcmp(s->type->fields[f].name, s->names[i]) == 0) field = s->type->fields[f].type;
+            spyi_text_add(&w->lines, "    %s%u.%s = ", w->prefix, w->numbers[step], s->names[i]);
+            spyi_write_value(w, s->operands[i], field, &w->lines);
+            spyi_text_add(&w->lines, ";\n");
+        }
+    } else if (s->kind >= SPYI_STEP_MAKE && w->uses[step] && !spyi_is_inside(w, step)) {
+        spyi_text_add(&w->lines, "    let %s%u = ", w->prefix, w->numbers[step]);
+        spyi_write_expression(w, step, &w->lines);
+        spyi_text_add(&w->lines, ";\n");
+    }
+}
+
+// >>the module
+
+// Returns whether a parameter's name is also that of something that the body calls.
+static bool spyi_is_called(const spy_fusion *g, const char *name) {
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        const char *called = s->kind == SPYI_STEP_CALL && s->callee != SPYI_CALLEE_METHOD ? s->spelling
+                             : s->kind == SPYI_STEP_MAKE || s->kind == SPYI_STEP_FIELDS
+                                 ? spyi_spell(s->type)
+                                 : s->kind == SPYI_STEP_OPERATOR ? s->name : NULL;
+        size_t n = strlen(name);
+        if (called && strncmp(called, name, n) == 0 && !spyi_is_word(called[n])) return true;
+    }
+    return false;
+}
+
+static bool spyi_is_variable(const char *name, const char *prefix) {
+    size_t n = strlen(prefix);
+    return strncmp(name, prefix, n) == 0 && name[n] >= '0' && name[n] <= '9';
+}
+
+// Writes the parameters: inputs, then outputs. `prefix` stands before the names, `types`: with their types.
+static void spyi_write_parameters(const spy_fusion *g, const char *prefix, bool types, bool no_diff, bool outputs,
+                                  spyi_text *out) {
+    const char *comma = "";
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        if (s->kind != SPYI_STEP_INPUT) continue;
+        spyi_text_add(out, "%s", comma);
+        if (types) spyi_text_add(out, "%s%s ", no_diff ? "no_diff " : "", spyi_spell(s->type));
+        spyi_text_add(out, "%s%s", prefix, s->name);
+        comma = ", ";
+    }
+    for (uint32_t i = 0; i < g->output_count && outputs; i++) {
+        const spyi_fused_output *o = &g->outputs[i];
+        if (strcmp(o->name, "_result") == 0) continue;
+        spyi_text_add(out, "%s", comma);
+        if (types) spyi_text_add(out, "out %s ", spyi_spell(g->steps[o->step].type));
+        spyi_text_add(out, "%s%s", prefix, o->name);
+        comma = ", ";
+    }
+}
+
+static const spyi_type *spyi_returned(const spy_fusion *g) {
+    for (uint32_t i = 0; i < g->output_count; i++)
+        if (strcmp(g->outputs[i].name, "_result") == 0) return g->steps[g->outputs[i].step].type;
+    return NULL;
+}
+
+// Writes the functions that the library calls for a reduction. total()'s "gradient" with respect to total_ is
+// the element, so that what sums gradients over threads and groups reduces the elements.
+static void spyi_write_reduction(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out) {
+    const spyi_type *type = spyi_returned(g);
+    const char *t = spyi_spell(type), *scale = g->reduction == SPY_FUSE_REDUCTION_MEAN ? " * scale_" : "";
+    spyi_text typed = { NULL, 0, 0 }, plain = { NULL, 0, 0 }, bare = { NULL, 0, 0 };
+    spyi_write_parameters(g, "", true, true, false, &typed);
+    spyi_write_parameters(g, "", true, false, false, &plain);
+    spyi_write_parameters(g, "", false, false, false, &bare);
+    const char *comma = typed.size ? ", " : "";
+    const char *scalar = type->scalar == SPY_DTYPE_FLOAT64 ? "double" : "float";
+    bool mean = g->reduction == SPY_FUSE_REDUCTION_MEAN, extreme = g->reduction >= SPY_FUSE_REDUCTION_MIN;
+    spyi_text_add(out, "\n// What calls name: the library reduces its results over the call.\n%s%s %s(%s)\n{\n    return %s_element(%s);\n}\n",
+                  differentiable ? "[Differentiable]\n" : "", t, name, spyi_text_str(&plain), name, spyi_text_str(&bare));
+    spyi_text_add(out, "\n// Reduces the elements: what a backward call adds to the gradient of total_ is one element.\n");
+    spyi_text_add(out, "void %s_total_bwd(%s%sinout DifferentialPair<%s> total_, ", name, spyi_text_str(&plain), comma, t);
+    if (mean) spyi_text_add(out, "%s scale_, ", scalar);
+    spyi_text_add(out, "float one)\n{\n    total_ = diffPair(total_.p, %s(%s_element(%s)%s));\n}\n", t, name, spyi_text_str(&bare), scale);
+    spyi_text_add(out, "[BackwardDerivative(%s_total_bwd)]\nfloat %s_total(%s%s%s total_", name, name, spyi_text_str(&typed),
+                  comma, t);
+    if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
+    spyi_text_add(out, ")\n{\n    return 0;\n}\n");
+    if (differentiable) {
+        bool one = type->kind == SPYI_TYPE_SCALAR;
+        spyi_text_add(out, "\n// Its gradients are those of the reduction whose result has the gradient seed_.\n[Differentiable]\n");
+        spyi_text_add(out, "%s %s_seeded(%s%sno_diff %s seed_", scalar, name, spyi_text_str(&plain), comma, t);
+        if (mean) spyi_text_add(out, ", no_diff %s scale_", scalar);
+        if (extreme) spyi_text_add(out, ", no_diff %s value_", t);
+        spyi_text_add(out, ")\n{\n    let element = %s_element(%s);\n", name, spyi_text_str(&bare));
+        if (extreme) spyi_text_add(out, "    let chosen = select(element == value_, seed_, %s(0));\n", t);
+        spyi_text_add(out, one ? "    return %s(element * %s)%s;\n}\n" : "    return %s(dot(element, %s))%s;\n}\n", scalar,
+                      extreme ? "chosen" : "seed_", scale);
+    }
+    spyi_text_free(&typed);
+    spyi_text_free(&plain);
+    spyi_text_free(&bare);
+}
+
+static void spyi_count_uses(const spy_fusion *g, uint32_t *uses) {
+    for (uint32_t i = 1; i < g->count; i++)
+        for (uint32_t k = 0; k < g->steps[i].count; k++) uses[g->steps[i].operands[k]]++;
+    for (uint32_t i = 0; i < g->output_count; i++) uses[g->outputs[i].step]++;
+}
+
+SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out) {
+    static const char *const libraries[] = { "slangpy", "slangpy_diff", "slangpy_texture", "slangpy_print" };
+    spyi_writing w;
+    memset(&w, 0, sizeof w);
+    w.g = g;
+    w.prefix = "t";
+    w.inputs = "";
+    w.uses = (uint32_t *)spyi_calloc(g->count + 1, sizeof *w.uses);
+    w.numbers = (uint32_t *)spyi_calloc(g->count + 1, sizeof *w.numbers);
+    w.name = name;
+    w.differentiable = differentiable;
+    if (!w.uses || !w.numbers) {
+        free(w.uses);
+        free(w.numbers);
+        return;
+    }
+    spyi_count_uses(g, w.uses);
+    uint32_t calls = 0;
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        calls += s->kind == SPYI_STEP_CALL;
+        if (s->kind != SPYI_STEP_INPUT) continue;
+        if (spyi_is_variable(s->name, "t")) w.prefix = "step";
+        if (spyi_is_called(g, s->name)) w.inputs = "in_";
+    }
+    for (uint32_t i = 0; i < g->output_count; i++) {
+        if (spyi_is_variable(g->outputs[i].name, "t")) w.prefix = "step";
+        if (spyi_is_called(g, g->outputs[i].name)) w.inputs = "in_";
+    }
+    const spyi_type *returned = spyi_returned(g);
+    const char *result = returned ? spyi_spell(returned) : "void";
+    const char *mark = differentiable ? "[Differentiable]\n" : "";
+    spyi_text_add(out, "// %s: %u call%s in one function, written by spy_fuse_end().\n", name, calls, calls == 1 ? "" : "s");
+    for (uint32_t i = 0; i < g->module_count; i++)
+        spyi_text_add(out, "import %s;\n", spyi_unit_name(g->modules[i]->unit));
+    for (size_t l = 0; l < sizeof libraries / sizeof libraries[0]; l++)
+        for (uint32_t i = 0; i < g->module_count; i++)
+            if (spyi_unit_imports(g->modules[i]->unit, libraries[l])) {
+                spyi_text_add(out, "import %s;\n", libraries[l]);
+                break;
+            }
+    bool renamed = w.inputs[0] != 0;
+    const char *element = g->reduction ? "_element" : "";
+    for (uint32_t i = 1, number = 0; i < g->count; i++) {
+        bool line = g->steps[i].kind == SPYI_STEP_CALL || g->steps[i].kind == SPYI_STEP_FIELDS ||
+                    (g->steps[i].kind >= SPYI_STEP_MAKE && w.uses[i] && !spyi_is_inside(&w, i));
+        if (line) w.numbers[i] = ++number;
+    }
+    for (uint32_t i = 1; i < g->count; i++) spyi_write_step(&w, i);
+    spyi_text_add(out, "%s", spyi_text_str(&w.steps));
+    spyi_text_add(out, "\n%s%s %s%s%s(", mark, result, name, element, renamed ? "_body" : "");
+    spyi_write_parameters(g, w.inputs, true, false, true, out);
+    spyi_text_add(out, ")\n{\n%s", spyi_text_str(&w.lines));
+    for (int last = 0; last < 2; last++) // the result is returned behind the assignments
+        for (uint32_t i = 0; i < g->output_count; i++) {
+            bool returns = strcmp(g->outputs[i].name, "_result") == 0;
+            if (returns != (last == 1)) continue;
+            if (returns) spyi_text_add(out, "    return ");
+            else spyi_text_add(out, "    %s%s = ", w.inputs, g->outputs[i].name);
+            spyi_write_as(&w, g->outputs[i].step, g->steps[g->outputs[i].step].type, out);
+            spyi_text_add(out, ";\n");
+        }
+    spyi_text_add(out, "}\n");
+    if (renamed) { // inside the body, the names of these parameters are those of functions
+        spyi_text_add(out, "\n%s%s %s%s(", mark, result, name, element);
+        spyi_write_parameters(g, "", true, false, true, out);
+        spyi_text_add(out, ")\n{\n    %s%s%s_body(", returned ? "return " : "", name, element);
+        spyi_write_parameters(g, "", false, false, true, out);
+        spyi_text_add(out, ");\n}\n");
+    }
+    if (g->reduction) spyi_write_reduction(g, name, differentiable, out);
+    spyi_text_free(&w.lines);
+    spyi_text_free(&w.steps);
+    free(w.numbers);
+    free(w.uses);
+}
+
+// >>fuse/reduce.c -------------------------------------------------------------------------------------------
+
+// Calls of functions that end in a reduction. The library sums gradients of values that elements share
+// (emit/team.c). A reduction is such a sum: the function `total` of its module has a derivative that gives one
+// element as the gradient of its parameter `total_`, which all elements share, so that a backward call of
+// `total` adds up the elements in one kernel. A backward call of the reduction is one of `seeded`.
+
+// One call of a reduction.
+typedef struct spyi_reducing {
+    spy_function *function;
+    const spyi_fused *fused;
+    const char *public_name;
+    const spy_call_options *options; // NULL: none
+    spy_arg *items;                  // the inputs, then what the library adds
+    size_t count;                    // of the inputs
+    const spy_arg *result;           // the argument "_result"; NULL: none
+    spy_dims kept;                   // dimensions of the call that the result has
+    spy_shape shape;                 // of the result
+    double elements;                 // that make up one value of the result
+    bool timed;
+    uint64_t *gpu_time_ns;
+    bool explains; // the call is described, not made
+    char *text;
+    size_t capacity, size; // bytes of `text`, and of the description
+} spyi_reducing;
+
+static spy_status spyi_reducing_fail(const spyi_reducing *r, spy_status status, const char *words) {
+    return spyi_fail(&r->function->object.device->ctx, status, "%s: %s: %s", r->public_name, r->function->name, words);
+}
+
+// Separates "_result" from the inputs.
+static spy_status spyi_reducing_begin(spyi_reducing *r, spy_args args) {
+    r->items = (spy_arg *)spyi_malloc((args.count + 4) * sizeof *r->items);
+    if (!r->items) return spyi_reducing_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
+    for (size_t i = 0; args.items && i < args.count; i++) {
+        if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) r->result = &args.items[i];
+        else r->items[r->count++] = args.items[i];
+    }
+    if (!r->result) return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "expected an argument '_result'");
+    return SPY_OK;
+}
+
+static spy_resolution *spyi_reducing_resolve(const spyi_reducing *r) {
+    spy_args inputs;
+    spy_call_options options;
+    memset(&options, 0, sizeof options);
+    if (r->options) options = *r->options;
+    options.mode = SPY_CALL_MODE_DEFAULT;
+    options.deterministic = false;
+    options.append_to = NULL;
+    inputs.items = r->items;
+    inputs.count = r->count;
+    return spy_resolve(r->fused->element, inputs, &options);
+}
+
+// Finds the call's shape, and the dimensions of it that the result has.
+static spy_status spyi_reducing_shape(spyi_reducing *r) {
+    bool gone[SPY_MAX_RANK] = { false };
+    spy_resolution *resolution = spyi_reducing_resolve(r);
+    if (!resolution) return SPY_ERROR_TYPE_MISMATCH; // reported
+    spy_shape shape = resolution->shape;
+    spy_release_resolution(resolution);
+    for (uint32_t i = 0; i < r->fused->dims.count; i++) {
+        int32_t dim = r->fused->dims.dims[i], at = dim < 0 ? dim + (int32_t)shape.rank : dim;
+        char words[96];
+        bool inside = at >= 0 && at < (int32_t)shape.rank;
+        snprintf(words, sizeof words, "its reduction names dimension %d%s %u", (int)dim,
+                 inside ? " twice, of" : "; the call's rank is", shape.rank);
+        if (!inside || gone[at]) return spyi_reducing_fail(r, SPY_ERROR_OUT_OF_RANGE, words);
+        gone[at] = true;
+    }
+    r->elements = 1;
+    for (uint32_t d = 0; d < shape.rank; d++) {
+        if (gone[d] || !r->fused->dims.count) {
+            r->elements *= (double)shape.dims[d];
+            continue;
+        }
+        r->kept.dims[r->kept.count++] = (int32_t)d;
+        r->shape.dims[r->shape.rank++] = shape.dims[d];
+    }
+    return SPY_OK;
+}
+
+// Adds the argument by which the mean is divided.
+static void spyi_reducing_scale(const spyi_reducing *r, size_t *count) {
+    if (r->fused->reduction == SPY_FUSE_REDUCTION_MEAN) r->items[(*count)++] = spy_arg_f64("scale_", 1 / r->elements);
+}
+
+static spy_status spyi_reducing_run(spyi_reducing *r, spy_function *function, size_t count) {
+    spy_call_options options;
+    float ignored = 0;
+    spy_arg pair[2];
+    spy_args args, both;
+    memset(&options, 0, sizeof options);
+    if (r->options) options = *r->options;
+    options.mode = SPY_CALL_MODE_BACKWARD;
+    double ignored_double = 0;
+    bool wide = r->fused->type->scalar == SPY_DTYPE_FLOAT64 && function == r->fused->seeded;
+    pair[0] = wide ? spy_out_f64(NULL, &ignored_double) : spy_out_f32(NULL, &ignored);
+    pair[1] = wide ? spy_arg_f64(NULL, 1) : spy_arg_f32(NULL, 1);
+    both.items = pair;
+    both.count = 2;
+    r->items[count++] = spy_arg_diff_pair("_result", both);
+    args.items = r->items;
+    args.count = count;
+    if (!r->explains) return spyi_call(function, args, &options, r->public_name, r->timed, r->gpu_time_ns);
+    r->size = spy_explain_call(function, args, &options, r->text, r->capacity);
+    return SPY_OK;
+}
+
+// >>the reduction
+
+// Fills a tensor with the value that a reduction of no elements gives.
+static spy_status spyi_reducing_clear(const spyi_reducing *r, spy_tensor *to) {
+    double value = r->fused->reduction == SPY_FUSE_REDUCTION_MIN   ? (double)INFINITY
+                   : r->fused->reduction == SPY_FUSE_REDUCTION_MAX ? -(double)INFINITY
+                   : r->fused->reduction == SPY_FUSE_REDUCTION_MEAN && r->elements == 0 ? (double)NAN
+                                                                                   : 0;
+    if (r->options && r->options->append_to) return spy_list_fill(r->options->append_to, to, value);
+    return spy_tensor_fill(to, value);
+}
+
+static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
+    spy_device *device = r->function->object.device;
+    const spyi_type *type = r->fused->type;
+    spy_tensor_info info = spy_get_tensor_info(to);
+    spy_arg pair[2];
+    spy_args both;
+    spy_tensor *one = NULL, *spread = NULL;
+    size_t count = r->count;
+    bool by_number = info.shape.rank == r->shape.rank + 1 && type->kind == SPYI_TYPE_VECTOR &&
+                     info.shape.dims[r->shape.rank] == (int64_t)type->columns;
+    bool fits = info.shape.rank == r->shape.rank || by_number;
+    for (uint32_t d = 0; fits && d < r->shape.rank; d++) fits = info.shape.dims[d] == r->shape.dims[d];
+    if (!fits) {
+        spyi_text words = { NULL, 0, 0 };
+        spyi_text_add(&words, "'_result': expected a tensor of shape ");
+        spyi_shape_text(&r->shape, &words);
+        spyi_text_add(&words, ", got ");
+        spyi_shape_text(&info.shape, &words);
+        spy_status status = spyi_reducing_fail(r, SPY_ERROR_SHAPE_MISMATCH, spyi_text_str(&words));
+        spyi_text_free(&words);
+        return status;
+    }
+    // The value of total_, of which only the gradient counts.
+    pair[0] = spy_arg_f32(NULL, 0);
+    pair[1] = spy_map(spy_arg_tensor(NULL, to), r->kept);
+    if (info.shape.rank) {
+        spy_tensor_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.type = info.type;
+        one = spy_create_tensor(device, &desc);
+        spread = one ? spy_create_broadcast(one, info.shape) : NULL;
+        spy_release_tensor(one);
+        if (!spread) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
+        pair[0] = spy_map(spy_arg_tensor(NULL, spread), r->kept);
+    }
+    both.items = pair;
+    both.count = 2;
+    r->items[count++] = spy_arg_diff_pair("total_", both);
+    spyi_reducing_scale(r, &count);
+    spy_status status = r->explains ? SPY_OK : spyi_reducing_clear(r, to);
+    if (status == SPY_OK && r->elements > 0) status = spyi_reducing_run(r, r->fused->total, count);
+    spy_release_tensor(spread);
+    return status;
+}
+
+// Reduces into a new tensor, and hands its values to a result in host memory, or the tensor itself to the
+// caller.
+static spy_status spyi_reduce_new(spyi_reducing *r) {
+    const spy_arg *result = r->result;
+    const spyi_type *type = r->fused->type;
+    spy_device *device = r->function->object.device;
+    spy_tensor_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.type = spyi_spell(type);
+    desc.shape = r->shape;
+    bool recorded = r->options && r->options->append_to;
+    bool to_host = result->kind != SPY_ARG_KIND_NEW && !(result->kind == SPY_ARG_KIND_RESULT && (r->shape.rank || recorded));
+    if (recorded && to_host)
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor, since the call is recorded");
+    spy_tensor *made = spy_create_tensor(device, &desc);
+    if (!made) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
+    spy_status status = spyi_reduce_to(r, made);
+    if (r->explains) {
+        spy_release_tensor(made);
+        return status;
+    }
+    size_t size = spy_get_tensor_info(made).host_size_bytes;
+    uint32_t scalars = type->rows * type->columns;
+    int64_t values = (int64_t)scalars;
+    for (uint32_t d = 0; d < r->shape.rank; d++) values *= r->shape.dims[d];
+    if (status != SPY_OK || !to_host) {
+        if (status == SPY_OK && result->kind == SPY_ARG_KIND_NEW) *result->value.new_tensor = made;
+        else if (status == SPY_OK) {
+            result->value.result->tensor = made;
+            result->value.result->type = type->name;
+            result->value.result->dtype = type->scalar;
+            result->value.result->rows = type->rows;
+            result->value.result->columns = type->columns;
+        } else spy_release_tensor(made);
+        return status;
+    }
+    int64_t room = result->kind == SPY_ARG_KIND_ARRAY ? 1 : 0;
+    for (size_t d = 0; result->kind == SPY_ARG_KIND_ARRAY && d < result->count && d < SPY_MAX_RANK; d++)
+        room *= result->dims[d];
+    bool number = result->kind == SPY_ARG_KIND_FLOAT && result->dtype == type->scalar && values == 1 && result->value.out;
+    bool array = result->kind == SPY_ARG_KIND_ARRAY && room == values && result->value.data &&
+                 (result->dtype == type->scalar || (result->dtype == SPY_DTYPE_DEFAULT && type->scalar == SPY_DTYPE_FLOAT32));
+    bool data = result->kind == SPY_ARG_KIND_DATA && result->count == size && result->value.data;
+    if ((number || array || data) && result->direction == SPY_DIRECTION_OUT) {
+        status = spy_tensor_read(made, result->value.out, size);
+    } else if (result->kind == SPY_ARG_KIND_RESULT && size <= SPY_RESULT_BYTES) {
+        spy_result *out = result->value.result;
+        status = spy_tensor_read(made, out->data, size);
+        out->tensor = NULL;
+        out->type = type->name;
+        out->dtype = type->scalar;
+        out->rows = type->rows;
+        out->columns = type->columns;
+        out->size_bytes = size;
+    } else {
+        spyi_text words = { NULL, 0, 0 };
+        spyi_text_add(&words, "'_result': expected a tensor, or spy_out_... of %s with shape ", type->display);
+        spyi_shape_text(&r->shape, &words);
+        status = spyi_reducing_fail(r, SPY_ERROR_TYPE_MISMATCH, spyi_text_str(&words));
+        spyi_text_free(&words);
+    }
+    spy_release_tensor(made);
+    return status;
+}
+
+// >>its gradients
+
+static spy_status spyi_reduce_backward(spyi_reducing *r) {
+    const spy_arg *result = r->result;
+    size_t count = r->count;
+    spy_arg seed, value;
+    memset(&seed, 0, sizeof seed);
+    memset(&value, 0, sizeof value);
+    if (!r->fused->seeded) {
+        spyi_text words = { NULL, 0, 0 };
+        spyi_text_add(&words, "it has no derivative: %s", spyi_text_str(&r->fused->no_derivative));
+        spy_status status = spyi_reducing_fail(r, SPY_ERROR_UNSUPPORTED, spyi_text_str(&words));
+        spyi_text_free(&words);
+        return status;
+    }
+    if (result->kind == SPY_ARG_KIND_TENSOR) {
+        spy_tensor *grad = spy_tensor_grad_in(result->value.tensor);
+        if (!grad)
+            return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT, "'_result': expected a tensor with a gradient, got none");
+        value = *result;
+        seed = spy_arg_tensor("seed_", grad);
+    } else if (result->kind == SPY_ARG_KIND_PAIR && result->count == 2 && result->value.fields) {
+        value = result->value.fields[0];
+        seed = result->value.fields[1];
+    } else {
+        return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
+                                  "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
+    }
+    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_map(seed, r->kept);
+    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY) value = spy_map(value, r->kept);
+    seed.name = "seed_";
+    value.name = "value_";
+    r->items[count++] = seed;
+    spyi_reducing_scale(r, &count);
+    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) r->items[count++] = value;
+    return spyi_reducing_run(r, r->fused->seeded, count);
+}
+
+static spy_status spyi_reduce(spyi_reducing *r, spy_args args) {
+    spy_call_mode mode = r->options ? r->options->mode : SPY_CALL_MODE_DEFAULT;
+    spy_status status = spyi_reducing_begin(r, args);
+    if (status == SPY_OK && mode == SPY_CALL_MODE_FORWARD_DIFF)
+        status = spyi_reducing_fail(r, SPY_ERROR_UNSUPPORTED,
+                                    "a function that ends in a reduction has no forward derivative: reduce the derivatives of "
+                                    "the function before its end");
+    if (status == SPY_OK) status = spyi_reducing_shape(r);
+    if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD) status = spyi_reduce_backward(r);
+    else if (status == SPY_OK && r->result->kind == SPY_ARG_KIND_TENSOR) status = spyi_reduce_to(r, r->result->value.tensor);
+    else if (status == SPY_OK) status = spyi_reduce_new(r);
+    free(r->items);
+    return status;
+}
+
+static void spyi_reducing_of(spyi_reducing *r, spy_function *function, const spy_call_options *options,
+                             const char *public_name) {
+    memset(r, 0, sizeof *r);
+    r->function = function;
+    r->fused = function->module->fused;
+    r->options = options;
+    r->public_name = public_name;
+}
+
+static spy_status spyi_reduced_call(spy_function *function, spy_args args, const spy_call_options *options,
+                                    const char *public_name, bool timed, uint64_t *gpu_time_ns) {
+    spyi_reducing r;
+    spyi_reducing_of(&r, function, options, public_name);
+    r.timed = timed;
+    r.gpu_time_ns = gpu_time_ns;
+    return spyi_reduce(&r, args);
+}
+
+static size_t spyi_reduced_explain(spy_function *function, spy_args args, const spy_call_options *options, char *text,
+                                   size_t capacity) {
+    spyi_reducing r;
+    spyi_reducing_of(&r, function, options, "spy_explain_call");
+    r.explains = true;
+    r.text = text;
+    r.capacity = capacity;
+    (void)spyi_reduce(&r, args); // what it cannot explain it reports
+    return r.size;
+}
+
+// Resolves what a reduction takes: its inputs, over all elements.
+static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args, const spy_call_options *options) {
+    spyi_reducing r;
+    spyi_reducing_of(&r, function, options, "spy_resolve");
+    spy_resolution *resolution = spyi_reducing_begin(&r, args) == SPY_OK ? spyi_reducing_resolve(&r) : NULL;
+    free(r.items);
+    return resolution;
+}
+
+SPYI_FN const spyi_fused_table *spyi_reductions(void) {
+    static const spyi_fused_table table = { spyi_reduced_call, spyi_reduced_explain, spyi_reduced_resolve };
+    return &table;
+}
+
+// >>fuse/record.c -------------------------------------------------------------------------------------------
+
+// Records a graph: begins it, adds inputs, steps and outputs, and frees it.
+
+static spyi_atomic spyi_fusion_numbers; // the number of the newest graph of the process
+
+// >>the graph as an object of its device
+
+static void spyi_step_free(spyi_fused_step *s) {
+    for (uint32_t i = 0; s->names && i < s->count; i++) free(s->names[i]);
+    for (uint32_t i = 0; i < s->param_count; i++) free(s->params[i].name);
+    free(s->names);
+    free(s->operands);
+    free(s->params);
+    free(s->spelling);
+    free(s->name);
+}
+
+static void spyi_fusion_free(spy_fusion *g) {
+    spy_device *device = g->object.device;
+    if (g->previous) g->previous->next = g->next;
+    else device->fusions = g->next;
+    if (g->next) g->next->previous = g->previous;
+    for (uint32_t i = 1; i < g->count; i++) spyi_step_free(&g->steps[i]);
+    for (uint32_t i = 0; i < g->output_count; i++) free(g->outputs[i].name);
+    for (uint32_t i = 0; i < g->module_count; i++) spyi_module_drop(g->modules[i]);
+    free(g->modules);
+    free(g->steps);
+    free(g->outputs);
+    free(g->name);
+    spyi_retire_object(device, &g->object, sizeof *g);
+}
+
+static void spyi_fusion_release(spyi_object *object) {
+    spyi_fusion_free((spy_fusion *)(void *)object);
+}
+
+SPYI_FN void spyi_fusions_attach(spy_device *device) {
+    static const spyi_object_table table = { spyi_fusion_release, NULL };
+    device->ctx.tables[SPYI_KIND_FUSION - SPYI_KIND_DEVICE] = &table;
+    device->fused_table = spyi_reductions();
+}
+
+SPYI_FN void spyi_fusions_free_all(spy_device *device) {
+    while (device->fusions) spyi_fusion_free(device->fusions);
+}
+
+static bool spyi_is_identifier(const char *name) {
+    if (!name || !name[0] || (name[0] >= '0' && name[0] <= '9')) return false;
+    for (const char *c = name; *c; c++)
+        if (!spyi_is_word(*c)) return false;
+    return true;
+}
+
+spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
+    const char *function = "spy_fuse_begin";
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    const char *problem = SPYI_DESC_PROBLEM(spy_fuse_desc, desc), *name = desc && desc->name ? desc->name : "fused";
+    spy_fusion *g = NULL;
+    if (problem) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
+    } else if (!spyi_is_identifier(name) || strncmp(name, "spyi_", 5) == 0) {
+        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc.name: expected an identifier, got \"%s\"", function,
+                  name);
+    } else {
+        g = (spy_fusion *)spyi_allocate(&device->ctx, sizeof *g);
+        char *copy = spyi_strdup(name);
+        if (!g || !copy) {
+            spyi_free(&device->ctx, g, sizeof *g);
+            free(copy);
+            g = NULL;
+            spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        } else {
+            g->object.kind = (uint32_t)SPYI_KIND_FUSION;
+            g->object.device = device;
+            spyi_atomic_store(&g->object.references, 1);
+            g->number = (uint32_t)spyi_atomic_add(&spyi_fusion_numbers, 1);
+            g->name = copy;
+            g->count = 1;
+            g->backward = desc ? desc->backward : SPY_FUSE_BACKWARD_DEFAULT;
+            g->next = device->fusions;
+            if (g->next) g->next->previous = g;
+            device->fusions = g;
+        }
+    }
+    spyi_leave(device);
+    return g;
+}
+
+void spy_fuse_cancel(spy_fusion *fusion) {
+    if (!fusion || spyi_enter(fusion, SPYI_KIND_FUSION, "spy_fuse_cancel") != SPY_OK) return;
+    spy_device *device = fusion->object.device;
+    spyi_fusion_free(fusion);
+    spyi_leave(device);
+}
+
+// >>errors
+
+// Reports an error of the graph, which is of no use afterwards.
+static void spyi_fusion_fail(spy_fusion *g, const char *function, spy_status status, const char *words) {
+    g->failed = true;
+    spyi_fail(&g->object.device->ctx, status, "%s: '%s': %s", function, g->name, words);
+}
+
+static void spyi_fusion_fail_text(spy_fusion *g, const char *function, spy_status status, spyi_text *words) {
+    spyi_fusion_fail(g, function, status, spyi_text_str(words));
+    spyi_text_free(words);
+}
+
+// >>steps
+
+static spyi_fused_step *spyi_step_add(spy_fusion *g, spyi_step_kind kind, const char *name, uint32_t count) {
+    if (g->count >= g->capacity) {
+        uint32_t capacity = g->capacity ? g->capacity * 2 : 32;
+        spyi_fused_step *steps = (spyi_fused_step *)spyi_realloc(g->steps, capacity * sizeof *steps);
+        if (!steps) return NULL;
+        g->steps = steps;
+        g->capacity = capacity;
+    }
+    spyi_fused_step *s = &g->steps[g->count];
+    memset(s, 0, sizeof *s);
+    s->kind = (uint8_t)kind;
+    s->name = spyi_strdup(name);
+    s->operands = count ? (uint32_t *)spyi_calloc(count, sizeof *s->operands) : NULL;
+    if ((name && !s->name) || (count && !s->operands)) {
+        spyi_step_free(s);
+        return NULL;
+    }
+    s->count = count;
+    g->count++;
+    return s;
+}
+
+static bool spyi_name_operand(spyi_fused_step *s, uint32_t operand, const char *name) {
+    if (!name) return true;
+    if (!s->names) s->names = (char **)spyi_calloc(s->count, sizeof *s->names);
+    if (s->names) s->names[operand] = spyi_strdup(name);
+    return s->names && s->names[operand];
+}
+
+// Returns the step of a value of this graph; 0, with the reason in `error`, for any other.
+static uint32_t spyi_step_of(const spy_fusion *g, uint64_t graph, uint64_t index, spyi_text *error) {
+    if (graph == g->number && index && index < g->count) return (uint32_t)index;
+    if (!graph) spyi_text_add(error, "expected a value of the graph, got none (graph 0), as a failed step gives it");
+    else
+        spyi_text_add(error,
+                      "expected a value of graph %u, got one of graph %llu: a traced value belongs to the graph that "
+                      "made it, and ends with it",
+                      g->number, (unsigned long long)graph);
+    return 0;
+}
+
+static bool spyi_step_constant(spy_fusion *g, const spy_arg *arg, uint32_t *step) {
+    spyi_fused_step *s = spyi_step_add(g, SPYI_STEP_CONSTANT, NULL, 0);
+    if (!s) return false;
+    s->dtype = arg->dtype;
+    s->value.u = arg->value.u;
+    // What C gives for "a number" takes the type of what is beside it.
+    s->typed = arg->dtype != SPY_DTYPE_FLOAT32 && arg->dtype != SPY_DTYPE_INT32 && arg->dtype != SPY_DTYPE_FLOAT64 &&
+               arg->dtype != SPY_DTYPE_BOOL;
+    if (arg->dtype == SPY_DTYPE_FLOAT64) s->dtype = SPY_DTYPE_FLOAT32;
+    *step = g->count - 1;
+    return true;
+}
+
+static bool spyi_step_list(spy_fusion *g, spy_args args, uint32_t *steps, spyi_text *error);
+
+// Makes a vector of a host array of 1 to 4 numbers.
+static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, spyi_text *error) {
+    int64_t n = arg->count == 1 ? arg->dims[0] : 0;
+    spy_dtype dtype = arg->dtype == SPY_DTYPE_DEFAULT ? SPY_DTYPE_FLOAT32 : arg->dtype;
+    uint32_t parts[4];
+    if (n < 1 || n > 4 || !arg->value.data || arg->direction != SPY_DIRECTION_DEFAULT || dtype >= SPY_DTYPE_COUNT) {
+        spyi_text_add(error, "a constant array has one dimension of 1 to 4 numbers; give others as an input");
+        return false;
+    }
+    const spyi_type *type = spyi_type_vector(g->object.device->types, dtype, (uint32_t)n);
+    for (int64_t i = 0; i < n; i++) {
+        const char *at = (const char *)arg->value.data + (size_t)i * spyi_scalar_size(dtype);
+        bool real = dtype >= SPY_DTYPE_FLOAT16;
+        spy_dtype wide = real ? SPY_DTYPE_FLOAT64 : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64 : SPY_DTYPE_INT64;
+        if (dtype == SPY_DTYPE_UINT64) wide = SPY_DTYPE_UINT64;
+        spyi_fused_step *s = spyi_step_add(g, SPYI_STEP_CONSTANT, NULL, 0);
+        if (!s || !spyi_convert_scalars(&s->value, wide, at, dtype, 1)) return false;
+        s->dtype = dtype;
+        s->typed = true;
+        parts[i] = g->count - 1;
+    }
+    spyi_fused_step *s = spyi_step_add(g, SPYI_STEP_MAKE, spyi_spell(type), (uint32_t)n);
+    if (!s) return false;
+    memcpy(s->operands, parts, (size_t)n * sizeof *parts);
+    *step = g->count - 1;
+    return true;
+}
+
+// Makes a struct of its fields. `type`: its name; NULL: that of the parameter that takes it.
+static bool spyi_step_fields(spy_fusion *g, const char *type, spy_args args, uint32_t *step, spyi_text *error) {
+    uint32_t *steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
+    bool good = steps && spyi_step_list(g, args, steps, error);
+    spyi_fused_step *s = good ? spyi_step_add(g, SPYI_STEP_FIELDS, NULL, (uint32_t)args.count) : NULL;
+    good = s != NULL;
+    uint32_t made = g->count - 1;
+    for (uint32_t i = 0; good && i < args.count; i++) {
+        s->operands[i] = steps[i];
+        good = spyi_name_operand(s, i, args.items[i].name);
+        if (good && !args.items[i].name) {
+            spyi_text_add(error, "a struct is given by its fields: expected a name for value %u, got none", i + 1);
+            good = false;
+        }
+    }
+    const spyi_type *found = good && type ? spyi_fusion_type(g, type) : NULL;
+    if (good && type && !found) {
+        spyi_text_add(error, "expected a type, got '%s', which no module of the graph knows", type);
+        good = false;
+    }
+    if (good && found) {
+        s = &g->steps[made];
+        good = spyi_fields_given(g, made, found, error);
+    }
+    *step = made;
+    free(steps);
+    return good;
+}
+
+// Makes a step of an argument. Returns false when it cannot be one, with the reason in `error`, which is
+// empty when memory ran out.
+static bool spyi_step_argument(spy_fusion *g, const spy_arg *arg, uint32_t *step, spyi_text *error) {
+    if (arg->_map_count) {
+        spyi_text_add(error, "a value in a graph has no mapping: map the arguments of the fused function");
+        return false;
+    }
+    switch (arg->kind) {
+    case SPY_ARG_KIND_BOOL:
+    case SPY_ARG_KIND_INT:
+    case SPY_ARG_KIND_UINT:
+    case SPY_ARG_KIND_FLOAT:
+        if (arg->direction == SPY_DIRECTION_DEFAULT) return spyi_step_constant(g, arg, step);
+        break;
+    case SPY_ARG_KIND_ARRAY: return spyi_step_array(g, arg, step, error);
+    case SPY_ARG_KIND_STRUCT: {
+        spy_args fields;
+        fields.items = arg->value.fields;
+        fields.count = arg->count;
+        return spyi_step_fields(g, arg->type, fields, step, error);
+    }
+    case SPY_ARG_KIND_CUSTOM:
+        if (arg->_custom != spyi_node_kind_of()) break;
+        *step = spyi_step_of(g, (uint64_t)arg->dims[0], (uint64_t)arg->dims[1], error);
+        if (*step && g->steps[*step].type && g->steps[*step].type->kind == SPYI_TYPE_VOID) {
+            spyi_step_text(g, *step, error);
+            spyi_text_add(error, " is no value: the function returns nothing");
+            return false;
+        }
+        return *step != 0;
+    default: break;
+    }
+    spyi_text_add(error, arg->kind == SPY_ARG_KIND_TENSOR
+                             ? "expected a value of the graph, a number, a vector or a struct of them, got a tensor: make it an "
+                               "input of the fused function"
+                             : "expected a value of the graph, a number, a vector or a struct of them");
+    return false;
+}
+
+static bool spyi_step_list(spy_fusion *g, spy_args args, uint32_t *steps, spyi_text *error) {
+    if (args.count && !args.items) {
+        spyi_text_add(error, "expected a list of arguments, got NULL");
+        return false;
+    }
+    for (size_t i = 0; i < args.count; i++) {
+        spyi_text why = { NULL, 0, 0 };
+        bool good = spyi_step_argument(g, &args.items[i], &steps[i], &why);
+        if (!good && args.items[i].name) spyi_text_add(error, "argument '%s': %s", args.items[i].name, spyi_text_str(&why));
+        else if (!good) spyi_text_add(error, "argument %zu: %s", i + 1, spyi_text_str(&why));
+        spyi_text_free(&why);
+        if (!good) return false;
+    }
+    return true;
+}
+
+// Enters the device for a step. Returns false when the graph cannot take one.
+static bool spyi_fusion_enter(spy_fusion *g, const char *function) {
+    if (spyi_enter(g, SPYI_KIND_FUSION, function) != SPY_OK) return false;
+    if (!g->failed) return true;
+    spyi_leave(g->object.device); // its error has been reported
+    return false;
+}
+
+// Ends a step: finds types, reports what went wrong, leaves the device, and returns the step as a node.
+static spy_node spyi_step_done(spy_fusion *g, const char *function, uint32_t step, bool good, uint32_t failed,
+                               spyi_text *error) {
+    spy_node node = { 0, 0 };
+    spy_device *device = g->object.device;
+    good = good && spyi_fusion_settle(g, error);
+    if (spyi_failed_allocations() != failed) {
+        spyi_text_clear(error);
+        spyi_text_add(error, "out of host memory");
+        spyi_fusion_fail(g, function, SPY_ERROR_OUT_OF_MEMORY, spyi_text_str(error));
+    } else if (!good) {
+        spyi_fusion_fail(g, function, SPY_ERROR_TYPE_MISMATCH, spyi_text_str(error));
+    } else {
+        node.graph = g->number;
+        node.index = step;
+    }
+    spyi_text_free(error);
+    spyi_leave(device);
+    return node;
+}
+
+spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module) {
+    const char *function = "spy_fuse_use";
+    if (!spyi_fusion_enter(fusion, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spy_device *device = fusion->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_OK;
+    if (!spyi_is_on(device, module, SPYI_KIND_MODULE)) {
+        status = spyi_object_problem(module, SPYI_KIND_MODULE, &error);
+    } else if (!spyi_fusion_uses(fusion, module)) {
+        status = SPY_ERROR_OUT_OF_MEMORY;
+        spyi_text_add(&error, "out of host memory");
+    }
+    if (status != SPY_OK) spyi_fusion_fail_text(fusion, function, status, &error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type) {
+    const char *function = "spy_fuse_input";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
+    bool good = spyi_is_identifier(name);
+    if (!good) spyi_text_add(&error, "expected an identifier, got \"%s\"", name ? name : "NULL");
+    for (uint32_t i = 1; i < fusion->count && good; i++)
+        if (fusion->steps[i].kind == SPYI_STEP_INPUT && strcmp(fusion->steps[i].name, name) == 0) {
+            spyi_text_add(&error, "input '%s' is given twice", name);
+            good = false;
+        }
+    const spyi_type *found = good && type ? spyi_fusion_type(fusion, type) : NULL;
+    if (good && type && !found) {
+        spyi_text_add(&error, "input '%s': expected a type, got '%s', which no module of the graph knows%s", name, type,
+                      fusion->module_count ? "" : "; spy_fuse_use() says which");
+        good = false;
+    }
+    spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_INPUT, name, 0) : NULL;
+    if (s) s->type = found;
+    return spyi_step_done(fusion, function, fusion->count - 1, s != NULL, failed, &error);
+}
+
+spy_node spy_fuse_call(spy_fusion *fusion, spy_function *called, spy_args args) {
+    const char *function = "spy_fuse_call";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), *steps = NULL, made = 0;
+    spy_device *device = fusion->object.device;
+    bool good = spyi_is_on(device, called, SPYI_KIND_FUNCTION);
+    if (!good) (void)spyi_object_problem(called, SPYI_KIND_FUNCTION, &error);
+    if (good && called->reduces) {
+        spyi_text_add(&error, "'%s' ends in a reduction, which is the end of a graph: fuse what comes before it", called->name);
+        good = false;
+    }
+    good = good && spyi_fusion_uses(fusion, called->module);
+    if (good) steps = (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps);
+    if (good) {
+        spyi_text why = { NULL, 0, 0 };
+        good = steps && spyi_step_list(fusion, args, steps, &why);
+        if (!good) spyi_text_add(&error, "'%s': %s", called->name, spyi_text_str(&why));
+        spyi_text_free(&why);
+    }
+    spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_CALL, NULL, (uint32_t)args.count) : NULL;
+    made = fusion->count - 1;
+    if (s) s->function = called;
+    for (uint32_t i = 0; s && i < args.count && good; i++) {
+        s->operands[i] = steps[i];
+        good = spyi_name_operand(s, i, args.items[i].name && args.items[i].name[0] ? args.items[i].name : NULL);
+    }
+    free(steps);
+    return spyi_step_done(fusion, function, made, s && good, failed, &error);
+}
+
+spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name) {
+    const char *function = "spy_fuse_out";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), of = spyi_step_of(fusion, call.graph, call.index, &error);
+    bool good = of && fusion->steps[of].kind == SPYI_STEP_CALL && name;
+    if (of && !good) spyi_text_add(&error, "expected a call and a parameter's name");
+    spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_OUT, name, 1) : NULL;
+    if (s) s->operands[0] = of;
+    return spyi_step_done(fusion, function, fusion->count - 1, s != NULL, failed, &error);
+}
+
+const char *spy_fuse_out_name(spy_fusion *fusion, spy_node call, uint32_t index) {
+    if (spyi_enter(fusion, SPYI_KIND_FUSION, "spy_fuse_out_name") != SPY_OK) return NULL;
+    const char *name = NULL;
+    bool mine = call.graph == fusion->number && call.index && call.index < fusion->count;
+    const spyi_fused_step *s = mine ? &fusion->steps[call.index] : NULL;
+    for (uint32_t p = 0; s && p < s->param_count && !name; p++)
+        if (s->params[p].out && index-- == 0) name = s->params[p].name;
+    spyi_leave(fusion);
+    return name;
+}
+
+// Makes a step of an operator or a type from a list of arguments.
+static spy_node spyi_step_of_list(spy_fusion *g, const char *function, spyi_step_kind kind, spyi_operator_form form,
+                                  const char *name, spy_args args, bool good, uint32_t failed, spyi_text *error) {
+    uint32_t *steps = good ? (uint32_t *)spyi_calloc(args.count + 1, sizeof *steps) : NULL;
+    good = steps && spyi_step_list(g, args, steps, error);
+    if (good && form == SPYI_FORM_NO_DIFF && kind == SPYI_STEP_OPERATOR && g->steps[steps[0]].kind == SPYI_STEP_CALL) {
+        uint32_t call = steps[0]; // Slang then needs no derivative of the function
+        g->steps[call].no_diff = true;
+        free(steps);
+        return spyi_step_done(g, function, call, true, failed, error);
+    }
+    spyi_fused_step *s = good ? spyi_step_add(g, kind, name, (uint32_t)args.count) : NULL;
+    if (s) s->form = (uint8_t)form;
+    for (uint32_t i = 0; s && i < args.count; i++) s->operands[i] = steps[i];
+    free(steps);
+    return spyi_step_done(g, function, g->count - 1, s != NULL, failed, error);
+}
+
+spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args args) {
+    const char *function = "spy_fuse_make";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), named = 0, made = 0;
+    for (size_t i = 0; args.items && i < args.count; i++) named += args.items[i].name != NULL;
+    if (!type || !type[0]) spyi_text_add(&error, "expected a type's name, got %s", type ? "\"\"" : "NULL");
+    if (type && type[0] && named && named == args.count) {
+        bool good = spyi_step_fields(fusion, type, args, &made, &error);
+        return spyi_step_done(fusion, function, made, good, failed, &error);
+    }
+    return spyi_step_of_list(fusion, function, SPYI_STEP_MAKE, SPYI_FORM_ARITHMETIC, type, args, type && type[0], failed,
+                             &error);
+}
+
+spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args) {
+    const char *function = "spy_fuse_op";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
+    spyi_operator_form form = SPYI_FORM_BUILT_IN;
+    bool good = op && spyi_operator_find(op, (uint32_t)args.count, &form);
+    if (!good)
+        spyi_text_add(&error, "expected an operator or a function of Slang's, got '%s' with %zu arguments", op ? op : "NULL",
+                      args.count);
+    return spyi_step_of_list(fusion, function, SPYI_STEP_OPERATOR, form, op, args, good, failed, &error);
+}
+
+spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name) {
+    const char *function = "spy_fuse_member";
+    spy_node none = { 0, 0 };
+    if (!spyi_fusion_enter(fusion, function)) return none;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), of = spyi_step_of(fusion, value.graph, value.index, &error);
+    bool good = of && spyi_is_identifier(name);
+    if (of && !good) spyi_text_add(&error, "expected a member's name, got \"%s\"", name ? name : "NULL");
+    spyi_fused_step *s = good ? spyi_step_add(fusion, SPYI_STEP_MEMBER, name, 1) : NULL;
+    if (s) s->operands[0] = of;
+    return spyi_step_done(fusion, function, fusion->count - 1, s != NULL, failed, &error);
+}
+
+const char *spy_fuse_type(spy_fusion *fusion, spy_node value) {
+    if (spyi_enter(fusion, SPYI_KIND_FUSION, "spy_fuse_type") != SPY_OK) return NULL;
+    bool mine = value.graph == fusion->number && value.index && value.index < fusion->count;
+    const spyi_type *type = mine ? fusion->steps[value.index].type : NULL;
+    spyi_leave(fusion);
+    return type ? spyi_spell(type) : NULL;
+}
+
+// >>outputs
+
+static spy_status spyi_fusion_output(spy_fusion *g, const char *function, const char *name, spy_arg value,
+                                     spy_fuse_reduction reduction, spy_dims dims) {
+    if (!spyi_fusion_enter(g, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations(), step = 0;
+    bool good = spyi_is_identifier(name);
+    if (!good) spyi_text_add(&error, "expected \"_result\" or an identifier, got \"%s\"", name ? name : "NULL");
+    else if (g->reduction || (reduction && g->output_count)) {
+        spyi_text_add(&error, "a graph that ends in a reduction has one output");
+        good = false;
+    }
+    for (uint32_t i = 1; i < g->count && good; i++)
+        if (g->steps[i].kind == SPYI_STEP_INPUT && strcmp(g->steps[i].name, name) == 0) {
+            spyi_text_add(&error, "output '%s' has the name of an input", name);
+            good = false;
+        }
+    for (uint32_t i = 0; i < g->output_count && good; i++)
+        if (strcmp(g->outputs[i].name, name) == 0) {
+            spyi_text_add(&error, "output '%s' is given twice", name);
+            good = false;
+        }
+    if (good) good = spyi_step_argument(g, &value, &step, &error);
+    spyi_fused_output *grown =
+        good ? (spyi_fused_output *)spyi_realloc(g->outputs, (g->output_count + 1) * sizeof *grown) : NULL;
+    char *copy = grown ? spyi_strdup(name) : NULL;
+    if (grown) g->outputs = grown;
+    if (copy) {
+        grown[g->output_count].name = copy;
+        grown[g->output_count].step = step;
+        g->output_count++;
+        g->reduction = reduction;
+        g->dims = dims;
+    }
+    spy_node done = spyi_step_done(g, function, 1, copy != NULL, failed, &error);
+    return done.graph ? SPY_OK : SPY_ERROR_TYPE_MISMATCH;
+}
+
+spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value) {
+    spy_dims none;
+    memset(&none, 0, sizeof none);
+    return spyi_fusion_output(fusion, "spy_fuse_output", name, value, SPY_FUSE_REDUCTION_NONE, none);
+}
+
+spy_status spy_fuse_reduce(spy_fusion *fusion, spy_fuse_reduction reduction, spy_dims dims, spy_arg value) {
+    const char *function = "spy_fuse_reduce";
+    bool good = reduction > SPY_FUSE_REDUCTION_NONE && reduction <= SPY_FUSE_REDUCTION_MAX && dims.count <= SPY_MAX_RANK;
+    for (uint32_t i = 0; good && i < dims.count; i++)
+        good = dims.dims[i] >= -SPY_MAX_RANK && dims.dims[i] < SPY_MAX_RANK;
+    if (good) return spyi_fusion_output(fusion, function, "_result", value, reduction, dims);
+    if (!spyi_fusion_enter(fusion, function)) return SPY_ERROR_INVALID_ARGUMENT;
+    spyi_text error = { NULL, 0, 0 };
+    spyi_text_add(&error, "expected a spy_fuse_reduction and dimensions from %d to %d", -SPY_MAX_RANK, SPY_MAX_RANK - 1);
+    spyi_fusion_fail_text(fusion, function, SPY_ERROR_INVALID_ARGUMENT, &error);
+    spyi_leave(fusion);
+    return SPY_ERROR_INVALID_ARGUMENT;
+}
+
+// >>fuse/end.c ----------------------------------------------------------------------------------------------
+
+// Ends a graph: checks that it is complete, writes its module, loads it, and finds its functions.
+
+static bool spyi_graph_is_complete(spy_fusion *g, spyi_text *error) {
+    if (!g->output_count) {
+        spyi_text_add(error, "it returns nothing: expected spy_fuse_output() with \"_result\" or the name of an out parameter");
+        return false;
+    }
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        if (s->type) continue;
+        if (s->kind == SPYI_STEP_INPUT)
+            spyi_text_add(error,
+                          "input '%s': nothing says its type: no function takes it by a parameter that has one type in "
+                          "all overloads; give spy_fuse_input() the type",
+                          s->name);
+        else if (s->kind == SPYI_STEP_FIELDS)
+            spyi_text_add(error, "a struct of %u fields: nothing says its type; give it by spy_fuse_make() or spy_cast()",
+                          s->count);
+        else continue; // what it takes is unknown, which another message says
+        return false;
+    }
+    for (uint32_t i = 0; i < g->output_count; i++) {
+        const spyi_fused_step *s = &g->steps[g->outputs[i].step];
+        spyi_type_kind kind = s->type->kind;
+        bool number = kind == SPYI_TYPE_SCALAR || kind == SPYI_TYPE_VECTOR;
+        if (kind == SPYI_TYPE_VOID || kind == SPYI_TYPE_OTHER) {
+            spyi_text_add(error, "output '%s': expected a value that can lie in memory, got ", g->outputs[i].name);
+            spyi_step_text(g, g->outputs[i].step, error);
+            return false;
+        }
+        if (!g->reduction || (number && s->type->scalar >= SPY_DTYPE_FLOAT32)) continue;
+        spyi_text_add(error, "its reduction: expected a float, a double or a vector of them, got ");
+        spyi_step_text(g, g->outputs[i].step, error);
+        spyi_text_add(error, "; convert it by spy_fuse_make(\"float\", ...)");
+        return false;
+    }
+    return true;
+}
+
+// Writes a name for the function that no function of the graph's modules has.
+static void spyi_graph_name(spy_fusion *g, spyi_text *out) {
+    spyi_text_add(out, "%s", g->name);
+    for (uint32_t i = 0; i < g->module_count; i++) {
+        spyi_overloads overloads = { NULL, 0, false };
+        spyi_text ignored = { NULL, 0, 0 };
+        spyi_outside outside;
+        spyi_step_out(g->object.device, &outside, g->modules[i]);
+        spy_status status = spyi_unit_find_function(g->modules[i]->unit, g->name, &overloads, &ignored);
+        spyi_step_in(g->object.device, &outside);
+        bool taken = status == SPY_OK && (overloads.count || ignored.size);
+        spyi_overloads_free(&overloads);
+        spyi_text_free(&ignored);
+        if (!taken) continue;
+        spyi_text_add(out, "_fused");
+        return;
+    }
+}
+
+static bool spyi_link_add(spy_module **link, size_t *count, spy_module *module) {
+    for (size_t i = 0; i < *count; i++)
+        if (link[i] == module) return false;
+    link[(*count)++] = module;
+    return true;
+}
+
+// Loads the text as a module that sees all modules of the graph, and what these link.
+static spy_status spyi_graph_load(spy_fusion *g, const char *name, const spyi_text *text, spy_module **out,
+                                  spyi_text *error) {
+    spy_device *device = g->object.device;
+    size_t most = g->module_count, count = 0;
+    for (uint32_t i = 0; i < g->module_count; i++) most += g->modules[i]->link_count;
+    spy_module **link = (spy_module **)spyi_malloc((most + 1) * sizeof *link);
+    spyi_text module_name = { NULL, 0, 0 };
+    spy_module_desc desc;
+    memset(&desc, 0, sizeof desc);
+    if (!link) return SPY_ERROR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < g->module_count; i++) (void)spyi_link_add(link, &count, g->modules[i]);
+    for (uint32_t i = 0; i < g->module_count; i++)
+        for (size_t l = 0; l < g->modules[i]->link_count; l++) (void)spyi_link_add(link, &count, g->modules[i]->link[l]);
+    // Other texts have other names, since a session knows modules by name.
+    spyi_text_add(&module_name, "%s_%08x", name, (unsigned)(spyi_hash(text->data, text->size, 0) & 0xffffffffu));
+    desc.name = spyi_text_str(&module_name);
+    desc.source = spyi_text_str(text);
+    desc.link = link;
+    desc.link_count = count;
+    if (g->module_count) {
+        desc.options = *spyi_unit_options(g->modules[0]->unit);
+        desc.strict_broadcasting = g->modules[0]->strict_broadcasting;
+        desc.zero_missing = g->modules[0]->zero_missing;
+    }
+    spy_status status = spyi_module_load(device, &desc, out, error);
+    spyi_text_free(&module_name);
+    free(link);
+    return status;
+}
+
+static void spyi_graph_summary(const spy_fusion *g, spyi_text *out) {
+    uint32_t calls = 0;
+    for (uint32_t i = 1; i < g->count; i++) {
+        const spyi_fused_step *s = &g->steps[i];
+        if (s->kind != SPYI_STEP_CALL) continue;
+        spyi_text_add(out, calls++ ? ", %s" : "%s", s->function->name);
+    }
+    if (!calls) spyi_text_add(out, "no calls");
+}
+
+static spy_function *spyi_graph_function(spy_module *module, const char *name, const char *ending) {
+    spyi_text full = { NULL, 0, 0 };
+    spyi_text_add(&full, "%s%s", name, ending);
+    spy_function *found = spyi_function_of(module, spyi_text_str(&full), NULL, "spy_fuse_end");
+    spyi_text_free(&full);
+    return found;
+}
+
+// Makes the module of a complete graph. NULL: `error` has the reason, or it is empty and has been reported.
+static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
+    spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
+    spyi_fused *fused = (spyi_fused *)spyi_calloc(1, sizeof *fused);
+    spy_module *module = NULL;
+    spy_function *function = NULL;
+    bool differentiable = false;
+    if (!fused) {
+        *status = SPY_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < g->output_count; i++)
+        differentiable = differentiable || spyi_type_has_floats(g->steps[g->outputs[i].step].type);
+    spyi_graph_name(g, &name);
+    spyi_fusion_write(g, spyi_text_str(&name), differentiable, &fused->text);
+    *status = spyi_graph_load(g, spyi_text_str(&name), &fused->text, &module, error);
+    // A function that a graph calls may have no derivative. The graph then has none either, and a backward
+    // call says what Slang says now.
+    if (*status == SPY_ERROR_COMPILE && differentiable) {
+        refused = *error;
+        memset(error, 0, sizeof *error);
+        spyi_text_clear(&fused->text);
+        spyi_fusion_write(g, spyi_text_str(&name), false, &fused->text);
+        *status = spyi_graph_load(g, spyi_text_str(&name), &fused->text, &module, error);
+        if (*status == SPY_OK) spyi_text_add(&fused->no_derivative, "%s", spyi_text_str(&refused));
+    }
+    if (*status == SPY_OK) {
+        module->fused = fused;
+        fused->reduction = g->reduction;
+        fused->dims = g->dims;
+        fused->type = g->steps[g->outputs[0].step].type;
+        spyi_graph_summary(g, &fused->summary);
+        function = spyi_graph_function(module, spyi_text_str(&name), "");
+        if (function && g->reduction) {
+            fused->element = spyi_graph_function(module, spyi_text_str(&name), "_element");
+            fused->total = spyi_graph_function(module, spyi_text_str(&name), "_total");
+            fused->seeded = fused->no_derivative.size ? NULL : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
+            function->reduces = true;
+            if (!fused->total || !fused->element) function = NULL;
+        }
+        if (!function) {
+            *status = SPY_ERROR_INTERNAL;
+            spyi_module_drop(module);
+        }
+    } else {
+        spyi_text_add(error, "\nits text is:\n%s", spyi_text_str(&fused->text));
+        spyi_text_free(&fused->text);
+        spyi_text_free(&fused->no_derivative);
+        free(fused);
+    }
+    spyi_text_free(&refused);
+    spyi_text_free(&name);
+    return function;
+}
+
+spy_function *spy_fuse_end(spy_fusion *fusion) {
+    const char *name = "spy_fuse_end";
+    if (spyi_enter(fusion, SPYI_KIND_FUSION, name) != SPY_OK) return NULL;
+    spy_device *device = fusion->object.device;
+    spyi_text error = { NULL, 0, 0 };
+    spy_status status = SPY_ERROR_TYPE_MISMATCH;
+    spy_function *function = NULL;
+    uint32_t failed = spyi_failed_allocations();
+    // What a failed step reported is the graph's error.
+    bool good = !fusion->failed && spyi_fusion_settle(fusion, &error) && spyi_graph_is_complete(fusion, &error);
+    if (good) function = spyi_graph_end(fusion, &status, &error);
+    if (!function && !fusion->failed) {
+        status = spyi_check_allocations(failed, status, &error);
+        if (error.size) spyi_fail(&device->ctx, status, "%s: '%s': %s", name, fusion->name, spyi_text_str(&error));
+    }
+    spyi_text_free(&error);
+    spyi_object_release(&fusion->object);
+    spyi_leave(device);
+    return function;
+}
+
+const char *spy_fuse_text(const spy_function *function) {
+    if (!spyi_as(function, SPYI_KIND_FUNCTION)) {
+        spyi_refuse_object(function, SPYI_KIND_FUNCTION, "spy_fuse_text");
+        return NULL;
+    }
+    const spyi_fused *fused = function->module->fused;
+    return fused ? spyi_text_str(&fused->text) : NULL;
+}
+
 // >>device/device.c -----------------------------------------------------------------------------------------
 
 // Creation and release of devices: puts the rooms together, and takes them apart in the opposite order.
@@ -59815,6 +62384,7 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_tensors_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
+    spyi_fusions_free_all(device);
     spyi_modules_free_all(device);
     spyi_free_retired_objects(ctx);
     if (device->readback) spyi_pool_give(device, device->readback);
@@ -60000,6 +62570,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc, sp
     spyi_samplers_attach(device);
     spyi_cursors_attach(device);
     spyi_modules_attach(device);
+    spyi_fusions_attach(device);
     spyi_calls_attach(device);
     spyi_lists_attach(device);
 }

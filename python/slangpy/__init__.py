@@ -32,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import bindings, math, reflection, types  # noqa: F401
     from .formats import *
+    from .fusion import Fused, Traced, dot, fuse, max, mean, min, no_diff, sum, where  # noqa: F401
     from .pictures import *
     from .textures import *
     from .bitmap import *
@@ -94,6 +95,8 @@ _LAZY.update(dict.fromkeys((
 _LAZY.update(dict.fromkeys("loadModule clearSessionShaderCache clearPersistentShaderCache clearShaderCaches".split(), "slangtorch"))
 _LAZY["torch_op"] = "torch_ops"
 _LAZY.update(dict.fromkeys("Sampler Texture TextureView".split(), "resources"))
+# sum, min and max are not among the names of `from slangpy import *`.
+_LAZY.update(dict.fromkeys("fuse Fused Traced where no_diff sum mean min max dot".split(), "fusion"))
 _LAZY.update(dict.fromkeys("InputLayout RenderPassEncoder RenderPipeline".split(), "render"))
 
 

@@ -238,10 +238,11 @@ typedef enum spyi_kind {
     SPYI_KIND_TEXTURE,
     SPYI_KIND_SAMPLER,
     SPYI_KIND_RASTER,
+    SPYI_KIND_FUSION,
     SPYI_KIND_DEAD = 0x44454144
 } spyi_kind;
 
-enum { SPYI_KIND_COUNT = SPYI_KIND_RASTER - SPYI_KIND_DEVICE + 1 };
+enum { SPYI_KIND_COUNT = SPYI_KIND_FUSION - SPYI_KIND_DEVICE + 1 };
 
 // The first words of each public object.
 typedef struct spyi_object {

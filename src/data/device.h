@@ -97,6 +97,8 @@ struct spy_device {
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL: not yet loaded
     struct spyi_pipeline *waiting_pipelines;     // without references, whose work is not known to be finished
     void (*free_pipelines)(spy_device *device);  // frees those whose work has finished
+    struct spy_fusion *fusions;                  // fuse/
+    const struct spyi_fused_table *fused_table;  // calls of functions that end in a reduction
     struct spy_command_list *lists;              // list/
     struct spyi_close_callback *close_callbacks; // device/
 };

@@ -6,6 +6,7 @@
 #include "data/bounds.h"
 #include "data/gpu_print.h"
 #include "data/texture.h"
+#include "fuse/fuse.h"
 #include "list/list.h"
 #include "plan/cache.h"
 #include "plan/packs.h"
@@ -56,6 +57,7 @@ static void spyi_device_destroy(spy_device *device) {
     spyi_tensors_free_all(device);
     spyi_samplers_free_all(device);
     if (device->cache) spyi_cache_destroy(device);
+    spyi_fusions_free_all(device);
     spyi_modules_free_all(device);
     spyi_free_retired_objects(ctx);
     if (device->readback) spyi_pool_give(device, device->readback);
@@ -241,6 +243,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc, sp
     spyi_samplers_attach(device);
     spyi_cursors_attach(device);
     spyi_modules_attach(device);
+    spyi_fusions_attach(device);
     spyi_calls_attach(device);
     spyi_lists_attach(device);
 }

@@ -86,6 +86,12 @@ SPYI_FN void spyi_module_free(spy_module *module) {
         spyi_retire_object(device, &function->object, sizeof *function);
     }
     spyi_reflection_free(module->reflection);
+    if (module->fused) {
+        spyi_text_free(&module->fused->text);
+        spyi_text_free(&module->fused->no_derivative);
+        spyi_text_free(&module->fused->summary);
+        free(module->fused);
+    }
     if (module->unit) spyi_drop_unit(device, module->unit);
     for (size_t i = 0; i < module->link_count; i++) spyi_module_drop(module->link[i]);
     spyi_free(ctx, module->link, module->link_count * sizeof *module->link);
@@ -134,76 +140,79 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     return SPY_OK;
 }
 
+SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *desc, spy_module **out,
+                                    spyi_text *error) {
+    spyi_context *ctx = &device->ctx;
+    uint32_t failed = spyi_failed_allocations();
+    size_t n = desc->link_count;
+    *out = NULL;
+    spy_module *module = (spy_module *)spyi_allocate(ctx, sizeof *module);
+    if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
+    spyi_unit **link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
+    if (!module || (n && !module->link) || !link) {
+        if (module) spyi_free(ctx, module->link, n * sizeof *module->link);
+        spyi_free(ctx, module, sizeof *module);
+        free(link);
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < desc->link_count; i++) {
+        module->link[i] = desc->link[i];
+        link[i] = desc->link[i]->unit;
+        spyi_atomic_add(&desc->link[i]->object.references, 1);
+    }
+    module->link_count = desc->link_count;
+    module->object.kind = (uint32_t)SPYI_KIND_MODULE;
+    module->object.device = device;
+    spyi_atomic_store(&module->object.references, 1);
+    module->strict_broadcasting = desc->strict_broadcasting;
+    module->zero_missing = desc->zero_missing;
+    spyi_unit_desc unit;
+    memset(&unit, 0, sizeof unit);
+    unit.path = desc->path;
+    unit.source = desc->source;
+    unit.source_size = desc->source_size_bytes;
+    unit.precompiled = desc->precompiled;
+    unit.precompiled_size = desc->precompiled_size_bytes;
+    unit.name = desc->name;
+    unit.include_paths = desc->include_paths;
+    unit.include_path_count = desc->include_path_count;
+    unit.defines = desc->defines;
+    unit.define_count = desc->define_count;
+    unit.link = link;
+    unit.link_count = desc->link_count;
+    unit.conformances = desc->conformances;
+    unit.conformance_count = desc->conformance_count;
+    unit.trusted = desc->trust_precompiled;
+    unit.options = desc->options;
+    spyi_outside outside;
+    for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
+    spyi_step_out(device, &outside, NULL);
+    spy_status status = spyi_unit_load(device->compiler, &unit, &module->unit, error);
+    if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
+    spyi_step_in(device, &outside);
+    for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
+    // The list is newest first: a module stands before those that it links.
+    module->next = device->modules;
+    if (module->next) module->next->previous = module;
+    device->modules = module;
+    status = spyi_check_allocations(failed, status, error);
+    free(link);
+    if (status != SPY_OK) spyi_module_free(module);
+    else *out = module;
+    return status;
+}
+
 spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc) {
     const char *function = "spy_load_module";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
-    spyi_context *ctx = &device->ctx;
     spy_module *module = NULL;
-    spyi_unit **link = NULL;
-    uint32_t failed = spyi_failed_allocations();
-    spyi_text error = { NULL, 0, 0 };
-    spy_status status = spyi_check_module_desc(device, function, desc);
-    if (status == SPY_OK) {
-        size_t n = desc->link_count;
-        module = (spy_module *)spyi_allocate(ctx, sizeof *module);
-        if (module && n) module->link = (spy_module **)spyi_allocate(ctx, n * sizeof *module->link);
-        link = (spyi_unit **)spyi_malloc((n + 1) * sizeof *link);
-        if (!module || (n && !module->link) || !link) {
-            spyi_free(ctx, module, sizeof *module);
-            module = NULL;
-            status = spyi_fail(ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-        }
+    if (spyi_check_module_desc(device, function, desc) == SPY_OK) {
+        spyi_text error = { NULL, 0, 0 };
+        spy_status status = spyi_module_load(device, desc, &module, &error);
+        if (status != SPY_OK) spyi_fail(&device->ctx, status, "%s: %s", function, spyi_text_str(&error));
+        spyi_text_free(&error);
     }
-    if (status == SPY_OK) {
-        for (size_t i = 0; i < desc->link_count; i++) {
-            module->link[i] = desc->link[i];
-            link[i] = desc->link[i]->unit;
-            spyi_atomic_add(&desc->link[i]->object.references, 1);
-        }
-        module->link_count = desc->link_count;
-        module->object.kind = (uint32_t)SPYI_KIND_MODULE;
-        module->object.device = device;
-        spyi_atomic_store(&module->object.references, 1);
-        module->strict_broadcasting = desc->strict_broadcasting;
-        module->zero_missing = desc->zero_missing;
-        spyi_unit_desc unit;
-        memset(&unit, 0, sizeof unit);
-        unit.path = desc->path;
-        unit.source = desc->source;
-        unit.source_size = desc->source_size_bytes;
-        unit.precompiled = desc->precompiled;
-        unit.precompiled_size = desc->precompiled_size_bytes;
-        unit.name = desc->name;
-        unit.include_paths = desc->include_paths;
-        unit.include_path_count = desc->include_path_count;
-        unit.defines = desc->defines;
-        unit.define_count = desc->define_count;
-        unit.link = link;
-        unit.link_count = desc->link_count;
-        unit.conformances = desc->conformances;
-        unit.conformance_count = desc->conformance_count;
-        unit.trusted = desc->trust_precompiled;
-        unit.options = desc->options;
-        spyi_outside outside;
-        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
-        spyi_step_out(device, &outside, NULL);
-        status = spyi_unit_load(device->compiler, &unit, &module->unit, &error);
-        if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
-        spyi_step_in(device, &outside);
-        for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
-        // The list is newest first: a module stands before those that it links.
-        module->next = device->modules;
-        if (module->next) module->next->previous = module;
-        device->modules = module;
-        status = spyi_check_allocations(failed, status, &error);
-        if (status != SPY_OK) {
-            spyi_fail(ctx, status, "%s: %s", function, spyi_text_str(&error));
-            spyi_module_free(module);
-            module = NULL;
-        }
-    }
-    spyi_text_free(&error);
-    free(link);
     spyi_leave(device);
     return module;
 }
@@ -379,6 +388,16 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
     return found;
 }
 
+SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
+                                       const char *function) {
+    spy_function *found = spyi_known_function(module, name, declared);
+    if (!found) return spyi_look_up_function(module, name, declared, function);
+    if (found->overloads.count) return found;
+    spyi_fail(&module->object.device->ctx, SPY_ERROR_NOT_FOUND,
+              "%s: module '%s' was reloaded and has no function '%s' any more", function, module->name, name);
+    return NULL;
+}
+
 spy_function *spy_find_function(spy_module *module, const char *name) {
     const char *function = "spy_find_function";
     if (spyi_enter(module, SPYI_KIND_MODULE, function) != SPY_OK) return NULL;
@@ -389,23 +408,10 @@ spy_function *spy_find_function(spy_module *module, const char *name) {
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a function name, got %s", function,
                   name ? "\"\"" : "NULL");
     } else {
-        found = spyi_known_function(module, name, NULL);
-    }
-    if (found && found->overloads.count == 0) {
-        spyi_fail(ctx, SPY_ERROR_NOT_FOUND, "%s: module '%s' was reloaded and has no function '%s' any more",
-                  function, module->name, name);
-        found = NULL;
-    } else if (!found && name && name[0]) {
-        found = spyi_look_up_function(module, name, NULL, function);
+        found = spyi_function_of(module, name, NULL, function);
     }
     spyi_leave(device);
     return found;
-}
-
-SPYI_FN spy_function *spyi_function_of(spy_module *module, const char *name, spyi_declared *declared,
-                                       const char *function) {
-    spy_function *found = spyi_known_function(module, name, declared);
-    return found ? found : spyi_look_up_function(module, name, declared, function);
 }
 
 const char *spy_function_name(const spy_function *function) {

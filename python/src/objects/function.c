@@ -443,6 +443,17 @@ static PyObject *spyp_chain_of(PyObject *self, PyObject *function) {
                          chain && chain->self ? chain->self : Py_None);
 }
 
+// Returns whether the function has no chain, or one that only binds an instance.
+static PyObject *spyp_chain_is_plain(PyObject *self, PyObject *function) {
+    SPYP_UNUSED(self);
+    if (!PyObject_TypeCheck(function, spyp.function)) return PyErr_Format(PyExc_TypeError, "expected a Function, got %R", (PyObject *)Py_TYPE(function));
+    const spyp_chain *c = ((spyp_function *)function)->chain;
+    bool plain = !c || (!c->map_args && !c->map_kwargs && !c->constants && !c->globals && !c->setters && !c->writers && !c->prelude &&
+                        !c->conformances && !c->result && c->mode == SPY_CALL_MODE_DEFAULT && !c->deterministic && !c->stream &&
+                        !c->group[0] && !c->call_group.rank);
+    return PyBool_FromLong(plain);
+}
+
 // Returns the function `base` with the chain of `function`, except its return type and, unless `bound`, its instance.
 static PyObject *spyp_rebase(PyObject *self, PyObject *args) {
     PyObject *function, *base;
@@ -458,6 +469,7 @@ static PyObject *spyp_rebase(PyObject *self, PyObject *args) {
 
 static PyMethodDef spyp_chain_functions[] = {
     { "_chain_of", spyp_chain_of, METH_O, "What a Function's chain says: its mode (0, or a derivative's), its return type, its instance." },
+    { "_chain_is_plain", spyp_chain_is_plain, METH_O, "Whether a Function's chain has nothing but a bound instance." },
     { "_rebase", spyp_rebase, METH_VARARGS,
       "_rebase(function, base, bound=True): `base` with the chain of `function`, except its return type and, unless bound, its instance." },
     { NULL, NULL, 0, NULL },

@@ -42,10 +42,17 @@ typedef struct spyp_state {
     PyObject *numpy;                       // the module; NULL until it is needed
     PyObject *logger; // function(level, message), or NULL
     PyTypeObject *write_back, *cursor, *element_cursor; // classes of arrays.c and cursor.c
+    PyObject *tracer; // slangpy.fusion records the calls of one thread: function(object, args, kwargs); or NULL
+    unsigned long tracing_thread;
     unsigned long fork_count;                           // forks between the first process and this one
     bool exiting, leaving; // exiting: the interpreter is ending. leaving: Ctrl-C ends it
 } spyp_state;
 extern spyp_state spyp;
+
+// Returns whether the calls of this thread are recorded instead of made.
+static inline bool spyp_is_traced(void) {
+    return spyp.tracer && spyp.tracing_thread == PyThread_get_thread_ident();
+}
 
 // >>objects
 
