@@ -10,7 +10,7 @@ from .textures import ComparisonFunc
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, NoReturn, TypeAlias
+    from typing import Any, TypeAlias
 
     from ._slangpy import Function, Module, Tensor
     from .encoders import CommandEncoder
@@ -92,10 +92,14 @@ class Draw:
     def __repr__(self):
         return "<slangpy.Draw of module {}>".format(self._module.name)
 
-    @property
-    def bwds(self) -> NoReturn:
-        """Gradients through a draw: not in this version."""
-        raise NotImplementedError("draw.bwds (gradients through a draw) is not in this version")
+    def bwds(self, *args: Any, edges: bool = False, deterministic: bool = False, **kwargs: Any) -> None:
+        """bwds(vertex, fragment, ..., edges=False, deterministic=False): gradients through the draw of the same arguments.
+
+        Reads the gradients of the targets, textures .with_grads(), and adds to those of uniforms (a Tensor with gradients, or a
+        diffPair), of textures and of attributes (Tensors of floats with gradients). Both functions must be [Differentiable], the vertex
+        function only for gradients of what it takes. Exact where the same triangle stays visible; edges=True adds how the picture
+        changes as edges of triangles move. Nothing is drawn. A depth target must be cleared by the draw."""
+        self(*args, _gradients=(edges, deterministic), **kwargs)
 
     def __call__(
             self, vertex: str | Function, fragment: str | Function | None = None, vertices: Mapping[str, Any] | Tensor | int | None = None,
@@ -104,7 +108,7 @@ class Draw:
             cull: CullMode | str = "none", front: FrontFaceMode | str = "counter_clockwise", wireframe: bool = False, blend: Any = None,
             blend_color: Sequence[float] | None = None, depth_test: ComparisonFunc | str | None = "less", depth_write: bool = True,
             viewport: Sequence[float] | None = None, scissor: Sequence[int] | None = None, vars: Mapping[str, Any] | None = None,
-            _append_to: CommandEncoder | None = None, **uniforms: Any) -> None:
+            _append_to: CommandEncoder | None = None, _gradients: tuple[bool, bool] | None = None, **uniforms: Any) -> None:
         """draw(vertex, fragment=None, vertices=None, indices=None, target=None, depth=None, *, clear=None, instances=1, per_instance=None,
         topology="triangle_list", cull="none", front="counter_clockwise", wireframe=False, blend=None, blend_color=None, depth_test="less",
         depth_write=True, viewport=None, scissor=None, vars=None, _append_to=None, **uniforms): draws into textures.
@@ -155,7 +159,7 @@ class Draw:
         _slangpy._raster_draw(
             made.raster, targets, None if depth is None else _depth(depth),
             (viewport, None if scissor is None else tuple(scissor), 0, None if blend_color is None else tuple(blend_color)),
-            (count or 0, 0, instances, 0, 0, nothing), (indices, 0, False), (), None, own, shared or None, _append_to)
+            (count or 0, 0, instances, 0, 0, nothing), (indices, 0, False), (), None, own, shared or None, _append_to, _gradients)
 
     def _vertices(self, vertices: Any, per_instance: Any, own: dict[str, Any], made: _Made) -> int | None:
         """Adds the attributes to a dict as tensors. Returns the number of vertices, if it was given."""

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from ._slangpy import DiffPair, Tensor
+    from ._slangpy import DiffPair, Function, Tensor
 
-__all__ = ["NDDifferentiableBuffer", "diffPair", "diff_pair", "floatDiffPair"]
+__all__ = ["NDDifferentiableBuffer", "diffPair", "diff_pair", "floatDiffPair", "gradcheck"]
 
 
 def _zero_like(value):
@@ -44,6 +44,21 @@ def diff_pair(primal: Any, grad: Any) -> DiffPair:
     """diff_pair(primal, grad): makes a DiffPair of a tensor or array and its gradient. If the gradient is None, the value is a
     constant."""
     return _slangpy.DiffPair(primal, grad, grad is not None)
+
+
+def gradcheck(
+        function: Function, *args: Any, _eps: float = 0.0, _rtol: float = 0.0, _atol: float = 0.0, _max_elements: int = 64,
+        _seed: int = 0, _raise: bool = True, **kwargs: Any) -> bool:
+    """gradcheck(function, *args, _eps=0.0, _rtol=0.0, _atol=0.0, _max_elements=64, _seed=0, _raise=True, **kwargs): compares the
+    gradients of function.bwds with central differences of the function, for copies of these arguments. Float numbers, arrays and
+    tensors get gradients, also within dicts. It runs in float64 where the function takes doubles for all of them, as generic
+    functions do. True: they agree. Else an Error names the argument and the element with the largest error, and both values; with
+    _raise=False the answer is False. `_eps` moves each number up and down, `_rtol` and `_atol` are the tolerances (0: chosen by the
+    type), `_max_elements` of each argument are checked, chosen at random by `_seed`."""
+    wrong = function._gradcheck((float(_eps), float(_rtol), float(_atol), int(_max_elements), int(_seed)), *args, **kwargs)
+    if wrong is not None and _raise:
+        raise _slangpy.Error(wrong)
+    return wrong is None
 
 
 # >>backward calls of numbers

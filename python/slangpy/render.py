@@ -463,7 +463,7 @@ class RenderPassEncoder(_Pass):
             d = self._depth
             depth = (d.texture, int(d.load) if fresh else 0, int(d.stencil_load) if fresh else 0, d.clear, d.stencil_clear)
         _slangpy._raster_draw(
-            raster, targets, depth, self._view, counts, indices, self._vertex_buffers, indirect, own, variables, encoder)
+            raster, targets, depth, self._view, counts, indices, self._vertex_buffers, indirect, own, variables, encoder, None)
         self._drawn = True
 
     def end(self) -> None:
@@ -490,6 +490,6 @@ class RenderPassEncoder(_Pass):
         kept = (d.has_depth and d.load == LoadOp.load) or (d.has_stencil and d.stencil_load == LoadOp.load)
         if (depth or stencil) and kept:
             target = (d.texture, int(d.load), int(d.stencil_load), d.clear, d.stencil_clear)
-            _slangpy._raster_draw(_blank(encoder.device), (), target, (None, None, 0, None), (0, 0, 0, 0, 0, True), (None, 0, False), (), None, {}, None, encoder)
+            _slangpy._raster_draw(_blank(encoder.device), (), target, (None, None, 0, None), (0, 0, 0, 0, 0, True), (None, 0, False), (), None, {}, None, encoder, None)
         elif depth or stencil:
             _slangpy._texture_clear_depth(d.texture, d.clear, d.stencil_clear, encoder)

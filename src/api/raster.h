@@ -72,8 +72,9 @@ typedef struct spy_blend {
     spy_blend_op color_op;
     spy_blend_factor alpha_source, alpha_target;
     spy_blend_op alpha_op;
-    uint32_t keep; // channels that are not written, as bits: 1 red, 2 green, 4 blue, 8 alpha. 15: the fragment
-                   // function needs no output for the target
+    uint32_t
+        keep; // channels that are not written, as bits: 1 red, 2 green, 4 blue, 8 alpha. 15: the fragment
+              // function needs no output for the target
 } spy_blend;
 
 // What a stencil test does to the target's stencil value.
@@ -229,6 +230,7 @@ typedef struct spy_draw_desc {
 
     uint32_t stencil_reference;
     float blend_color[4];
+    bool edge_gradients;  // of spy_draw_backward(): how the picture changes as edges of triangles move, too
     uint64_t _end_canary; // must be 0
 } spy_draw_desc;
 
@@ -245,6 +247,25 @@ typedef struct spy_draw_desc {
 // done. Errors found before the draw leave all targets unchanged. Threads: any.
 SPY_API spy_status spy_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
                             const spy_call_options *options);
+
+// Computes gradients of what a draw takes from the gradients of its targets (spy_texture_desc.with_grad), which it reads.
+// It takes the desc and the arguments of the draw; adds to the gradients of uniform parameters (tensors with gradients,
+// spy_arg_diff_pair()), of textures that the fragment function samples, and of attributes: from the fragment function
+// to what it takes, to the three corners of each triangle, and through the vertex function. Both functions are
+// [Differentiable], the vertex function only if something that it takes has a gradient; structs with gradients are
+// declared as Varying : IDifferentiable.
+// Exact: everything that the pixels show where the same triangle stays visible, as the fragment function, the position
+// in clip space and perspective give it. Not counted: which triangle a pixel shows. With draw->edge_gradients the change
+// of the picture as an edge of a triangle moves is added, to the accuracy of one sample where the edge crosses the line
+// between two pixels' centres, as if pixels were averages over their area. Edges where triangles intersect are not found.
+// The picture itself is not read, and nothing is drawn. The target's gradient stays as it is: of two draws into one
+// target the first has none where the second covers it, so the caller clears it there.
+// Refused: points, lines, wireframe, blending, stencil tests, several samples or layers, indirect counts,
+// spy_raster_desc.attributes, a depth target that the draw does not clear, and functions of two modules. Attributes with
+// gradients are float32. Sums are made by atomics in no fixed order where options->deterministic is not set, which is
+// refused for gradients of vertices. Errors found before the first call leave all gradients unchanged. Threads: any.
+SPY_API spy_status spy_draw_backward(spy_raster *raster, const spy_draw_desc *draw, spy_args args,
+                                     const spy_call_options *options);
 
 #ifdef __cplusplus
 }

@@ -362,6 +362,17 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     return status;
 }
 
+SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
+    memset(&d->work, 0, sizeof d->work);
+    d->state = d->raster->state;
+    d->use_count = d->target_uses = 0;
+    d->untracked = false;
+    spy_status status = spyi_draw_arguments(d, error);
+    if (status == SPY_OK) status = spyi_draw_targets(d, error);
+    if (status == SPY_OK) status = spyi_draw_vertices(d, error);
+    return status;
+}
+
 // One round: everything up to the record. *left: the device was left, and nothing was recorded.
 static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
                                  bool *left, spyi_text *error) {
@@ -398,7 +409,7 @@ static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *option
     return status;
 }
 
-static const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *o) {
+SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *o) {
     if (!desc) return "expected a spy_draw_desc, got NULL";
     if (SPYI_DESC_PROBLEM(spy_draw_desc, desc) != NULL) return SPYI_DESC_PROBLEM(spy_draw_desc, desc);
     if (SPYI_DESC_PROBLEM(spy_call_options, o) != NULL) return SPYI_DESC_PROBLEM(spy_call_options, o);

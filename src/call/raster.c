@@ -1,5 +1,5 @@
 // spy_create_raster and the lifetime of rasters.
-#include "call/raster.h"
+#include "call/draw_gradient.h"
 #include "plan/cache.h"
 
 static const char *const spyi_stage_words[SPYI_RASTER_STAGES] = { "vertex", "fragment" };
@@ -246,6 +246,10 @@ static void spyi_raster_drop(spy_raster *r) {
     else device->rasters = r->next;
     if (r->next) r->next->previous = r->previous;
     spyi_raster_forget(r);
+    spyi_draw_gradients_drop(r);
+    if (r->ids) spyi_object_release(&r->ids->object);
+    if (r->id_target) spyi_object_release(&r->id_target->object);
+    if (r->id_depth) spyi_object_release(&r->id_depth->object);
     spyi_pipelines_drop(r);
     spyi_raster_clear(r);
     spyi_retire_object(device, &r->object, sizeof *r);
@@ -263,6 +267,7 @@ SPYI_FN void spyi_rasters_attach(spy_device *device) {
 
 // The device has waited for all work, or is lost.
 SPYI_FN void spyi_rasters_free_all(spy_device *device) {
+    for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL; // all are dropped, in any order
     while (device->rasters) spyi_raster_drop(device->rasters);
     for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)
         p->head.resource.use_submit = p->head.resource.held_submit = 0;

@@ -68,6 +68,10 @@ struct spy_raster {
     } fed[SPYI_MOST_FED];
     uint32_t fed_count;
     spyi_stage_again again[SPYI_RASTER_STAGES];
+    // Of gradients (draw_gradient.h): generated modules, the draw of triangles' numbers, and its targets.
+    struct spyi_draw_gradient *gradients;
+    spy_raster *ids;
+    spy_texture *id_target, *id_depth;
     struct spy_raster *previous, *next; // in spy_device.rasters
 };
 
@@ -108,6 +112,12 @@ SPYI_FN void spyi_rasters_free_all(spy_device *device); // at the device's relea
 SPYI_FN void spyi_raster_forget(spy_raster *raster);    // forgets `again`
 // Makes room for `count` more uses; returns false when out of memory.
 SPYI_FN bool spyi_raster_room(spyi_drawing *d, uint32_t count, spyi_text *error);
+
+// draw.c
+// Begins a draw and finds what each argument is for; checks targets and vertices.
+SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error);
+// Returns what is wrong with the desc or the options; NULL: nothing.
+SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_options *options);
 
 // pipeline.c
 // Finds or makes the pipeline of the draw's variants and state. The first pipeline of the raster is then this one.

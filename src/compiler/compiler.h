@@ -48,6 +48,9 @@ SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must 
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
 
+// Returns how many questions the device's pack had no answer to so far; 0 without a pack.
+SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
+
 // Gives how many kernels had their code in the device's store, and how many were compiled though there is one.
 SPYI_FN void spyi_compiler_counts(spyi_compiler *compiler, uint64_t *hits, uint64_t *misses);
 
@@ -73,6 +76,7 @@ typedef struct spyi_unit_desc {
     size_t conformance_count;
     bool trusted; // true: precompiled modules are accepted without a seal (source.c)
     spy_compile_options options;
+    const char *appended; // further text behind the module's own; NULL: none
 } spyi_unit_desc;
 
 // Loads and checks a module. Failures: SPY_ERROR_COMPILE, and `error` gets the compiler's messages with file
@@ -91,6 +95,10 @@ SPYI_FN const spy_compile_options *spyi_unit_options(const spyi_unit *unit);
 // failure the old unit stays as it is, except that spyi_unit_changed() is false until its files change again.
 SPYI_FN spy_status spyi_unit_reload(spyi_unit *unit, const char *source, spyi_unit *const *link,
                                     spyi_unit **fresh, spyi_text *error);
+// Loads the unit's text once more, with one more macro, and with `appended` behind it. Failures as those of
+// spyi_unit_load(), and SPY_ERROR_UNSUPPORTED for a precompiled module, which has no text.
+SPYI_FN spy_status spyi_unit_extend(spyi_unit *unit, const spy_define *define, const char *appended,
+                                    spyi_unit **extended, spyi_text *error);
 // Releases `fresh`, the result of a reload (or NULL), and makes spyi_unit_changed() false until the unit's
 // files change again.
 SPYI_FN void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh);
@@ -214,14 +222,15 @@ SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
-// One input or output of a vertex or fragment shader that is no system value (SV_...), or SV_Target.
+// One input or output of a vertex or fragment shader.
 typedef struct spyi_varying {
     char *name;     // of the struct's field or of the parameter; "" of a result
     char *semantic; // in upper case, without its number: "TEXCOORD"; "" if it has none
     uint32_t semantic_index;
     uint32_t location; // the first of them; a matrix takes one for each row
     uint32_t param;    // index of the parameter that it is or belongs to; UINT32_MAX: the result
-    bool field;        // it is a field of that parameter
+    bool field;        // it is a field of that parameter or of the result
+    char *path;        // and then its place in it: ".light.color"; "": none
     const spyi_type *type;
 } spyi_varying;
 
@@ -235,7 +244,8 @@ typedef struct spyi_stage {
     bool declared;    // it has [shader("vertex")] or [shader("fragment")]
     spy_stage other;  // if not: the stage that it has, or SPY_STAGE_NONE
     spyi_entry entry; // systems: SPYI_SYSTEM_VARYING for inputs and outputs
-    spyi_varyings inputs, outputs;
+    spyi_varyings inputs, outputs;               // no SV_ values, but SV_Target
+    spyi_varyings system_inputs, system_outputs; // all other SV_ values
 } spyi_stage;
 
 // Describes the function as a shader of a stage, SPYI_STAGE_VERTEX or SPYI_STAGE_FRAGMENT. Returns false when the
@@ -332,6 +342,8 @@ SPYI_FN spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_nam
                                          const char *entry, spyi_entry *own, spyi_conformances conformances,
                                          spyi_code *code, spyi_text *error);
 SPYI_FN void spyi_code_free(spyi_code *code);
+// Returns the SPY_FEATURE_* that SPIR-V code declares to need.
+SPYI_FN uint32_t spyi_code_features(const spyi_code *code);
 // For devices whose kernels name the formats of stored textures (spyi_profile.names_formats): names those
 // that the code leaves open. formats[i]: the spy_format of the texture at binding i; 0: none.
 SPYI_FN spy_status spyi_code_name_formats(spyi_code *code, const uint8_t *formats, uint32_t count,

@@ -13,8 +13,8 @@ SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage) {
 typedef struct spyi_sl_stage_walk {
     spyi_unit *unit;
     spyi_sl_live *live;
-    spyi_varyings *list;
-    uint32_t category; // SPYI_SL_CATEGORY_INPUT or _OUTPUT
+    spyi_varyings *list, *systems; // systems: SV_ values
+    uint32_t category;             // SPYI_SL_CATEGORY_INPUT or _OUTPUT
     uint32_t param;
     bool targets; // locations are the numbers of SV_Target
     bool failed;  // out of memory
@@ -28,38 +28,36 @@ static char *spyi_sl_upper(const char *text) {
 }
 
 static void spyi_sl_add_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout *variable, const char *name,
-                                uint32_t location, bool field, const spyi_type *type) {
+                                uint32_t location, const char *path, const spyi_type *type) {
     const spyi_sl_library *lib = w->unit->compiler->library;
     char *semantic = spyi_sl_upper(lib->spReflectionVariableLayout_GetSemanticName(variable));
     uint32_t index = (uint32_t)lib->spReflectionVariableLayout_GetSemanticIndex(variable);
     bool system = semantic && strncmp(semantic, "SV_", 3) == 0;
     bool target = system && w->targets && strcmp(semantic, "SV_TARGET") == 0;
-    if (system && !target) {
-        free(semantic);
-        return;
-    }
-    spyi_varying *items = (spyi_varying *)spyi_realloc(w->list->items, (w->list->count + 1) * sizeof *items);
+    spyi_varyings *list = system && !target ? w->systems : w->list;
+    spyi_varying *items = (spyi_varying *)spyi_realloc(list->items, (list->count + 1) * sizeof *items);
     if (!items || !semantic) {
-        if (items) w->list->items = items;
+        if (items) list->items = items;
         w->failed = true;
         free(semantic);
         return;
     }
-    w->list->items = items;
-    spyi_varying *v = &items[w->list->count++];
+    list->items = items;
+    spyi_varying *v = &items[list->count++];
     memset(v, 0, sizeof *v);
     v->name = spyi_strdup(name);
     v->semantic = semantic;
     v->semantic_index = index;
     v->location = target ? index : location;
     v->param = w->param;
-    v->field = field;
+    v->path = spyi_strdup(path);
+    v->field = path[0] != 0;
     v->type = type;
-    w->failed = w->failed || !v->name;
+    w->failed = w->failed || !v->name || !v->path;
 }
 
 static void spyi_sl_walk_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout *variable, const char *name,
-                                 uint32_t location, bool field, int depth) {
+                                 uint32_t location, const char *path, int depth) {
     const spyi_sl_library *lib = w->unit->compiler->library;
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
     if (!layout || depth > 16) return;
@@ -71,12 +69,16 @@ static void spyi_sl_walk_varying(spyi_sl_stage_walk *w, spyi_sl_variable_layout 
         spyi_sl_variable_layout *inner = lib->spReflectionTypeLayout_GetFieldByIndex(layout, i);
         spyi_sl_variable *of = inner ? lib->spReflectionVariableLayout_GetVariable(inner) : NULL;
         const char *own = of ? lib->spReflectionVariable_GetName(of) : NULL;
-        if (own) spyi_sl_walk_varying(w, inner, own, location, true, depth + 1);
+        if (!own) continue;
+        spyi_text below = { NULL, 0, 0 };
+        spyi_text_add(&below, "%s.%s", path, own);
+        spyi_sl_walk_varying(w, inner, own, location, spyi_text_str(&below), depth + 1);
+        spyi_text_free(&below);
     }
     if (lib->spReflectionTypeLayout_getKind(layout) == SPYI_SL_KIND_STRUCT) return;
     spyi_sl_type *slang = lib->spReflectionTypeLayout_GetType(layout);
     const spyi_type *type = slang ? spyi_sl_to_type(w->unit, w->live, slang, false) : NULL;
-    if (type && type->kind != SPYI_TYPE_VOID) spyi_sl_add_varying(w, variable, name, location, field, type);
+    if (type && type->kind != SPYI_TYPE_VOID) spyi_sl_add_varying(w, variable, name, location, path, type);
 }
 
 // Returns whether the caller gives the parameter: it is uniform, or a resource.
@@ -145,9 +147,11 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
         in.unit = unit;
         in.live = live;
         in.list = &out->inputs;
+        in.systems = &out->system_inputs;
         in.category = SPYI_SL_CATEGORY_INPUT;
         to = in;
         to.list = &out->outputs;
+        to.systems = &out->system_outputs;
         to.category = SPYI_SL_CATEGORY_OUTPUT;
         to.targets = q->stage == SPYI_STAGE_FRAGMENT;
         for (unsigned i = 0; i < count && i < SPYI_MOST_ENTRY_PARAMS; i++) {
@@ -159,12 +163,12 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
             bool output = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_OUT) != NULL;
             out->entry.systems[i] = SPYI_SYSTEM_VARYING;
             in.param = to.param = i;
-            if (inout || !output) spyi_sl_walk_varying(&in, p, name, 0, false, 0);
-            if (inout || output) spyi_sl_walk_varying(&to, p, name, 0, false, 0);
+            if (inout || !output) spyi_sl_walk_varying(&in, p, name, 0, "", 0);
+            if (inout || output) spyi_sl_walk_varying(&to, p, name, 0, "", 0);
         }
         spyi_sl_variable_layout *result = lib->spReflectionEntryPoint_getResultVarLayout(of);
         to.param = UINT32_MAX;
-        if (result) spyi_sl_walk_varying(&to, result, "", 0, false, 0);
+        if (result) spyi_sl_walk_varying(&to, result, "", 0, "", 0);
         q->good = !in.failed && !to.failed;
     }
     if (linked) linked->v->release(linked);
@@ -189,6 +193,7 @@ static void spyi_varyings_free(spyi_varyings *list) {
     for (uint32_t i = 0; i < list->count; i++) {
         free(list->items[i].name);
         free(list->items[i].semantic);
+        free(list->items[i].path);
     }
     free(list->items);
 }
@@ -196,6 +201,8 @@ static void spyi_varyings_free(spyi_varyings *list) {
 void spyi_stage_free(spyi_stage *stage) {
     spyi_varyings_free(&stage->inputs);
     spyi_varyings_free(&stage->outputs);
+    spyi_varyings_free(&stage->system_inputs);
+    spyi_varyings_free(&stage->system_outputs);
     memset(stage, 0, sizeof *stage);
 }
 

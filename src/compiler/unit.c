@@ -60,6 +60,7 @@ static void spyi_unit_free(spyi_unit *unit) {
     spyi_unit_unwatch(unit);
     spyi_text_free(&unit->given);
     spyi_text_free(&unit->identity);
+    free(unit->appended);
     free(unit->given_name);
     free(unit->given_path);
     free(unit->name);
@@ -77,6 +78,7 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     unit->name = spyi_sl_module_name(desc->name, desc->path);
     unit->given_name = spyi_strdup(desc->name);
     unit->given_path = spyi_strdup(desc->path);
+    unit->appended = spyi_strdup(desc->appended);
     unit->has_given = desc->source || desc->precompiled;
     unit->precompiled = desc->precompiled || (!desc->source && spyi_source_is_precompiled(desc->path));
     if (desc->precompiled)
@@ -138,6 +140,7 @@ static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instea
         if (status != SPY_OK) return status;
         place = unit->path;
     }
+    if (unit->appended) spyi_text_add(content, "\n%s", unit->appended);
     unit->has_visibility = unit->precompiled || spyi_source_has_visibility(content);
     if (!unit->precompiled && content->size && memchr(content->data, '\0', content->size)) {
         spyi_text_add(error, "%s: is not Slang text: it holds a NUL byte", place);
@@ -178,10 +181,16 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
     uint32_t failed = spyi_failed_allocations();
-    spy_status status = spyi_unit_content(&o.loading, instead, &o.content, error);
+    bool packed = compiler->packed;
+    if (packed && instead) {
+        spyi_text_add(error, "module '%s' comes from a pack, which takes no other text", unit->name);
+        return SPY_ERROR_NO_COMPILER;
+    }
+    spy_status status = packed ? spyi_memo_recall_packed(unit, &o.messages, error)
+                               : spyi_unit_content(&o.loading, instead, &o.content, error);
     // After a failed allocation the text may be cut off.
     status = spyi_check_allocations(failed, status, error);
-    bool recalled = status == SPY_OK && spyi_memo_recall_unit(unit, &o.content, &o.messages);
+    bool recalled = status == SPY_OK && (packed || spyi_memo_recall_unit(unit, &o.content, &o.messages));
     if (status == SPY_OK && !recalled) status = spyi_compiler_ready(compiler, error);
     spyi_text_add(&step, "load module %s", unit->name);
     if (recalled) {
@@ -235,31 +244,61 @@ spy_status spyi_unit_load(spyi_compiler *compiler, const spyi_unit_desc *desc, s
     return status;
 }
 
+// Describes a unit as the caller of spyi_unit_load() did; its memory is that of the unit.
+static void spyi_unit_describe(const spyi_unit *unit, spyi_unit *const *link, spyi_unit_desc *desc) {
+    memset(desc, 0, sizeof *desc);
+    desc->path = unit->given_path;
+    desc->name = unit->given_name;
+    if (unit->has_given && unit->precompiled) {
+        desc->precompiled = spyi_text_str(&unit->given);
+        desc->precompiled_size = unit->given.size;
+    } else if (unit->has_given) {
+        desc->source = spyi_text_str(&unit->given);
+        desc->source_size = unit->given.size;
+    }
+    desc->include_paths = (const char *const *)unit->include_paths;
+    desc->include_path_count = unit->include_path_count;
+    desc->defines = unit->defines;
+    desc->define_count = unit->define_count;
+    desc->link = link;
+    desc->link_count = unit->link_count;
+    desc->conformances = (const char *const *)unit->conformances;
+    desc->conformance_count = unit->conformance_count;
+    desc->options = unit->options;
+    desc->trusted = unit->trusted;
+    desc->appended = unit->appended;
+}
+
+spy_status spyi_unit_extend(spyi_unit *unit, const spy_define *define, const char *appended,
+                            spyi_unit **extended, spyi_text *error) {
+    spyi_unit_desc desc;
+    *extended = NULL;
+    if (unit->precompiled) {
+        spyi_text_add(error, "module '%s' is precompiled; its text is needed", unit->name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spyi_unit_describe(unit, unit->links, &desc);
+    spy_define *defines = (spy_define *)spyi_calloc(desc.define_count + 1, sizeof *defines);
+    if (!defines) return SPY_ERROR_OUT_OF_MEMORY;
+    if (desc.define_count) memcpy(defines, desc.defines, desc.define_count * sizeof *defines);
+    defines[desc.define_count++] = *define;
+    desc.defines = defines;
+    desc.appended = appended;
+    spy_status status = spyi_unit_load(unit->compiler, &desc, extended, error);
+    free(defines);
+    return status;
+}
+
 spy_status spyi_unit_reload(spyi_unit *old, const char *source, spyi_unit *const *link, spyi_unit **fresh,
                             spyi_text *error) {
     spyi_unit_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.path = old->given_path;
-    desc.name = old->given_name;
+    spyi_unit_describe(old, link, &desc);
     if (source && old->has_given) {
         desc.source = source;
-    } else if (old->has_given && old->precompiled) {
-        desc.precompiled = spyi_text_str(&old->given);
-        desc.precompiled_size = old->given.size;
-    } else if (old->has_given) {
-        desc.source = spyi_text_str(&old->given);
-        desc.source_size = old->given.size;
+        desc.source_size = 0;
+        desc.precompiled = NULL;
+        desc.precompiled_size = 0;
     }
-    desc.include_paths = (const char *const *)old->include_paths;
-    desc.include_path_count = old->include_path_count;
-    desc.defines = old->defines;
-    desc.define_count = old->define_count;
-    desc.link = link;
-    desc.link_count = old->link_count;
-    desc.conformances = (const char *const *)old->conformances;
-    desc.conformance_count = old->conformance_count;
-    desc.options = old->options;
-    desc.trusted = old->trusted;
     spyi_unit *unit = spyi_unit_make(old->compiler, &desc);
     spy_status status =
         unit ? spyi_unit_open(unit, old->has_given ? NULL : source, error) : SPY_ERROR_OUT_OF_MEMORY;

@@ -87,7 +87,7 @@ static void spyi_reload_finish(spyi_reload_run *run) {
 // >>which modules to reload
 
 static bool spyi_reload_needed(const spy_module *module) {
-    return module->stale || spyi_unit_changed(module->unit);
+    return !module->fixed && (module->stale || spyi_unit_changed(module->unit));
 }
 
 // Marks a module if `needed`, and the modules that it links if they need a reload, since its code contains
@@ -111,7 +111,7 @@ static void spyi_reload_mark_users(spy_device *device) {
     for (bool more = true; more;) {
         more = false;
         for (spy_module *m = device->modules; m; m = m->next) {
-            if (m->reloading || !spyi_reload_uses_marked(m)) continue;
+            if (m->reloading || m->fixed || !spyi_reload_uses_marked(m)) continue;
             spyi_reload_mark(m, true);
             more = true;
         }
@@ -339,7 +339,7 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
             spyi_reload_tell(run, m, SPY_OK, "");
         }
         for (spy_module *m = device->modules; m; m = m->next) {
-            if (m->reloading || !spyi_reload_uses_marked(m)) continue;
+            if (m->reloading || m->fixed || !spyi_reload_uses_marked(m)) continue;
             m->stale = device->reload_looking = true; // loaded with the old code while the job compiled
             m->tried = false;
         }
@@ -370,7 +370,7 @@ static void spyi_reload_look(spy_device *device) {
     device->reload_looked_ns = spyi_time_ns();
     for (spy_module *m = device->modules; m; m = m->next) {
         m->tried = false;
-        device->reload_looking = device->reload_looking || spyi_unit_changed(m->unit);
+        device->reload_looking = device->reload_looking || spyi_reload_needed(m);
     }
 }
 

@@ -14,10 +14,11 @@
 #include "slangpy_cuda.h"
 #include "slangpy_d3d12.h"
 
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench_allocator.h"
+#include "counting_allocator.h"
 #include "raw_cuda_driver.h"
 
 #define POISON 77.0
@@ -38,7 +39,7 @@ typedef struct world {
     raw_cuda raw_memory;
 } world;
 
-// ---- counting allocations
+// ---- counting mallocs
 
 // Anything that goes to malloc on this thread while a loop is counted: the driver's allocations.
 static _Thread_local uint64_t mallocs;

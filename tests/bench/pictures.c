@@ -15,8 +15,8 @@
 #include "slangpy_cuda.h"
 
 #include "../unit/raster_kernels.h"
-#include "bench_allocator.h"
 #include "bench_util.h"
+#include "counting_allocator.h"
 
 #define TARGETS 4
 #define DRAWS 512 // of one measured round
@@ -436,13 +436,13 @@ static void measure_draws(world *w) {
         uint64_t before = 0;
         char item[64];
         for (int round = -4; round < ROUNDS; ++round) {
-            if (round == 0) before = allocations;
+            if (round == 0) before = (uint64_t)allocations_made;
             if (!our_draws(w, raster, targets, rotate == 1, &spent)) return;
             if (round >= 0) ours[round] = spent / DRAWS;
             if (!plain_draws(w, &p, rotate == 1, &spent)) return;
             if (round >= 0) theirs[round] = spent / DRAWS, ratios[round] = ours[round] / theirs[round];
         }
-        const uint64_t made = allocations - before;
+        const uint64_t made = (uint64_t)allocations_made - before;
         const char *where = rotate ? "rotating" : "one_target";
         float texel[4];
         const spy_texture_region region = { .x = SIZE / 2, .y = SIZE / 2, .width = 1, .height = 1 };

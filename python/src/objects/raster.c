@@ -159,7 +159,7 @@ static int spyp_draw_args(spyp_raster *r, spyp_call *call, PyObject *dict, spy_a
             spyp_error_prefix(call, "draw: argument '%s': ", name);
             return -1;
         }
-        spyp_input_only(&items[i]);
+        if (call->mode != SPY_CALL_MODE_BACKWARD) spyp_input_only(&items[i]);
     }
     call->function = r->vertex;
     call->name = NULL;
@@ -334,11 +334,11 @@ static int spyp_draw_options(spyp_raster *r, spyp_call *call, PyObject *globals,
 }
 
 // _raster_draw(raster, targets, depth, view, (vertex_count, first_vertex, instance_count, first_instance, vertex_offset, draw_nothing), indices,
-// vertex_buffers, indirect, args, globals, encoder)
+// vertex_buffers, indirect, args, globals, encoder, None or (edges, deterministic): with a pair it computes gradients instead)
 static PyObject *spyp_raster_draw(PyObject *self, PyObject *args) {
     PyObject *raster, *targets, *depth, *view, *indices, *vertices, *indirect, *named, *globals, *encoder,
-        *result = NULL;
-    int nothing;
+        *backward, *result = NULL;
+    int nothing, edges = 0, deterministic = 0;
     spy_draw_desc desc;
     spy_call_options options;
     spy_args items = { NULL, 0 };
@@ -346,29 +346,35 @@ static PyObject *spyp_raster_draw(PyObject *self, PyObject *args) {
     SPYP_UNUSED(self);
     memset(&desc, 0, sizeof desc);
     memset(&options, 0, sizeof options);
-    if (!PyArg_ParseTuple(args, "O!O!OO!(IIIIip)O!O!OO!OO:draw", spyp.raster, &raster, &PyTuple_Type,
+    if (!PyArg_ParseTuple(args, "O!O!OO!(IIIIip)O!O!OO!OOO:draw", spyp.raster, &raster, &PyTuple_Type,
                           &targets, &depth, &PyTuple_Type, &view, &desc.vertex_count, &desc.first_vertex,
                           &desc.instance_count, &desc.first_instance, &desc.vertex_offset, &nothing,
                           &PyTuple_Type, &indices, &PyTuple_Type, &vertices, &indirect, &PyDict_Type, &named,
-                          &globals, &encoder))
+                          &globals, &encoder, &backward) ||
+        (backward != Py_None && !PyArg_ParseTuple(backward, "pp", &edges, &deterministic)))
         return NULL;
     spyp_raster *r = (spyp_raster *)raster;
     spyp_device *d = r->device;
     desc.draw_nothing = nothing;
+    desc.edge_gradients = edges;
     if (spyp_targets_parse(targets, d, &desc) < 0 || spyp_depth_parse(depth, d, &desc) < 0 ||
         spyp_view_parse(view, &desc) < 0 || spyp_buffers_parse(indices, vertices, indirect, d, &desc) < 0)
         return NULL;
     spyp_call_begin(&call, r->vertex);
+    if (backward != Py_None) call.mode = SPY_CALL_MODE_BACKWARD;
     int status = spyp_draw_args(r, &call, named, &items);
     if (status == 0) status = spyp_draw_options(r, &call, globals, &options);
     if (status == 0 && encoder != Py_None && !(options.append_to = spyp_encoder_list(encoder, d)))
         status = -1;
+    options.deterministic = deterministic;
     if (status == 0 && spyp_enter(d, "draw") == 0) {
         spyp_look_for_changes(d);
-        bool good = spy_draw(r->raster, &desc, items, &options) == SPY_OK;
+        bool good = (backward == Py_None ? spy_draw(r->raster, &desc, items, &options)
+                                         : spy_draw_backward(r->raster, &desc, items, &options)) == SPY_OK;
         if (good && encoder != Py_None) good = spyp_encoder_keep(encoder, &call, named) == 0;
         else if (!good) spyp_raise_call(d);
         spyp_leave(d);
+        if (good && call.updates) good = spyp_give_updates(&call) == 0;
         if (good) result = Py_NewRef(Py_None);
     }
     spyp_call_end(&call);
@@ -431,7 +437,7 @@ static PyMethodDef spyp_raster_functions[] = {
       "instance_attributes, label): a raster of two Functions." },
     { "_raster_draw", spyp_raster_draw, METH_VARARGS,
       "_raster_draw(raster, targets, depth, view, counts, indices, vertex_buffers, indirect, args, globals, "
-      "encoder): draws, or records it." },
+      "encoder, gradients): draws, or records it, or computes gradients." },
     { NULL, NULL, 0, NULL },
 };
 

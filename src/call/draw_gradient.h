@@ -1,0 +1,59 @@
+// Gradients through draws. The picture is not differentiated as a picture: a second draw notes which triangle each pixel
+// shows, and all else are ordinary calls of a generated module, so that sums of gradients, textures, samplers, command lists
+// and hazards are those of calls.
+//
+//     1. slangpy_draw_corner  runs the vertex function for each corner of each triangle; its results are rows of `corners`
+//     2. a draw               writes the number of the triangle that is visible, by the draw's own tests
+//     3. slangpy_draw_pixel   backward: interpolates the corners and runs the fragment function's derivative
+//     4. slangpy_draw_edges   backward, if asked for: the crossings of edges between neighbouring pixels
+//     5. slangpy_draw_corner  backward: from the corners' gradients to attributes and uniforms of the vertex function
+//
+// A generated fragment shader that runs the derivative on the same fragments would save the draw of the numbers. But it
+// would need atomics, sums over groups and textures' gradients once more for another stage, where a fragment shader has
+// no groups, and would leave quads and helper invocations to the driver.
+#ifndef SPYI_CALL_DRAW_GRADIENT_H
+#define SPYI_CALL_DRAW_GRADIENT_H
+
+#include "call/raster.h"
+
+// What a generated module depends on besides the raster's functions. Zeroed before the members are set, so that equal
+// forms have equal bytes.
+typedef struct spyi_draw_form {
+    uint8_t
+        channels[SPY_MOST_TARGETS]; // whose gradients count, as bits: 1 red ... 8 alpha; 0: not this target
+    uint8_t columns[SPY_MOST_TARGETS]; // of the target's gradient
+    uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
+    uint8_t vertices;                  // gradients go on to the vertex function
+    uint8_t edges;                     // ... and there are those of edges
+    uint8_t indexed;
+    uint8_t short_indices, signed_indices;
+    uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // of each input of the vertex function: its tensor, counted from 0
+    uint8_t columns_of[SPYI_MOST_ATTRIBUTES];        // and its first column there
+    uint8_t buffer_has_floats[SPYI_MOST_ATTRIBUTES]; // of each tensor: 1 floats, 2 ints, 3 uints
+    uint8_t buffer_count;
+} spyi_draw_form;
+
+// A generated module and what calls of it need. All of it is made anew after a reload of the raster's module.
+typedef struct spyi_draw_gradient {
+    spyi_draw_form form;
+    spy_module *module;                   // one reference
+    spy_function *corner, *pixel, *edges; // of the module
+    uint32_t columns, flat_columns;       // of a corner: floats, and integers
+    uint32_t generation;                  // of the raster's module
+    struct spyi_draw_gradient *next;
+} spyi_draw_gradient;
+
+// draw_text.c
+// Writes the functions that are put behind the text of the raster's module. Errors name the part of a shader that has no
+// gradients.
+SPYI_FN spy_status spyi_draw_gradient_text(const spy_raster *raster, spyi_draw_gradient *gradient,
+                                           spyi_text *out, spyi_text *error);
+
+// draw_gradient.c
+// Finds or makes the module of `form`, within the device, which may be left meanwhile. The module gets a reference for
+// the caller.
+SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_form *form,
+                                          spyi_draw_gradient *out, spyi_text *error);
+SPYI_FN void spyi_draw_gradients_drop(spy_raster *raster);
+
+#endif // SPYI_CALL_DRAW_GRADIENT_H
