@@ -1285,7 +1285,8 @@ typedef enum spy_feature {
     SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(),
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
-    SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function indexes itself
+    SPY_FEATURE_POINTERS = 1 << 8,   // addresses of tensors, and tensors that a function indexes itself
+    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: spy_texture_handle() and its sisters
 } spy_feature;
 
 // The properties of a device or an adapter.
@@ -1564,13 +1565,13 @@ typedef enum spy_decl_kind {
     SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
     SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is the type that it names
     SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
-    SPY_DECL_KIND_EXTENSION, // `type` is the extended type; NULL, with the name "", when it is unknown
+    SPY_DECL_KIND_EXTENSION,       // `type` is the extended type; NULL, with the name "", when it is unknown
     SPY_DECL_KIND_FIELD,
     SPY_DECL_KIND_PROPERTY,
-    SPY_DECL_KIND_SUBSCRIPT, // "operator[]"; its parameters are children
-    SPY_DECL_KIND_FUNCTION,  // a global function; an entry point has a `stage`
-    SPY_DECL_KIND_METHOD, // of a struct, interface, enum or extension; static methods have
-                          // SPY_DECL_FLAG_STATIC
+    SPY_DECL_KIND_SUBSCRIPT,       // "operator[]"; its parameters are children
+    SPY_DECL_KIND_FUNCTION,        // a global function; an entry point has a `stage`
+    SPY_DECL_KIND_METHOD,          // of a struct, interface, enum or extension; static methods have
+                                   // SPY_DECL_FLAG_STATIC
     SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the constructor that Slang makes from the fields
     SPY_DECL_KIND_PARAMETER,       // of a function
     SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
@@ -1587,19 +1588,19 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NONE = 0,
     SPY_DECL_FLAG_STATIC = 1 << 0,
     SPY_DECL_FLAG_CONST = 1 << 1,
-    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that a linked module may define
+    SPY_DECL_FLAG_EXTERN = 1 << 2, // a constant or struct that a linked module may define
     SPY_DECL_FLAG_EXPORT = 1 << 3,
-    SPY_DECL_FLAG_MUTATING = 1 << 4,       // a method that changes its instance
+    SPY_DECL_FLAG_MUTATING = 1 << 4, // a method that changes its instance
     SPY_DECL_FLAG_DIFFERENTIABLE = 1 << 5,
     SPY_DECL_FLAG_NO_DIFF = 1 << 6,
     SPY_DECL_FLAG_IN = 1 << 7,
     SPY_DECL_FLAG_OUT = 1 << 8,
-    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_FLAG_GENERIC = 1 << 10,       // the declaration or one of its parents has generic parameters, so
-                                           // types may depend on them
-    SPY_DECL_FLAG_GETTER = 1 << 11,        // a property or subscript that can be read
-    SPY_DECL_FLAG_SETTER = 1 << 12,        // a property or subscript that can be written
-    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
+    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9, // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_FLAG_GENERIC = 1 << 10,    // the declaration or one of its parents has generic parameters, so
+                                        // types may depend on them
+    SPY_DECL_FLAG_GETTER = 1 << 11,     // a property or subscript that can be read
+    SPY_DECL_FLAG_SETTER = 1 << 12,     // a property or subscript that can be written
+    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13 // a function marked [CudaKernel]
 } spy_decl_flag;
 
 // The type of a spy_constant.
@@ -1613,9 +1614,9 @@ typedef enum spy_constant_kind {
 // A number or text that is known at compile time.
 typedef struct spy_constant {
     spy_constant_kind kind;
-    int64_t int_value;   // of an INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
-    double float_value;  // of a FLOAT, in float's precision; for an INT the same number
-    const char *string;  // of a STRING
+    int64_t int_value;  // of an INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
+    double float_value; // of a FLOAT, in float's precision; for an INT the same number
+    const char *string; // of a STRING
 } spy_constant;
 
 // A user-defined attribute: [Name(1, 2.5, "text")]. Slang lists only attributes that are declared as structs;
@@ -1650,37 +1651,37 @@ typedef enum spy_stage {
 // One declaration. Members that do not apply to its kind are zero (strings are "").
 struct spy_decl {
     spy_decl_kind kind;
-    uint32_t flags;              // bits of spy_decl_flag
-    const char *name;            // "area"
-    const char *path;            // "geometry::Circle::area", for spy_find_decl(), without generic arguments;
-                                 // "" for unnamed declarations, imports, constraints, extensions (but not
-                                 // their members) and the root
-    const char *text;            // as in Slang code: "float lerp(float a, float b = 1)", "struct Circle",
-                                 // "Red = 0"
-    const spy_type_info *type;   // type of a variable, parameter, field or property; a function's return
-                                 // type; the type that a struct, enum, interface or alias declares; NULL
-                                 // where there is none
-    const spy_decl *parent;      // NULL for the root
-    const spy_decl *children;    // declarations inside this one: fields first, then the others in source
-                                 // order; of a function: its generic parameters, then its parameters
-    uint32_t child_count;        // number of children
+    uint32_t flags;            // bits of spy_decl_flag
+    const char *name;          // "area"
+    const char *path;          // "geometry::Circle::area", for spy_find_decl(), without generic arguments;
+                               // "" for unnamed declarations, imports, constraints, extensions (but not
+                               // their members) and the root
+    const char *text;          // as in Slang code: "float lerp(float a, float b = 1)", "struct Circle",
+                               // "Red = 0"
+    const spy_type_info *type; // type of a variable, parameter, field or property; a function's return
+                               // type; the type that a struct, enum, interface or alias declares; NULL
+                               // where there is none
+    const spy_decl *parent;    // NULL for the root
+    const spy_decl *children;  // declarations inside this one: fields first, then the others in source
+                               // order; of a function: its generic parameters, then its parameters
+    uint32_t child_count;      // number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
-    spy_constant value;          // of an enum case, a constant, or a default value that is a plain number
-    size_t offset_bytes;         // of a field, in C's layout
-    size_t device_offset_bytes;  // of a field, in the device's layout; of a uniform shader parameter, within
-                                 // the globals
-    uint32_t binding, space;     // of a shader parameter that is a resource, in this module's own layout
-    spy_stage stage;             // of an entry point
-    uint32_t group_size[3];      // [numthreads] of an entry point
-    const char *file;            // source file, and line from 1; "" and 0 when unknown
+    spy_constant value;         // of an enum case, a constant, or a default value that is a plain number
+    size_t offset_bytes;        // of a field, in C's layout
+    size_t device_offset_bytes; // of a field, in the device's layout; of a uniform shader parameter, within
+                                // the globals
+    uint32_t binding, space;    // of a shader parameter that is a resource, in this module's own layout
+    spy_stage stage;            // of an entry point
+    uint32_t group_size[3];     // [numthreads] of an entry point
+    const char *file;           // source file, and line from 1; "" and 0 when unknown
     uint32_t line;
-    const char *doc;             // comment directly above it (/// lines or /** */); "" without one
+    const char *doc; // comment directly above it (/// lines or /** */); "" without one
 };
 
 // The kind of a type.
 typedef enum spy_type_kind {
-    SPY_TYPE_KIND_OTHER = 0,       // any other type, or one that depends on a generic parameter
+    SPY_TYPE_KIND_OTHER = 0, // any other type, or one that depends on a generic parameter
     SPY_TYPE_KIND_VOID,
     SPY_TYPE_KIND_SCALAR,
     SPY_TYPE_KIND_VECTOR,
@@ -1692,21 +1693,22 @@ typedef enum spy_type_kind {
     SPY_TYPE_KIND_POINTER,
     SPY_TYPE_KIND_CONSTANT_BUFFER,
     SPY_TYPE_KIND_PARAMETER_BLOCK,
-    SPY_TYPE_KIND_RESOURCE,        // buffers, textures, acceleration structures
-    SPY_TYPE_KIND_SAMPLER
+    SPY_TYPE_KIND_RESOURCE, // buffers, textures, acceleration structures
+    SPY_TYPE_KIND_SAMPLER,
+    SPY_TYPE_KIND_HANDLE // DescriptorHandle<T>
 } spy_type_kind;
 
 // A type. Its sizes in bytes are 0 for types that host memory cannot hold: resources, interfaces, types that
 // depend on generic parameters, and structs with such fields.
 struct spy_type_info {
     spy_type_kind kind;
-    const char *name;             // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
-                                  // (C's order: 3 arrays of 2)
-    spy_dtype dtype;              // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
-                                  // a pointer, whose address it is
-    uint32_t rows, columns;       // sizes of a matrix; a vector's components are columns; else 1
-    int64_t count;                // number of an array's elements; 0: unsized, or dependent on a generic
-                                  // parameter
+    const char *name;       // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
+                            // (C's order: 3 arrays of 2)
+    spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
+                            // a pointer, whose address it is, and for a handle
+    uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; else 1
+    int64_t count;          // number of an array's elements; 0: unsized, or dependent on a generic
+                            // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
                                   // of an enum; else NULL
     const spy_decl *decl;         // declaration of a struct, enum or interface of this module; else NULL
@@ -3264,6 +3266,26 @@ SPY_API spy_arg spy_arg_texture(const char *name, spy_texture *texture);
 SPY_API spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler); // for SamplerState parameters
 // A texture with its sampler, for a parameter Sampler2D<T> or another combined one. Else as spy_arg_texture().
 SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_sampler *sampler);
+
+// >>bindless handles
+// A handle is the 8 bytes of Slang's DescriptorHandle<T>, by which a function reaches a texture, sampler or buffer that
+// is no argument of its call: it is passed as spy_arg_u64() for a parameter DescriptorHandle<T>, and lies in structs and
+// in the memory of tensors as 8 bytes. On Vulkan the device must have descriptor indexing (SPY_FEATURE_HANDLES); on CUDA
+// textures have handles, which read texels without a sampler. A function that uses handles may use any texture that has
+// one, so all of these are in the state for it before each such call, and the call waits for all earlier work. Functions
+// of draws cannot use handles yet. A handle is valid until its object is released; the caller keeps the object alive as
+// long as functions use the handle.
+// SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created without the usage. *handle is then 0.
+
+// Gives the handle of a texture or view: `writable` false for Texture2D<T> and the like, true for RWTexture2D<T>.
+// Threads: any.
+SPY_API spy_status spy_texture_handle(spy_texture *texture, bool writable, uint64_t *handle);
+// Gives the handle of a texture with a sampler, for Sampler2D<T> and the like. Threads: any.
+SPY_API spy_status spy_sampled_texture_handle(spy_texture *texture, spy_sampler *sampler, uint64_t *handle);
+// Gives the handle of a sampler, for SamplerState. Threads: any.
+SPY_API spy_status spy_sampler_handle(spy_sampler *sampler, uint64_t *handle);
+// Gives the handle of a tensor's bytes, for StructuredBuffer<T>, ByteAddressBuffer and their RW forms. Threads: any.
+SPY_API spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle);
 
 // >>formats
 
@@ -12818,19 +12840,35 @@ SPYI_FN bool spyi_is_under_way(const spy_device *device, const void *work, const
 // The interface of a kernel: its parameters, as data. Descriptor sets and CUDA's kernel parameters are made
 // from it.
 
-// The kinds of parameters. SPYI_PARAMETER_BUFFER and the kinds after it take bindings; the numbers of uniform
-// buffers follow those of all bindings.
+// The kinds of parameters. SPYI_PARAMETER_BUFFER to SPYI_PARAMETER_COMBINED take bindings; the numbers of uniform buffers
+// follow those of all bindings.
 typedef enum spyi_parameter_kind {
-    SPYI_PARAMETER_VALUES,   // bytes of the parameter block: one parameter of a CUDA kernel
-    SPYI_PARAMETER_UNIFORM,  // a uniform buffer
-    SPYI_PARAMETER_BUFFER,   // a structured buffer
-    SPYI_PARAMETER_TEXELS,   // Buffer<T>
+    SPYI_PARAMETER_VALUES,     // bytes of the parameter block: one parameter of a CUDA kernel
+    SPYI_PARAMETER_UNIFORM,    // a uniform buffer
+    SPYI_PARAMETER_BUFFER,     // a structured buffer
+    SPYI_PARAMETER_TEXELS,     // Buffer<T>
     SPYI_PARAMETER_RW_TEXELS,  // RWBuffer<T>
     SPYI_PARAMETER_TEXTURE,    // Texture2D<T>
     SPYI_PARAMETER_RW_TEXTURE, // RWTexture2D<T>
     SPYI_PARAMETER_SAMPLER,    // SamplerState
-    SPYI_PARAMETER_COMBINED    // Sampler2D<T>, a texture with its sampler
+    SPYI_PARAMETER_COMBINED,   // Sampler2D<T>, a texture with its sampler
+    // The device's table of handles (image.h), in which the kernel finds textures, samplers and buffers by numbers.
+    // It takes no binding and has neither a number nor elements; dispatches give nothing for it.
+    SPYI_PARAMETER_HANDLES,
+    SPYI_PARAMETER_KINDS
 } spyi_parameter_kind;
+
+// SPYI_TARGET_SPIRV: the bindings of SPYI_PARAMETER_HANDLES, each an array of descriptors, in a descriptor set of their
+// own.
+typedef enum spyi_handle_kind {
+    SPYI_HANDLE_SAMPLER,
+    SPYI_HANDLE_COMBINED,
+    SPYI_HANDLE_TEXTURE,
+    SPYI_HANDLE_RW_TEXTURE,
+    SPYI_HANDLE_BUFFER, // structured and byte-address buffers, read-only or not
+    SPYI_HANDLE_KINDS
+} spyi_handle_kind;
+#define SPYI_HANDLE_SET 1
 
 enum { SPYI_STAGE_COMPUTE = 1, SPYI_STAGE_VERTEX = 2, SPYI_STAGE_FRAGMENT = 4 };
 
@@ -12876,14 +12914,16 @@ typedef struct spyi_kernel_base {
     uint32_t binding_count; // bindings of all parameters together
     uint32_t uniform_count;
     uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES
+    bool handles;         // it uses the table of handles
 } spyi_kernel_base;
 
 SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface);
 SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface); // threads of a group
+SPYI_FN bool spyi_interface_has(const spyi_interface *iface, spyi_parameter_kind kind);
 // Returns the parameter that takes a binding number; NULL when there is none.
 SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *iface, uint32_t number);
 static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
-    return parameter->kind >= SPYI_PARAMETER_BUFFER;
+    return parameter->kind >= SPYI_PARAMETER_BUFFER && parameter->kind <= SPYI_PARAMETER_COMBINED;
 }
 
 // >>backend/backend.h ---------------------------------------------------------------------------------------
@@ -13458,6 +13498,11 @@ typedef struct spyi_image_functions {
     spy_status (*create_sampler)(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                  spyi_text *error);
     void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
+    // Handles, by which kernels find a texture, sampler or buffer without a binding: the 8 bytes of Slang's
+    // DescriptorHandle<T>. NULL: the backend has none. `binding` is as a dispatch would give it. remove_handle: no
+    // later work uses the handle.
+    spy_status (*add_handle)(spyi_gpu *gpu, const spyi_binding *binding, uint64_t *handle, spyi_text *error);
+    void (*remove_handle)(spyi_gpu *gpu, spyi_binding_kind kind, uint64_t handle);
 } spyi_image_functions;
 
 // >>work on images
@@ -13699,8 +13744,15 @@ SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface) {
         if (spyi_takes_bindings(p)) counts.binding_count += p->count;
         counts.uniform_count += p->kind == SPYI_PARAMETER_UNIFORM;
         counts.value_count += p->kind == SPYI_PARAMETER_VALUES;
+        counts.handles = counts.handles || p->kind == SPYI_PARAMETER_HANDLES;
     }
     return counts;
+}
+
+SPYI_FN bool spyi_interface_has(const spyi_interface *iface, spyi_parameter_kind kind) {
+    for (uint32_t i = 0; i < iface->parameter_count; i++)
+        if (iface->parameters[i].kind == kind) return true;
+    return false;
 }
 
 SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface) {
@@ -14789,7 +14841,7 @@ SPYI_FN spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_inter
         const spyi_parameter *p = &iface->parameters[i];
         uint8_t use = p->kind == SPYI_PARAMETER_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
         bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
-        if (p->kind == SPYI_PARAMETER_VALUES) continue;
+        if (p->kind == SPYI_PARAMETER_VALUES || p->kind == SPYI_PARAMETER_HANDLES) continue;
         if (p->number != next || p->count == 0 ||
             (texels && !(limits->texels[p->scalar][p->columns - 1] & use)))
             return spyi_null_broken(n, error, "load: parameter %u: number %u, %u elements, or its format", i,
@@ -16265,10 +16317,15 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
 // Work of every kind is logged by one function.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
 
-static const spyi_image_functions spyi_null_images = { spyi_null_image_support,  spyi_null_create_image,
-                                                       spyi_null_destroy_image,  spyi_null_create_view,
-                                                       spyi_null_destroy_view,   spyi_null_create_sampler,
-                                                       spyi_null_destroy_sampler };
+static const spyi_image_functions spyi_null_images = { spyi_null_image_support,
+                                                       spyi_null_create_image,
+                                                       spyi_null_destroy_image,
+                                                       spyi_null_create_view,
+                                                       spyi_null_destroy_view,
+                                                       spyi_null_create_sampler,
+                                                       spyi_null_destroy_sampler,
+                                                       NULL,
+                                                       NULL };
 
 static const spyi_raster_functions spyi_null_raster = { spyi_null_load_raster };
 
@@ -16466,9 +16523,12 @@ SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
 // Returns whether the type is a pointer T*. It is of kind OTHER, but has a size: in the memory of a struct it is
 // an address of 8 bytes, which the host sees as a uint64.
 SPYI_FN bool spyi_type_is_pointer(const spyi_type *type);
+// Returns whether the type is a DescriptorHandle<T>. It is of kind OTHER, but has a size: 8 bytes, which the host sees
+// as a uint64.
+SPYI_FN bool spyi_type_is_handle(const spyi_type *type);
 // Returns whether a struct with a field of the type can lie in memory.
 SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type);
-// Returns whether the type is a pointer, or a struct or an array with one inside.
+// Returns whether the type is a pointer or a handle, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
@@ -16799,6 +16859,8 @@ typedef struct spyi_shader_view {
     spyi_image_view_desc desc;
     uint64_t sampler; // of CUDA's texture objects; else 0
     uint64_t handle;  // of the backend
+    bool listed;      // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
+    uint64_t number;
     struct spyi_shader_view *next;
 } spyi_shader_view;
 
@@ -16809,6 +16871,9 @@ typedef struct spyi_texture_image {
     spyi_image_desc desc;
     spyi_shader_view *views;
     struct spyi_texture_image *next; // in device.waiting_images
+    // In device.listed_images while one of its views is listed: kernels that use handles may use the image.
+    bool listed;
+    struct spyi_texture_image *previous_listed, *next_listed;
 } spyi_texture_image;
 
 #define SPYI_MOST_LEVELS 32
@@ -16844,6 +16909,8 @@ struct spy_texture {
 typedef struct spyi_sampler_object {
     spy_sampler_desc desc; // .label is NULL
     uint64_t handle;       // of the backend
+    bool listed;           // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
+    uint64_t number;
     struct spyi_sampler_object *next;
 } spyi_sampler_object;
 
@@ -16893,6 +16960,13 @@ SPYI_FN spy_status spyi_texture_grads_make(spy_texture *texture, spyi_text *erro
 // Makes the exact sums of a texture with a gradient, unless it has them.
 SPYI_FN spy_status spyi_texture_sums_make(spy_texture *texture, spyi_text *error);
 SPYI_FN void spyi_texture_grads_drop(spy_texture *texture);
+
+// handle.c
+// Gives back the numbers of an image's views, when no work uses them any more.
+SPYI_FN void spyi_image_unlist(spy_device *device, spyi_texture_image *image);
+// Adds to the first `count` uses those of all images that have handles: a kernel that uses handles may use any of them.
+// There is room for device.listed_count more. Returns the number of uses with them.
+SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint32_t count);
 
 // sampler.c
 SPYI_FN void spyi_samplers_attach(spy_device *device);
@@ -16950,6 +17024,8 @@ struct spy_tensor {
     int64_t grad_shift[2];       // of a view being made: bytes from its elements to their gradients
     const spyi_type *grad_type;  // of a view being made: the parent's element type
     bool grads_follow;           // of a view being made: measuring it makes views of `grads`
+    bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
+    uint64_t number;
 };
 
 // Indices into spy_tensor.grads: the gradient that calls read, and the one that they add to. Both may be the
@@ -16967,6 +17043,8 @@ SPYI_FN void spyi_tensors_free_all(spy_device *device); // at the device's relea
 // Returns a contiguous tensor on memory of its own, which is not set; NULL: `error` and *status say why.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
+// Gives back the number of the tensor's handle (handle.c), if it has one.
+SPYI_FN void spyi_tensor_unlist(spy_tensor *tensor);
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and
 // offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);
@@ -17115,6 +17193,8 @@ struct spy_device {
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
     uint64_t image_bytes;                      // device memory of all images
+    struct spyi_texture_image *listed_images;  // those with handles
+    uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
     spy_texture *summed[SPYI_MOST_SUMMED]; // to whose exact sums the call in progress adds (call/sums.c)
@@ -17656,9 +17736,11 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
-    if (t.name && spyi_type_is_pointer(&t)) { // in a struct it is an address of 8 bytes
+    if (t.name && (spyi_type_is_pointer(&t) || spyi_type_is_handle(&t))) { // in a struct it is 8 bytes
         t.scalar = SPY_DTYPE_UINT64;
         t.host_size = t.host_align = t.device_size = t.device_align = 8;
+        // In SPIR-V a handle is a uint2.
+        if (spyi_type_is_handle(&t) && !types->rules->by_address) t.device_align = 4;
         t.same_layout = true;
     }
     return spyi_type_intern(types, &t);
@@ -17721,13 +17803,19 @@ SPYI_FN bool spyi_type_is_pointer(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "Ptr<", 4) == 0;
 }
 
+SPYI_FN bool spyi_type_is_handle(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "DescriptorHandle<", 17) == 0 &&
+           type->name[strlen(type->name) - 1] == '>'; // an array of handles ends in ']'
+}
+
 SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER ? spyi_type_is_pointer(type) : type->kind != SPYI_TYPE_VOID;
+    return type->kind == SPYI_TYPE_OTHER ? spyi_type_is_pointer(type) || spyi_type_is_handle(type)
+                                         : type->kind != SPYI_TYPE_VOID;
 }
 
 SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type) {
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    bool holds = spyi_type_is_pointer(type);
+    bool holds = spyi_type_is_pointer(type) || spyi_type_is_handle(type);
     for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count && !holds; ++i)
         holds = spyi_type_holds_pointer(type->fields[i].type);
     return holds;
@@ -20255,6 +20343,7 @@ SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
 
 SPYI_FN void spyi_tensor_free(spy_tensor *tensor) {
     spy_device *device = tensor->object.device;
+    spyi_tensor_unlist(tensor);
     spyi_gradients_drop(tensor);
     if (tensor->storage) spyi_resource_release(device, &tensor->storage->resource);
     free((void *)tensor->label);
@@ -20715,6 +20804,7 @@ spy_status spy_texture_zero_grad(spy_texture *texture) {
 
 static void spyi_image_free(spy_device *device, spyi_texture_image *image) {
     const spyi_image_functions *images = device->backend->images;
+    spyi_image_unlist(device, image);
     while (image->views) {
         spyi_shader_view *view = image->views;
         image->views = view->next;
@@ -21545,6 +21635,220 @@ SPYI_FN void spyi_samplers_free_all(spy_device *device) {
         device->backend->images->destroy_sampler(device->gpu, o->handle);
         spyi_free(&device->ctx, o, sizeof *o);
     }
+}
+
+// >>data/handle.c -------------------------------------------------------------------------------------------
+
+// Handles of textures, samplers and tensors: the 8 bytes that Slang's DescriptorHandle<T> has. A texture's or tensor's
+// handle is valid as long as the object lives, and made when it is first asked for.
+
+static void spyi_list_image(spy_device *device, spyi_texture_image *image) {
+    if (image->listed) return;
+    image->listed = true;
+    image->previous_listed = NULL;
+    image->next_listed = device->listed_images;
+    if (image->next_listed) image->next_listed->previous_listed = image;
+    device->listed_images = image;
+    device->listed_count++;
+}
+
+static spyi_binding_kind spyi_view_binding(const spyi_shader_view *view) {
+    return view->desc.stored ? SPYI_BINDING_RW_TEXTURE
+           : view->sampler   ? SPYI_BINDING_COMBINED
+                             : SPYI_BINDING_TEXTURE;
+}
+
+SPYI_FN void spyi_image_unlist(spy_device *device, spyi_texture_image *image) {
+    if (!image->listed) return;
+    for (spyi_shader_view *view = image->views; view; view = view->next)
+        if (view->listed)
+            device->backend->images->remove_handle(device->gpu, spyi_view_binding(view), view->number);
+    if (image->previous_listed) image->previous_listed->next_listed = image->next_listed;
+    else device->listed_images = image->next_listed;
+    if (image->next_listed) image->next_listed->previous_listed = image->previous_listed;
+    image->listed = false;
+    device->listed_count--;
+}
+
+SPYI_FN void spyi_tensor_unlist(spy_tensor *tensor) {
+    spy_device *device = tensor->object.device;
+    if (tensor->listed)
+        device->backend->images->remove_handle(device->gpu, SPYI_BINDING_BUFFER, tensor->number);
+    tensor->listed = false;
+}
+
+SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint32_t count) {
+    const uint32_t own = count;
+    for (spyi_texture_image *image = device->listed_images; image; image = image->next_listed) {
+        bool stored = (image->desc.usage & SPY_TEXTURE_USAGE_STORED) != 0;
+        uint32_t how =
+            stored ? SPYI_USE_READS | SPYI_USE_WRITES | SPYI_USE_STORED : SPYI_USE_READS | SPYI_USE_SAMPLED;
+        spyi_use use =
+            spyi_use_of(&image->texture.resource, 0, (uint64_t)image->desc.levels * image->desc.layers, how);
+        for (uint32_t i = 0; i < own; i++) // an argument too: both are in one layout
+            if (uses[i].resource == use.resource && uses[i].how >= SPYI_USE_TEXTURE) uses[i].how = use.how;
+        uses[count++] = use;
+    }
+    return count;
+}
+
+static spy_status spyi_can_list(spy_device *device, spyi_text *error) {
+    const spyi_image_functions *images = device->backend->images;
+    if (images && images->add_handle && (device->base->limits.info.features & SPY_FEATURE_HANDLES))
+        return SPY_OK;
+    spyi_text_add(error, "the device '%s' has no bindless handles (SPY_FEATURE_HANDLES)",
+                  device->base->limits.info.name);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+// Finds or makes the number of a view. `sampler`: of a combined handle; else NULL.
+static spy_status spyi_texture_number(spy_texture *t, bool stored, spy_sampler *sampler, uint64_t *number,
+                                      spyi_text *error) {
+    spy_device *device = t->object.device;
+    spyi_binding binding;
+    spy_status status = spyi_can_list(device, error);
+    if (status != SPY_OK) return status;
+    const uint64_t handle = spyi_texture_shader_view(t, stored, sampler, error);
+    if (!handle) return SPY_ERROR_UNSUPPORTED;
+    spyi_shader_view *view = t->image->views;
+    while (view->handle != handle) view = view->next;
+    if (!view->listed) {
+        binding.kind = spyi_view_binding(view);
+        binding.handle = handle;
+        binding.offset = t->image->desc.usage & SPY_TEXTURE_USAGE_STORED ? SPYI_USE_STORED : SPYI_USE_SAMPLED;
+        binding.range = sampler ? sampler->handle : 0;
+        status = device->backend->images->add_handle(device->gpu, &binding, &view->number, error);
+        if (status != SPY_OK) return status;
+        view->listed = true;
+        spyi_list_image(device, t->image);
+    }
+    *number = view->number;
+    return SPY_OK;
+}
+
+static spy_status spyi_sampler_number(spy_sampler *sampler, uint64_t *number, spyi_text *error) {
+    spy_device *device = sampler->object.device;
+    spyi_sampler_object *o = device->sampler_objects;
+    spyi_binding binding;
+    spy_status status = spyi_can_list(device, error);
+    if (status != SPY_OK) return status;
+    while (o->handle != sampler->handle) o = o->next;
+    if (!o->listed) {
+        memset(&binding, 0, sizeof binding);
+        binding.kind = SPYI_BINDING_SAMPLER;
+        binding.handle = sampler->handle;
+        status = device->backend->images->add_handle(device->gpu, &binding, &o->number, error);
+        if (status != SPY_OK) return status;
+        o->listed = true;
+    }
+    *number = o->number;
+    return SPY_OK;
+}
+
+static spy_status spyi_tensor_number(spy_tensor *tensor, uint64_t *number, spyi_text *error) {
+    spy_device *device = tensor->object.device;
+    const spyi_limits *limits = &device->base->limits;
+    const spyi_storage *storage = tensor->storage;
+    spyi_binding binding;
+    spy_status status = spyi_can_list(device, error);
+    if (status != SPY_OK) return status;
+    if (tensor->listed) {
+        *number = tensor->number;
+        return SPY_OK;
+    }
+    binding.kind = SPYI_BINDING_BUFFER;
+    binding.handle = storage->chunk.handle;
+    binding.offset = storage->offset + tensor->begin_bytes;
+    binding.range = tensor->end_bytes - tensor->begin_bytes;
+    if (binding.range == 0 || binding.range > limits->max_binding_bytes ||
+        binding.offset % limits->binding_alignment) {
+        spyi_text_add(
+            error,
+            "a tensor with a handle has 1 to %llu bytes, of which the first lies at a multiple of %u bytes "
+            "in its memory; this one has %llu at %llu",
+            (unsigned long long)limits->max_binding_bytes, limits->binding_alignment,
+            (unsigned long long)binding.range, (unsigned long long)binding.offset);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    status = device->backend->images->add_handle(device->gpu, &binding, &tensor->number, error);
+    if (status != SPY_OK) return status;
+    tensor->listed = true;
+    *number = tensor->number;
+    return SPY_OK;
+}
+
+// >>entry points
+
+static spy_status spyi_end_number(spy_device *device, spy_status status, const char *function,
+                                  spyi_text *error) {
+    if (status != SPY_OK) spyi_fail_text(device, status, function, error);
+    spyi_text_free(error);
+    spyi_leave(device);
+    return status;
+}
+
+spy_status spy_texture_handle(spy_texture *texture, bool writable, uint64_t *handle) {
+    static const char function[] = "spy_texture_handle";
+    spyi_text error = { NULL, 0, 0 };
+    if (handle) *handle = 0;
+    spy_status status = spyi_enter(texture, SPYI_KIND_TEXTURE, function);
+    if (status != SPY_OK) return status;
+    if (handle) {
+        status = spyi_texture_number(texture, writable, NULL, handle, &error);
+    } else {
+        spyi_text_add(&error, "handle: expected a pointer, got NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return spyi_end_number(texture->object.device, status, function, &error);
+}
+
+spy_status spy_sampled_texture_handle(spy_texture *texture, spy_sampler *sampler, uint64_t *handle) {
+    static const char function[] = "spy_sampled_texture_handle";
+    spyi_text error = { NULL, 0, 0 };
+    if (handle) *handle = 0;
+    spy_status status = spyi_enter(texture, SPYI_KIND_TEXTURE, function);
+    if (status != SPY_OK) return status;
+    spy_device *device = texture->object.device;
+    if (!handle) {
+        spyi_text_add(&error, "handle: expected a pointer, got NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    } else if (!spyi_is_on(device, sampler, SPYI_KIND_SAMPLER)) {
+        spyi_text_add(&error, "sampler: ");
+        status = spyi_object_problem(sampler, SPYI_KIND_SAMPLER, &error);
+    } else {
+        status = spyi_texture_number(texture, false, sampler, handle, &error);
+    }
+    return spyi_end_number(device, status, function, &error);
+}
+
+spy_status spy_sampler_handle(spy_sampler *sampler, uint64_t *handle) {
+    static const char function[] = "spy_sampler_handle";
+    spyi_text error = { NULL, 0, 0 };
+    if (handle) *handle = 0;
+    spy_status status = spyi_enter(sampler, SPYI_KIND_SAMPLER, function);
+    if (status != SPY_OK) return status;
+    if (handle) {
+        status = spyi_sampler_number(sampler, handle, &error);
+    } else {
+        spyi_text_add(&error, "handle: expected a pointer, got NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return spyi_end_number(sampler->object.device, status, function, &error);
+}
+
+spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle) {
+    static const char function[] = "spy_tensor_handle";
+    spyi_text error = { NULL, 0, 0 };
+    if (handle) *handle = 0;
+    spy_status status = spyi_enter(tensor, SPYI_KIND_TENSOR, function);
+    if (status != SPY_OK) return status;
+    if (handle) {
+        status = spyi_tensor_number(tensor, handle, &error);
+    } else {
+        spyi_text_add(&error, "handle: expected a pointer, got NULL");
+        status = SPY_ERROR_INVALID_ARGUMENT;
+    }
+    return spyi_end_number(tensor->object.device, status, function, &error);
 }
 
 // >>data/texture_copy.c -------------------------------------------------------------------------------------
@@ -23106,6 +23410,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
                            "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
+        spyi_tensor_unlist(tensor); // its handle is of the former memory
         other->storage->resource.references++;
         spyi_resource_release(device, &tensor->storage->resource);
         tensor->storage = other->storage;
@@ -27387,6 +27692,8 @@ enum {
     SPYI_OP_TYPE_VECTOR = 23,
     SPYI_OP_TYPE_MATRIX = 24,
     SPYI_OP_TYPE_IMAGE = 25,
+    SPYI_OP_TYPE_SAMPLER = 26,
+    SPYI_OP_TYPE_SAMPLED_IMAGE = 27,
     SPYI_OP_TYPE_ARRAY = 28,
     SPYI_OP_TYPE_RUNTIME_ARRAY = 29,
     SPYI_OP_TYPE_STRUCT = 30,
@@ -27599,7 +27906,7 @@ SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *p) {
     bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
     (void)spyi_stream_expect(
         r,
-        p->kind <= SPYI_PARAMETER_COMBINED && p->count >= 1 &&
+        p->kind < SPYI_PARAMETER_KINDS && (p->count >= 1) == (p->kind != SPYI_PARAMETER_HANDLES) &&
             (!texels || (p->scalar < SPY_DTYPE_COUNT && p->columns >= 1 && p->columns <= 4)),
         "a kernel's parameter cannot be");
 }
@@ -33430,6 +33737,7 @@ static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kin
     case SPYI_TYPE_STRUCT: return SPY_TYPE_KIND_STRUCT;
     default: break;
     }
+    if (spyi_type_is_handle(type)) return SPY_TYPE_KIND_HANDLE;
     switch (slang_kind) {
     case SPYI_SL_KIND_STRUCT: return SPY_TYPE_KIND_STRUCT;
     case SPYI_SL_KIND_ARRAY: return SPY_TYPE_KIND_ARRAY;
@@ -34123,7 +34431,7 @@ static void spyi_sl_info_fields(spyi_stream *r, spyi_sl_tree *tree, const spy_ty
 static void spyi_sl_info_new(spyi_stream *r, spyi_sl_tree *tree, spy_type_info *info) {
     // The fields of a declared struct are its declaration's children.
     bool own = r->out && info->fields && !info->decl;
-    info->kind = (spy_type_kind)spyi_stream_enum(r, (uint32_t)info->kind, SPY_TYPE_KIND_SAMPLER + 1);
+    info->kind = (spy_type_kind)spyi_stream_enum(r, (uint32_t)info->kind, SPY_TYPE_KIND_HANDLE + 1);
     spyi_sl_tree_text(r, tree, &info->name);
     info->dtype = (spy_dtype)spyi_stream_enum(r, (uint32_t)info->dtype, SPY_DTYPE_COUNT);
     spyi_stream_u32(r, &info->rows);
@@ -35133,6 +35441,8 @@ typedef struct spyi_code_id {
     uint32_t value;        // of a constant
     uint32_t number;       // the new binding
     uint32_t image;        // of an image type: the word of its instruction
+    uint32_t op; // of a sampler, sampled image, run-time array or struct type: the operation that declares it
+    uint32_t handle;             // of a variable of the table of handles: its spyi_handle_kind
     uint32_t function, position; // of a parameter: its function, and its index in that
 } spyi_code_id;
 
@@ -35186,6 +35496,13 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
     case SPYI_OP_TYPE_ARRAY:
         if (length == 4) spyi_code_at(s, w[1])->type = w[2];
         break;
+    case SPYI_OP_TYPE_RUNTIME_ARRAY:
+        if (length == 3) spyi_code_at(s, w[1])->type = w[2];
+        spyi_code_at(s, w[1])->op = SPYI_OP_TYPE_RUNTIME_ARRAY;
+        break;
+    case SPYI_OP_TYPE_SAMPLER:
+    case SPYI_OP_TYPE_SAMPLED_IMAGE:
+    case SPYI_OP_TYPE_STRUCT: spyi_code_at(s, w[1])->op = w[0] & 0xffffu; break;
     case SPYI_OP_TYPE_POINTER:
         if (length == 4) spyi_code_at(s, w[1])->type = w[3];
         break;
@@ -35444,10 +35761,18 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
 // Adds the capabilities for arrays of buffers that are indexed by something other than a constant; Slang does
 // not declare them.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
-    bool kinds[SPYI_PARAMETER_COMBINED + 1] = { false };
+    bool kinds[SPYI_PARAMETER_KINDS] = { false };
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        static const uint8_t of_handles[SPYI_HANDLE_KINDS] = {
+            SPYI_PARAMETER_SAMPLER, SPYI_PARAMETER_COMBINED, SPYI_PARAMETER_TEXTURE,
+            SPYI_PARAMETER_RW_TEXTURE, SPYI_PARAMETER_BUFFER
+        };
         if (!spyi_spirv_is_chain(i.op) || i.length < 5) continue;
-        uint32_t number = spyi_code_at(s, i.w[3])->number;
+        uint32_t number = spyi_code_at(s, i.w[3])->number, handle = spyi_code_at(s, i.w[3])->handle;
+        if (handle != UINT32_MAX) {
+            kinds[of_handles[handle]] = true;
+            continue;
+        }
         const spyi_parameter *p = spyi_code_parameter(inputs, number);
         if (p && !spyi_code_is_constant(s, i.w[4], 8)) kinds[p->kind] = true;
     }
@@ -35504,6 +35829,52 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
     }
 }
 
+// >>handles
+
+// Returns the spyi_handle_kind of an element of a run-time array of descriptors; SPYI_HANDLE_KINDS: none.
+static uint32_t spyi_code_handle_kind(spyi_code_scan *s, uint32_t element) {
+    enum { DIMENSION_BUFFER = 5, WORD_DIMENSION = 3 };
+    const spyi_code_id *type = spyi_code_at(s, element);
+    if (type->op == SPYI_OP_TYPE_SAMPLER) return SPYI_HANDLE_SAMPLER;
+    if (type->op == SPYI_OP_TYPE_SAMPLED_IMAGE) return SPYI_HANDLE_COMBINED;
+    if (type->op == SPYI_OP_TYPE_STRUCT) return SPYI_HANDLE_BUFFER;
+    if (type->image == UINT32_MAX || s->words[type->image + WORD_DIMENSION] == DIMENSION_BUFFER)
+        return SPYI_HANDLE_KINDS;
+    return s->words[type->image + SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_HANDLE_RW_TEXTURE
+                                                                            : SPYI_HANDLE_TEXTURE;
+}
+
+static bool spyi_code_is_input(const spyi_code_id *v, const spyi_inputs *inputs,
+                               const spyi_sl_binding *bindings) {
+    for (uint32_t i = 0; i < inputs->count; ++i)
+        if (bindings[i].set == v->set && bindings[i].binding == v->binding) return true;
+    return false;
+}
+
+// Slang makes of DescriptorHandle<T> arrays of descriptors without a size, which are no shader parameters: one for each
+// type, in one set, and most of them with one binding. Gives each the set of handles and the binding of its kind.
+static void spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
+    bool any = false;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        spyi_code_id *v = &s->ids[id];
+        const spyi_code_id *array = spyi_code_at(s, v->type);
+        if (v->set == UINT32_MAX || v->number != UINT32_MAX || array->op != SPYI_OP_TYPE_RUNTIME_ARRAY ||
+            (v->storage != SPYI_STORAGE_CONSTANT && v->storage != SPYI_STORAGE_BUFFER) ||
+            spyi_code_is_input(v, inputs, bindings))
+            continue;
+        uint32_t kind = spyi_code_handle_kind(s, array->type);
+        if (kind == SPYI_HANDLE_KINDS) continue; // spyi_code_check() refuses it
+        v->handle = v->number = kind;
+        any = true;
+    }
+    if (!any || inputs->parameter_count == SPYI_MOST_PARAMETERS) return;
+    spyi_parameter *p = &inputs->parameters[inputs->parameter_count++];
+    memset(p, 0, sizeof *p);
+    p->kind = SPYI_PARAMETER_HANDLES;
+    p->stages = SPYI_STAGE_COMPUTE;
+    p->space = SPYI_HANDLE_SET;
+}
+
 // Rejects code that uses unsupported shader parameters, or push constants of the module's own.
 static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
                             const spyi_sl_binding *bindings, spyi_text *messages) {
@@ -35518,6 +35889,14 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
+        if (!input &&
+            spyi_code_at((spyi_code_scan *)(uintptr_t)s, v->type)->op == SPYI_OP_TYPE_RUNTIME_ARRAY) {
+            spyi_text_add(
+                messages,
+                "the kernel uses a bindless handle of a Buffer, RWBuffer or another resource that has "
+                "none; textures, samplers, structured and byte-address buffers have handles");
+            return false;
+        }
         spyi_text_add(
             messages,
             "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
@@ -35541,7 +35920,7 @@ static void spyi_code_patch(spyi_code_scan *s) {
         const spyi_code_id *id = spyi_code_at(s, w[1]);
         if (id->number == UINT32_MAX) continue;
         if (w[2] == SPYI_DECORATION_BINDING) w[3] = id->number;
-        if (w[2] == SPYI_DECORATION_SET) w[3] = 0;
+        if (w[2] == SPYI_DECORATION_SET) w[3] = id->handle != UINT32_MAX ? SPYI_HANDLE_SET : 0;
     }
 }
 
@@ -35554,6 +35933,7 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
     bool good = spyi_code_scan_words(&s);
     if (!good) spyi_text_add(messages, "its code cannot be read");
     if (good) spyi_code_number(&s, inputs, bindings);
+    if (good) spyi_code_handles(&s, inputs, bindings);
     good = good && spyi_code_check(&s, inputs, bindings, messages);
     good = good && spyi_code_formats(&s, inputs, bindings, messages);
     good = good && spyi_code_check_atomics(&s, inputs, bindings, messages);
@@ -40048,6 +40428,7 @@ SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(
 SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
     void); // ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
+SPYI_FN const spyi_value_kind *spyi_handle_kind_of(void);  // DescriptorHandle<T>
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void); // Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);  // TensorView<T> and DiffTensorView<T>
 SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T>, Buffer<T> ...
@@ -41443,8 +41824,6 @@ static bool spyi_texture_bind(spyi_fitting *fitting, const spyi_value *value, sp
 
 static const char *spyi_texture_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     spyi_texture_form read;
-    if (strcmp(base, "DescriptorHandle") == 0)
-        return "; bindless handles cannot be passed yet: take the texture itself";
     if (!spyi_texture_form_read(type->name, base, &read) || read.kind == SPYI_PARAMETER_SAMPLER) return NULL;
     return rules && !rules->textures ? "; it takes a texture, which the target has not"
            : read.kind == SPYI_PARAMETER_COMBINED
@@ -42723,16 +43102,72 @@ SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void) {
     return &spyi_pointer_kind;
 }
 
+// >>kinds/handle.c ------------------------------------------------------------------------------------------
+
+// Bindless handles: a parameter DescriptorHandle<T> takes the 8 bytes of a handle as a number.
+
+static bool spyi_handle_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
+    spyi_type_parts parts;
+    if (value->tensor) return false;
+    spyi_split_type(leaf->type->name, &parts);
+    const char *of = parts.arguments[0] ? parts.arguments[0] : "";
+    // CUDA's handles of buffers are pairs of address and size.
+    bool good = !spyi_types_rules(fitting->types)->by_address || strncmp(of, "Texture", 7) == 0 ||
+                strncmp(of, "RWTexture", 9) == 0;
+    if (!good) spyi_text_add(&fitting->why, "on CUDA only textures have handles");
+    spyi_free_parts(&parts);
+    leaf->field_size = 8;
+    leaf->field_align = (uint32_t)leaf->type->device_align;
+    leaf->untracked = true;
+    return good;
+}
+
+static bool spyi_handle_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
+    uint64_t handle = value->arg->value.u;
+    (void)leaf;
+    (void)error;
+    memcpy(field, &handle, sizeof handle);
+    return true;
+}
+
+static const char *spyi_handle_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
+    (void)type;
+    (void)rules;
+    return strcmp(base, "DescriptorHandle") == 0
+               ? "; it takes a handle as uint64: spy_texture_handle() and its sisters"
+               : NULL;
+}
+
+static const spyi_kind_build spyi_handle_build = {
+    spyi_handle_bind, NULL, spyi_kind_own_field, spyi_kind_own_load, spyi_handle_takes, NULL, NULL, NULL
+};
+static const spyi_kind_run spyi_handle_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_ADDRESS,
+                                               SPYI_FIELD_KIND,
+                                               SPYI_AGAIN_NEVER,
+                                               NULL,
+                                               spyi_handle_fill,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL };
+static const spyi_value_kind spyi_handle_kind_table = { "handle", &spyi_handle_build, &spyi_handle_run };
+
+SPYI_FN const spyi_value_kind *spyi_handle_kind_of(void) {
+    return &spyi_handle_kind_table;
+}
+
 // >>kinds/parameter.c ---------------------------------------------------------------------------------------
 
 // Finds the kind that passes a value to a parameter.
 
 // Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
-    spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
-    spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
-    spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
-    spyi_weights_kind_of,
+    spyi_unsized_kind_of,      spyi_holder_kind_of,  spyi_pointer_kind_of, spyi_whole_kind_of,
+    spyi_view_kind_of,         spyi_buffer_kind_of,  spyi_texture_kind_of, spyi_sampler_kind_of,
+    spyi_diff_texture_kind_of, spyi_weights_kind_of, spyi_handle_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -42754,11 +43189,12 @@ static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, co
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
     const char *takes;
-    bool number = value->kind == SPY_ARG_KIND_UINT &&
+    bool number = (value->kind == SPY_ARG_KIND_UINT || value->kind == SPY_ARG_KIND_INT) &&
                   (value->direction == SPY_DIRECTION_DEFAULT || value->direction == SPY_DIRECTION_DROP);
     if (value->kind != SPY_ARG_KIND_TENSOR && !number) return NULL;
     const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
     if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
+    if (value->kind == SPY_ARG_KIND_INT && kind != spyi_handle_kind_of()) return NULL; // no address is signed
     return value->tensor || (kind->run->traits & SPYI_TRAIT_ADDRESS) ? kind : NULL;
 }
 
@@ -42807,6 +43243,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of,       spyi_pointer_kind_of,
         spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,       spyi_texture_kind_of,
         spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of, spyi_weights_kind_of,
+        spyi_handle_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
@@ -44299,7 +44736,7 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     bool library = is_value == spyi_leaf_is_resource(leaf);
     if (!good || (library && !spyi_bind_library(a, leaf, v))) return false;
     // Through the pointers in a value the function reaches memory that is no argument.
-    if (leaf->in && !spyi_type_is_pointer(leaf->type) &&
+    if (leaf->in && !spyi_type_is_pointer(leaf->type) && !spyi_type_is_handle(leaf->type) &&
         (spyi_type_holds_pointer(leaf->type) || (leaf->element && spyi_type_holds_pointer(leaf->element))))
         leaf->untracked = true;
     memset(&fit, 0, sizeof fit);
@@ -44443,7 +44880,7 @@ SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
 }
 
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_OTHER) return spyi_type_is_pointer(type);
+    if (type->kind == SPYI_TYPE_OTHER) return spyi_type_is_pointer(type) || spyi_type_is_handle(type);
     if (type->kind == SPYI_TYPE_ARRAY) return spyi_may_be_zero(type->element);
     for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count; i++)
         if (!spyi_may_be_zero(type->fields[i].type)) return false;
@@ -47605,7 +48042,7 @@ static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, 
 static void spyi_set_to_zero(const spyi_type *type, const char *to, uint32_t depth, spyi_text *out) {
     const spyi_type *inner = type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    if (inner->kind == SPYI_TYPE_OTHER && !spyi_type_is_pointer(inner)) return;
+    if (inner->kind == SPYI_TYPE_OTHER && !spyi_type_is_pointer(inner) && !spyi_type_is_handle(inner)) return;
     if (inner->kind != SPYI_TYPE_STRUCT) {
         spyi_text_add(out, "    %s = {};\n", to);
         return;
@@ -48805,7 +49242,9 @@ struct spyi_variant {
     spyi_program *program; // NULL: not kept, or kept in shared_kernel
     // For kernels with unsized arrays; NULL: the kernel belongs to this variant alone.
     spyi_shared_kernel *shared_kernel;
-    spyi_use *uses; // room for one launch: accesses, sums, group counts, the print buffer
+    spyi_use
+        *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
+    uint32_t use_capacity;
 };
 
 // >>plans: what one signature of a function became
@@ -48928,6 +49367,8 @@ SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key)
 // Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of
 // memory.
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
+// Makes room for `more` uses of textures with handles behind the others. Returns false when out of memory.
+SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
 
 // addresses.c
 // Visits each address among the parameters of the variant's dispatches: its byte offset in the block, or in
@@ -49406,7 +49847,8 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
     uint32_t most = b->leaf_count + bound_inputs->count;
     variant->accesses = (spyi_memory_access *)spyi_calloc(most + 1, sizeof *variant->accesses);
     // The 3 extra uses: sums, group counts, the print buffer.
-    variant->uses = (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses);
+    variant->use_capacity = most + 3;
+    variant->uses = (spyi_use *)spyi_calloc(variant->use_capacity, sizeof *variant->uses);
     if (!variant->accesses || !variant->uses) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
@@ -49424,8 +49866,19 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
     }
     if (!variant->resources) return true;
     free(variant->uses);
-    variant->uses = (spyi_use *)spyi_calloc(most * SPYI_MOST_VALUE_USES + 3, sizeof *variant->uses);
+    variant->use_capacity = most * SPYI_MOST_VALUE_USES + 3;
+    variant->uses = (spyi_use *)spyi_calloc(variant->use_capacity, sizeof *variant->uses);
     return variant->uses != NULL;
+}
+
+SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more) {
+    uint32_t own = variant->access_count * (variant->resources ? SPYI_MOST_VALUE_USES : 1u) + 3;
+    if (own + more <= variant->use_capacity) return true;
+    spyi_use *uses = (spyi_use *)spyi_realloc(variant->uses, (own + 2 * more) * sizeof *uses);
+    if (!uses) return false;
+    variant->uses = uses;
+    variant->use_capacity = own + 2 * more;
+    return true;
 }
 
 // >>plan/addresses.c ----------------------------------------------------------------------------------------
@@ -51018,7 +51471,7 @@ static void spyi_recipe_interface(spyi_stream *r, spyi_program *program) {
     for (uint32_t k = 0; k < i->parameter_count; k++) {
         spyi_parameter *p = &program->parameters[k];
         spyi_parameter_fields(r, p);
-        if (p->kind == SPYI_PARAMETER_VALUES) continue;
+        if (p->kind == SPYI_PARAMETER_VALUES || p->kind == SPYI_PARAMETER_HANDLES) continue;
         good = good && p->number == next;
         next += p->count;
     }
@@ -53444,8 +53897,10 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use *uses = variant->uses;
+    spyi_use *uses;
     uint32_t use_count;
+    // A kernel that uses handles may use all textures that have some, and reach memory that is no argument.
+    const bool handles = ((const spyi_kernel_base *)(const void *)variant->kernel)->handles;
     if (launch->block_capacity < e->block_size) { // plus 64 bytes: padding of host values
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -53470,15 +53925,21 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     dispatch.bindings = bindings;
     dispatch.uniforms = variant->bound_inputs.uniforms;
+    if (handles && !spyi_variant_use_room(variant, device->listed_count)) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    uses = variant->uses;
     use_count = spyi_collect_uses(s, variant, uses);
+    if (handles) use_count = spyi_listed_uses(device, uses, use_count);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
-                                           variant->untracked, error);
+                                           variant->untracked || handles, error);
     if (timed) status = device->backend->time_begin(device->gpu, error); // may submit: before uses are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked, error);
+    status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked || handles, error);
     s->plan->last_submit = device->last_submit;
     return status;
 }
@@ -53693,6 +54154,8 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
 // Returns how the call is repeated, in one allocation; NULL: out of memory, or the call cannot be repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
+    for (uint32_t i = 0; i < step_count; i++) // its uses change with the textures that have handles
+        if (((const spyi_kernel_base *)(const void *)steps[i].variant->kernel)->handles) return NULL;
     uint32_t items = values->count + values->grad_count, packs = 0;
     size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
                   step_count * spyi_align(sizeof *steps, 8);
@@ -56435,6 +56898,12 @@ static spy_status spyi_merge(const spyi_drawing *d, spyi_merged *m, spyi_pipelin
         const spyi_program *program = spyi_stage_program(&d->stages[s]);
         if (!program) continue;
         has[s] = spyi_interface_counts(&program->iface);
+        if (spyi_interface_has(&program->iface, SPYI_PARAMETER_HANDLES)) {
+            spyi_text_add(
+                error,
+                "it uses bindless handles, which the functions of draws cannot yet; take the texture itself");
+            return SPY_ERROR_UNSUPPORTED;
+        }
         p->offsets[s] = has[s].block_size ? (uint32_t)spyi_align(p->block_size, 16) : 0;
         if (has[s].block_size) p->block_size = p->offsets[s] + has[s].block_size;
     }

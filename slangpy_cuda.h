@@ -1574,6 +1574,9 @@ SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image
                                          const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
                                          spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored);
+SPYI_FN spy_status spyi_cuda_add_handle(spyi_gpu *base, const spyi_binding *binding, uint64_t *handle,
+                                        spyi_text *error);
+SPYI_FN void spyi_cuda_remove_handle(spyi_gpu *base, spyi_binding_kind kind, uint64_t handle);
 SPYI_FN spy_status spyi_cuda_image_bytes(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_image_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_image_blit(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
@@ -2350,7 +2353,7 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
     info->api_version = (uint32_t)cu->version;
     info->features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 | SPY_FEATURE_INT16 |
                      SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD | SPY_FEATURE_TIMESTAMPS |
-                     SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
+                     SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS | SPY_FEATURE_HANDLES;
     info->subgroup_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_WARP_SIZE);
     info->max_group_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_THREADS_PER_BLOCK);
     info->max_group_count = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_GRID_DIM_X);
@@ -4574,6 +4577,20 @@ SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) 
     spyi_cuda_leave(gpu, pushed);
 }
 
+// Slang makes the texture or surface object itself of a handle.
+SPYI_FN spy_status spyi_cuda_add_handle(spyi_gpu *base, const spyi_binding *binding, uint64_t *handle,
+                                        spyi_text *error) {
+    (void)base;
+    *handle = binding->handle;
+    if (binding->kind == SPYI_BINDING_TEXTURE || binding->kind == SPYI_BINDING_RW_TEXTURE) return SPY_OK;
+    spyi_text_add(error, "on CUDA only textures have handles, and without a sampler");
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+SPYI_FN void spyi_cuda_remove_handle(spyi_gpu *base, spyi_binding_kind kind, uint64_t handle) {
+    (void)base, (void)kind, (void)handle;
+}
+
 // >>work
 
 // One end of a copy: texels of an image. Layers are the third dimension of arrays.
@@ -5073,8 +5090,9 @@ spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_
 // The CUDA backend's table of functions.
 
 static const spyi_image_functions spyi_cuda_images = {
-    spyi_cuda_image_support, spyi_cuda_create_image,   spyi_cuda_destroy_image,   spyi_cuda_create_view,
-    spyi_cuda_destroy_view,  spyi_cuda_create_sampler, spyi_cuda_destroy_sampler,
+    spyi_cuda_image_support,   spyi_cuda_create_image, spyi_cuda_destroy_image,
+    spyi_cuda_create_view,     spyi_cuda_destroy_view, spyi_cuda_create_sampler,
+    spyi_cuda_destroy_sampler, spyi_cuda_add_handle,   spyi_cuda_remove_handle,
 };
 
 // The members are in the order of struct spyi_backend, the work functions in the order of spyi_work_number.

@@ -199,11 +199,13 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
 // Functions of the device, from vkGetDeviceProcAddr. Vulkan 1.2 has all of them; a device that lacks one is refused.
 #define SPYI_VK_DEVICE_FUNCTIONS(X)                                                                          \
     X(vkAllocateCommandBuffers)                                                                              \
+    X(vkAllocateDescriptorSets)                                                                              \
     X(vkAllocateMemory)                                                                                      \
     X(vkBeginCommandBuffer)                                                                                  \
     X(vkBindBufferMemory)                                                                                    \
     X(vkBindImageMemory)                                                                                     \
     X(vkCmdBeginRenderPass)                                                                                  \
+    X(vkCmdBindDescriptorSets)                                                                               \
     X(vkCmdBindIndexBuffer)                                                                                  \
     X(vkCmdBindPipeline)                                                                                     \
     X(vkCmdBindVertexBuffers)                                                                                \
@@ -236,6 +238,7 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkCreateBufferView)                                                                                    \
     X(vkCreateCommandPool)                                                                                   \
     X(vkCreateComputePipelines)                                                                              \
+    X(vkCreateDescriptorPool)                                                                                \
     X(vkCreateDescriptorSetLayout)                                                                           \
     X(vkCreateFramebuffer)                                                                                   \
     X(vkCreateGraphicsPipelines)                                                                             \
@@ -252,6 +255,7 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkDestroyBuffer)                                                                                       \
     X(vkDestroyBufferView)                                                                                   \
     X(vkDestroyCommandPool)                                                                                  \
+    X(vkDestroyDescriptorPool)                                                                               \
     X(vkDestroyDescriptorSetLayout)                                                                          \
     X(vkDestroyDevice)                                                                                       \
     X(vkDestroyFramebuffer)                                                                                  \
@@ -278,6 +282,7 @@ SPY_API spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer
     X(vkQueueWaitIdle)                                                                                       \
     X(vkResetCommandPool)                                                                                    \
     X(vkSignalSemaphore)                                                                                     \
+    X(vkUpdateDescriptorSets)                                                                                \
     X(vkWaitSemaphores)
 
 // Functions of device extensions and of Vulkan 1.3. Their member is NULL where the driver does not have them.
@@ -391,6 +396,14 @@ typedef struct spyi_vk_functions {
     X(v12, shaderStorageBufferArrayNonUniformIndexing)                                                       \
     X(v12, shaderUniformTexelBufferArrayNonUniformIndexing)                                                  \
     X(v12, shaderStorageTexelBufferArrayNonUniformIndexing)                                                  \
+    X(v12, shaderSampledImageArrayNonUniformIndexing)                                                        \
+    X(v12, shaderStorageImageArrayNonUniformIndexing)                                                        \
+    X(v12, descriptorBindingSampledImageUpdateAfterBind)                                                     \
+    X(v12, descriptorBindingStorageImageUpdateAfterBind)                                                     \
+    X(v12, descriptorBindingStorageBufferUpdateAfterBind)                                                    \
+    X(v12, descriptorBindingUpdateUnusedWhilePending)                                                        \
+    X(v12, descriptorBindingPartiallyBound)                                                                  \
+    X(v12, runtimeDescriptorArray)                                                                           \
     X(v13, subgroupSizeControl)                                                                              \
     X(v13, computeFullSubgroups)                                                                             \
     X(v13, maintenance4)                                                                                     \
@@ -493,6 +506,7 @@ typedef struct spyi_vk_adapter {
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
+    uint32_t handle_counts[SPYI_HANDLE_KINDS]; // elements of the table of handles
     bool float_controls[5]; // 32-bit: keep denorms, flush them; signed zero inf nan; round to even, to zero
     spy_device_info info;
     char refusal[256]; // why the adapter cannot be used; "": it can be
@@ -508,6 +522,22 @@ typedef struct spyi_vk_page {
     VkBufferView *views; // views that the same work uses, destroyed when it has ended
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
+
+// An element that was given back, and the batch after which no work uses it.
+typedef struct spyi_vk_free_handle {
+    uint32_t number;
+    uint64_t submit;
+} spyi_vk_free_handle;
+
+// The table of handles (handles.c), made when it is first needed.
+typedef struct spyi_vk_handles {
+    VkDescriptorSetLayout layout;
+    VkDescriptorPool pool;
+    VkDescriptorSet set;              // VK_NULL_HANDLE: the table has not been made
+    uint32_t used[SPYI_HANDLE_KINDS]; // elements from this number on have never been taken
+    spyi_vk_free_handle *free[SPYI_HANDLE_KINDS];
+    uint32_t free_count[SPYI_HANDLE_KINDS], free_capacity[SPYI_HANDLE_KINDS];
+} spyi_vk_handles;
 
 // One slot: a command buffer, with the memory that must live until it has been executed. Batch number n uses
 // slot n % SPYI_VK_BATCHES.
@@ -548,6 +578,7 @@ typedef struct spyi_vk_run {
 typedef struct spyi_vk_shape {
     VkShaderStageFlags stages; // that have the inputs: compute, or vertex and fragment
     uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
+    uint32_t handles;   // 1: set SPYI_HANDLE_SET is the table of handles; else 0
     uint32_t count;
     spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
 } spyi_vk_shape;
@@ -683,6 +714,7 @@ typedef struct spyi_vk_gpu {
     spyi_vk_layout *layouts;
     spyi_vk_render_pass *render_passes;
     spyi_vk_framebuffer *framebuffers;
+    spyi_vk_handles handles;
 
     spyi_vk_instance instance;
     spyi_vk_adapter adapter;
@@ -768,6 +800,15 @@ SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t 
 SPYI_FN spy_status spyi_vk_end_kernel(spyi_vk_gpu *gpu, spyi_vk_kernel *kernel, const char *label,
                                       VkResult result, const char *what, spyi_kernel **out, spyi_text *error);
 
+// >>handles.c
+SPYI_FN bool spyi_vk_has_handles(const spyi_vk_adapter *adapter);
+SPYI_FN void spyi_vk_query_handles(const VkPhysicalDeviceVulkan12Properties *v12, spyi_vk_adapter *adapter);
+SPYI_FN VkResult spyi_vk_need_handles(spyi_vk_gpu *gpu, const char **what);
+SPYI_FN void spyi_vk_destroy_handles(spyi_vk_gpu *gpu);
+SPYI_FN spy_status spyi_vk_add_handle(spyi_gpu *gpu, const spyi_binding *binding, uint64_t *handle,
+                                      spyi_text *error);
+SPYI_FN void spyi_vk_remove_handle(spyi_gpu *gpu, spyi_binding_kind kind, uint64_t handle);
+
 // >>raster.c
 SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel,
                                        spyi_text *error);
@@ -810,6 +851,7 @@ SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const sp
 SPYI_FN spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before, spy_status status);
 // Stages in which work runs that barriers order: those of draws only once there was one.
 SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu);
+SPYI_FN void spyi_vk_describe_image(const spyi_binding *binding, VkDescriptorImageInfo *image);
 // Pushes a kernel's block, bindings and uniform buffers.
 SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                        const spyi_vk_kernel *kernel, const void *block,
@@ -1060,8 +1102,11 @@ static const spyi_vk_capability spyi_vk_capabilities[] = {
                         shaderUniformTexelBufferArrayDynamicIndexing),
     SPYI_VK_CAP_FEATURE(5305, StorageTexelBufferArrayDynamicIndexing,
                         shaderStorageTexelBufferArrayDynamicIndexing),
+    SPYI_VK_CAP_FEATURE(5302, RuntimeDescriptorArray, runtimeDescriptorArray),
+    SPYI_VK_CAP_FEATURE(5307, SampledImageArrayNonUniformIndexing, shaderSampledImageArrayNonUniformIndexing),
     SPYI_VK_CAP_FEATURE(5308, StorageBufferArrayNonUniformIndexing,
                         shaderStorageBufferArrayNonUniformIndexing),
+    SPYI_VK_CAP_FEATURE(5309, StorageImageArrayNonUniformIndexing, shaderStorageImageArrayNonUniformIndexing),
     SPYI_VK_CAP_FEATURE(5311, UniformTexelBufferArrayNonUniformIndexing,
                         shaderUniformTexelBufferArrayNonUniformIndexing),
     SPYI_VK_CAP_FEATURE(5312, StorageTexelBufferArrayNonUniformIndexing,
@@ -1314,6 +1359,17 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
       shaderUniformTexelBufferArrayNonUniformIndexing)                                                       \
     X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
       shaderStorageTexelBufferArrayNonUniformIndexing)                                                       \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, shaderSampledImageArrayNonUniformIndexing)   \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, shaderStorageImageArrayNonUniformIndexing)   \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      descriptorBindingSampledImageUpdateAfterBind)                                                          \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      descriptorBindingStorageImageUpdateAfterBind)                                                          \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      descriptorBindingStorageBufferUpdateAfterBind)                                                         \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, descriptorBindingUpdateUnusedWhilePending)   \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, descriptorBindingPartiallyBound)             \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, runtimeDescriptorArray)                      \
     X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, subgroupSizeControl)                      \
     X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, computeFullSubgroups)                     \
     X(Maintenance4Features, MAINTENANCE_4_FEATURES, maintenance4)                                            \
@@ -1768,6 +1824,7 @@ static void spyi_vk_query_properties(const spyi_vk_instance *instance, spyi_vk_a
     instance->GetPhysicalDeviceProperties2(adapter->handle, &properties);
     adapter->max_push_descriptors = push.maxPushDescriptors;
     adapter->max_allocation = v11.maxMemoryAllocationSize;
+    spyi_vk_query_handles(&v12, adapter);
     if ((v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
         adapter->subgroup_operations = v11.subgroupSupportedOperations;
     }
@@ -1802,6 +1859,7 @@ SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
     if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0)
         info->features |= SPY_FEATURE_SUBGROUPS;
     if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
+    if (spyi_vk_has_handles(adapter)) info->features |= SPY_FEATURE_HANDLES;
     info->max_group_size = limits->maxComputeWorkGroupInvocations;
     if (limits->maxComputeWorkGroupSize[0] < info->max_group_size)
         info->max_group_size = limits->maxComputeWorkGroupSize[0];
@@ -2339,6 +2397,7 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
         spyi_vk_destroy_submit_objects(gpu);
         spyi_vk_destroy_render_passes(gpu);
         spyi_vk_destroy_layouts(gpu);
+        spyi_vk_destroy_handles(gpu);
         spyi_vk_keep_pipeline_cache(gpu);
         gpu->vk.vkDestroyPipelineCache(gpu->device, gpu->pipeline_cache, NULL);
         if (gpu->owned) gpu->vk.vkDestroyDevice(gpu->device, NULL);
@@ -2635,6 +2694,212 @@ SPYI_FN void spyi_vk_free_pages(spyi_vk_gpu *gpu, spyi_vk_page **pages) {
     }
 }
 
+// >>vk/handles.c --------------------------------------------------------------------------------------------
+
+// Handles: the device's one table of textures, samplers and buffers that kernels find by numbers (descriptor
+// indexing). It is descriptor set 1 of each kernel that uses handles, with a binding for each kind of descriptor. A
+// handle is the number of an element of its binding, which is what Slang makes of DescriptorHandle<T> in SPIR-V; the
+// compiler's side gives Slang's variables these bindings.
+//
+// Elements change while work that uses others of them is pending (UPDATE_UNUSED_WHILE_PENDING). An element that was
+// given back is only taken again when the work that may use it has finished.
+
+static const VkDescriptorType spyi_vk_handle_types[SPYI_HANDLE_KINDS] = {
+    VK_DESCRIPTOR_TYPE_SAMPLER, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,
+    VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+};
+
+static const uint32_t spyi_vk_handle_counts[SPYI_HANDLE_KINDS] = { 1024, 1024, 8192, 8192, 8192 };
+
+SPYI_FN bool spyi_vk_has_handles(const spyi_vk_adapter *adapter) {
+    static const uint16_t needs[] = { SPYI_VK_FEATURE_runtimeDescriptorArray,
+                                      SPYI_VK_FEATURE_descriptorBindingPartiallyBound,
+                                      SPYI_VK_FEATURE_descriptorBindingUpdateUnusedWhilePending,
+                                      SPYI_VK_FEATURE_descriptorBindingSampledImageUpdateAfterBind,
+                                      SPYI_VK_FEATURE_descriptorBindingStorageImageUpdateAfterBind,
+                                      SPYI_VK_FEATURE_descriptorBindingStorageBufferUpdateAfterBind,
+                                      SPYI_VK_FEATURE_shaderSampledImageArrayDynamicIndexing,
+                                      SPYI_VK_FEATURE_shaderStorageImageArrayDynamicIndexing,
+                                      SPYI_VK_FEATURE_shaderStorageBufferArrayDynamicIndexing };
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        if (!adapter->features[needs[i]]) return false;
+    for (uint32_t i = 0; i < SPYI_HANDLE_KINDS; i++)
+        if (adapter->handle_counts[i] < 64) return false;
+    return true;
+}
+
+// Notes how many descriptors of each kind one set may have.
+SPYI_FN void spyi_vk_query_handles(const VkPhysicalDeviceVulkan12Properties *v12, spyi_vk_adapter *adapter) {
+    const uint32_t most[SPYI_HANDLE_KINDS] = { v12->maxDescriptorSetUpdateAfterBindSamplers / 2,
+                                               v12->maxDescriptorSetUpdateAfterBindSamplers / 2,
+                                               v12->maxDescriptorSetUpdateAfterBindSampledImages / 2,
+                                               v12->maxDescriptorSetUpdateAfterBindStorageImages,
+                                               v12->maxDescriptorSetUpdateAfterBindStorageBuffers };
+    const uint32_t stage[SPYI_HANDLE_KINDS] = { v12->maxPerStageDescriptorUpdateAfterBindSamplers / 2,
+                                                v12->maxPerStageDescriptorUpdateAfterBindSamplers / 2,
+                                                v12->maxPerStageDescriptorUpdateAfterBindSampledImages / 2,
+                                                v12->maxPerStageDescriptorUpdateAfterBindStorageImages,
+                                                v12->maxPerStageDescriptorUpdateAfterBindStorageBuffers };
+    // Half of what a stage may have stays for the kernel's own bindings.
+    const uint32_t share = v12->maxPerStageUpdateAfterBindResources / 2 / SPYI_HANDLE_KINDS;
+    for (uint32_t i = 0; i < SPYI_HANDLE_KINDS; i++) {
+        uint32_t count = spyi_vk_handle_counts[i];
+        if (count > most[i] / 2) count = most[i] / 2;
+        if (count > stage[i] / 2) count = stage[i] / 2;
+        if (count > share) count = share;
+        adapter->handle_counts[i] = count;
+    }
+}
+
+static VkResult spyi_vk_make_handles(spyi_vk_gpu *gpu, spyi_vk_handles *h, const char **what) {
+    const VkDescriptorBindingFlags flags = VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT |
+                                           VK_DESCRIPTOR_BINDING_PARTIALLY_BOUND_BIT |
+                                           VK_DESCRIPTOR_BINDING_UPDATE_UNUSED_WHILE_PENDING_BIT;
+    VkDescriptorSetLayoutBinding bindings[SPYI_HANDLE_KINDS];
+    VkDescriptorBindingFlags all[SPYI_HANDLE_KINDS];
+    VkDescriptorPoolSize sizes[SPYI_HANDLE_KINDS];
+    VkDescriptorSetLayoutBindingFlagsCreateInfo binding_flags;
+    VkDescriptorSetLayoutCreateInfo layout;
+    VkDescriptorPoolCreateInfo pool;
+    VkDescriptorSetAllocateInfo set;
+    memset(bindings, 0, sizeof bindings);
+    for (uint32_t i = 0; i < SPYI_HANDLE_KINDS; i++) {
+        bindings[i].binding = i;
+        bindings[i].descriptorType = sizes[i].type = spyi_vk_handle_types[i];
+        bindings[i].descriptorCount = sizes[i].descriptorCount = gpu->adapter.handle_counts[i];
+        bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT | VK_SHADER_STAGE_ALL_GRAPHICS;
+        all[i] = flags;
+    }
+    SPYI_VK_ZERO(binding_flags);
+    binding_flags.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO;
+    binding_flags.bindingCount = SPYI_HANDLE_KINDS;
+    binding_flags.pBindingFlags = all;
+    SPYI_VK_ZERO(layout);
+    layout.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    layout.pNext = &binding_flags;
+    layout.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_UPDATE_AFTER_BIND_POOL_BIT;
+    layout.bindingCount = SPYI_HANDLE_KINDS;
+    layout.pBindings = bindings;
+    *what = "vkCreateDescriptorSetLayout";
+    VkResult result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &layout, NULL, &h->layout);
+    if (result != VK_SUCCESS) return result;
+    SPYI_VK_ZERO(pool);
+    pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    pool.flags = VK_DESCRIPTOR_POOL_CREATE_UPDATE_AFTER_BIND_BIT;
+    pool.maxSets = 1;
+    pool.poolSizeCount = SPYI_HANDLE_KINDS;
+    pool.pPoolSizes = sizes;
+    *what = "vkCreateDescriptorPool";
+    result = gpu->vk.vkCreateDescriptorPool(gpu->device, &pool, NULL, &h->pool);
+    if (result != VK_SUCCESS) return result;
+    SPYI_VK_ZERO(set);
+    set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    set.descriptorPool = h->pool;
+    set.descriptorSetCount = 1;
+    set.pSetLayouts = &h->layout;
+    *what = "vkAllocateDescriptorSets";
+    return gpu->vk.vkAllocateDescriptorSets(gpu->device, &set, &h->set);
+}
+
+SPYI_FN void spyi_vk_destroy_handles(spyi_vk_gpu *gpu) {
+    spyi_vk_handles *h = &gpu->handles;
+    if (h->pool != VK_NULL_HANDLE) gpu->vk.vkDestroyDescriptorPool(gpu->device, h->pool, NULL);
+    if (h->layout != VK_NULL_HANDLE) gpu->vk.vkDestroyDescriptorSetLayout(gpu->device, h->layout, NULL);
+    for (uint32_t i = 0; i < SPYI_HANDLE_KINDS; i++) free(h->free[i]);
+    memset(h, 0, sizeof *h);
+}
+
+// The caller holds gpu->layout_lock.
+SPYI_FN VkResult spyi_vk_need_handles(spyi_vk_gpu *gpu, const char **what) {
+    if (gpu->handles.set != VK_NULL_HANDLE) return VK_SUCCESS;
+    VkResult result = spyi_vk_make_handles(gpu, &gpu->handles, what);
+    if (result != VK_SUCCESS) spyi_vk_destroy_handles(gpu);
+    return result;
+}
+
+static uint32_t spyi_vk_handle_kind(spyi_binding_kind kind) {
+    switch (kind) {
+    case SPYI_BINDING_SAMPLER: return SPYI_HANDLE_SAMPLER;
+    case SPYI_BINDING_COMBINED: return SPYI_HANDLE_COMBINED;
+    case SPYI_BINDING_TEXTURE: return SPYI_HANDLE_TEXTURE;
+    case SPYI_BINDING_RW_TEXTURE: return SPYI_HANDLE_RW_TEXTURE;
+    default: return SPYI_HANDLE_BUFFER;
+    }
+}
+
+// Returns the number of a free element; UINT32_MAX: all are taken.
+static uint32_t spyi_vk_take_handle(spyi_vk_gpu *gpu, uint32_t kind) {
+    spyi_vk_handles *h = &gpu->handles;
+    for (uint32_t i = 0; i < h->free_count[kind]; i++) {
+        spyi_vk_free_handle *f = &h->free[kind][i];
+        uint32_t number = f->number;
+        if (spyi_vk_finished_submit((spyi_gpu *)(void *)gpu) < f->submit) continue;
+        *f = h->free[kind][--h->free_count[kind]];
+        return number;
+    }
+    return h->used[kind] < gpu->adapter.handle_counts[kind] ? h->used[kind]++ : UINT32_MAX;
+}
+
+SPYI_FN spy_status spyi_vk_add_handle(spyi_gpu *base, const spyi_binding *b, uint64_t *handle,
+                                      spyi_text *error) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    const uint32_t kind = spyi_vk_handle_kind((spyi_binding_kind)b->kind);
+    VkDescriptorImageInfo image;
+    VkDescriptorBufferInfo buffer;
+    VkWriteDescriptorSet write;
+    const char *what = "";
+    *handle = 0;
+    if (!(gpu->base.limits.info.features & SPY_FEATURE_HANDLES)) {
+        spyi_text_add(error, "the device '%s' has no descriptor indexing, which handles need",
+                      gpu->adapter.info.name);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    spyi_mutex_lock(&gpu->layout_lock);
+    VkResult result = spyi_vk_need_handles(gpu, &what);
+    spyi_mutex_unlock(&gpu->layout_lock);
+    if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, what, error);
+    uint32_t number = spyi_vk_take_handle(gpu, kind);
+    if (number == UINT32_MAX) {
+        spyi_text_add(
+            error,
+            "the device's %u handles of this kind are all in use; release textures or buffers that have one",
+            gpu->adapter.handle_counts[kind]);
+        return SPY_ERROR_OUT_OF_RANGE;
+    }
+    spyi_vk_describe_image(b, &image);
+    buffer.buffer = (VkBuffer)b->handle;
+    buffer.offset = b->offset;
+    buffer.range = b->range;
+    SPYI_VK_ZERO(write);
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.dstSet = gpu->handles.set;
+    write.dstBinding = kind;
+    write.dstArrayElement = number;
+    write.descriptorCount = 1;
+    write.descriptorType = spyi_vk_handle_types[kind];
+    write.pImageInfo = &image;
+    write.pBufferInfo = &buffer;
+    gpu->vk.vkUpdateDescriptorSets(gpu->device, 1, &write, 0, NULL);
+    *handle = number;
+    return SPY_OK;
+}
+
+SPYI_FN void spyi_vk_remove_handle(spyi_gpu *base, spyi_binding_kind binding, uint64_t handle) {
+    spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
+    spyi_vk_handles *h = &gpu->handles;
+    const uint32_t kind = spyi_vk_handle_kind(binding);
+    if (h->free_count[kind] == h->free_capacity[kind]) {
+        uint32_t capacity = h->free_capacity[kind] ? h->free_capacity[kind] * 2 : 16;
+        spyi_vk_free_handle *grown =
+            (spyi_vk_free_handle *)spyi_realloc(h->free[kind], capacity * sizeof *grown);
+        if (!grown) return; // the element stays taken
+        h->free[kind] = grown;
+        h->free_capacity[kind] = capacity;
+    }
+    h->free[kind][h->free_count[kind]].number = (uint32_t)handle;
+    h->free[kind][h->free_count[kind]++].submit = gpu->base.open - (gpu->batch == NULL);
+}
+
 // >>vk/kernel.c ---------------------------------------------------------------------------------------------
 
 // Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. raster.c makes pipelines
@@ -2710,8 +2975,9 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
     const spyi_vk_shape *shape = &layout->shape;
+    VkDescriptorSetLayout sets[2];
     uint32_t i;
-    if (shape->count > 0) {
+    if (shape->count > 0 || shape->handles) { // the table of handles is set 1, so there must be a set 0
         memset(bindings, 0, sizeof bindings);
         for (i = 0; i < shape->count; i++) {
             bindings[i].binding = shape->parameters[i].number;
@@ -2726,8 +2992,11 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
         set.pBindings = bindings;
         *what = "vkCreateDescriptorSetLayout";
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
+        if (result == VK_SUCCESS && shape->handles) result = spyi_vk_need_handles(gpu, what);
         if (result != VK_SUCCESS) return result;
     }
+    sets[0] = layout->set;
+    sets[1] = gpu->handles.layout;
     SPYI_VK_ZERO(range);
     // One range for all stages, also where each reads its own part: vkCmdPushConstants must name all stages of every
     // range that it touches, so that ranges for single stages would need a push for each.
@@ -2735,8 +3004,8 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = shape->count > 0 ? 1 : 0;
-    info.pSetLayouts = &layout->set;
+    info.setLayoutCount = shape->handles ? 2 : shape->count > 0 ? 1 : 0;
+    info.pSetLayouts = sets;
     info.pushConstantRangeCount = shape->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
     *what = "vkCreatePipelineLayout";
@@ -2792,10 +3061,16 @@ SPYI_FN spy_status spyi_vk_check_interface(const spyi_vk_gpu *gpu, const spyi_in
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     const spyi_kernel_base has = spyi_interface_counts(iface);
-    uint32_t i, kinds[SPYI_PARAMETER_COMBINED + 1] = { 0 };
+    uint32_t i, kinds[SPYI_PARAMETER_KINDS] = { 0 };
     if (!iface->block_by_address && iface->block_size > limits->profile.max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", iface->block_size,
                       limits->profile.max_block_bytes);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (spyi_interface_has(iface, SPYI_PARAMETER_HANDLES) && !(limits->info.features & SPY_FEATURE_HANDLES)) {
+        spyi_text_add(
+            error, "the kernel uses bindless handles, for which the device '%s' has no descriptor indexing",
+            gpu->adapter.info.name);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
@@ -2911,7 +3186,10 @@ SPYI_FN spy_status spyi_vk_new_kernel(spyi_vk_gpu *gpu, const spyi_interface *if
     shape.stages = stages;
     shape.push_size = kernel->push_size;
     for (i = 0; i < iface->parameter_count; i++) {
-        if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
+        if (iface->parameters[i].kind == SPYI_PARAMETER_HANDLES) shape.handles = 1;
+        if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES ||
+            iface->parameters[i].kind == SPYI_PARAMETER_HANDLES)
+            continue;
         shape.parameters[shape.count] = iface->parameters[i];
         SPYI_VK_ZERO(shape.parameters[shape.count].place); // layouts do not depend on the place
         shape.count++;
@@ -3126,17 +3404,19 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 
 // >>dispatch
 
+SPYI_FN void spyi_vk_describe_image(const spyi_binding *b, VkDescriptorImageInfo *image) {
+    bool general = b->kind == SPYI_BINDING_RW_TEXTURE || b->offset == SPYI_USE_STORED;
+    image->sampler = b->kind == SPYI_BINDING_SAMPLER    ? (VkSampler)b->handle
+                     : b->kind == SPYI_BINDING_COMBINED ? (VkSampler)b->range
+                                                        : VK_NULL_HANDLE;
+    image->imageView = b->kind == SPYI_BINDING_SAMPLER ? VK_NULL_HANDLE : (VkImageView)b->handle;
+    image->imageLayout = general ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
+}
+
 static SPYI_VK_COLD void spyi_vk_describe_images(const spyi_binding *bindings, const spyi_vk_run *run,
                                                  VkDescriptorImageInfo *images) {
-    for (uint32_t i = run->first; i < run->first + run->count; i++) {
-        const spyi_binding *b = &bindings[i];
-        bool general = b->kind == SPYI_BINDING_RW_TEXTURE || b->offset == SPYI_USE_STORED;
-        images[i].sampler = b->kind == SPYI_BINDING_SAMPLER    ? (VkSampler)b->handle
-                            : b->kind == SPYI_BINDING_COMBINED ? (VkSampler)b->range
-                                                               : VK_NULL_HANDLE;
-        images[i].imageView = b->kind == SPYI_BINDING_SAMPLER ? VK_NULL_HANDLE : (VkImageView)b->handle;
-        images[i].imageLayout = general ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
-    }
+    for (uint32_t i = run->first; i < run->first + run->count; i++)
+        spyi_vk_describe_image(&bindings[i], &images[i]);
 }
 
 static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands,
@@ -3249,6 +3529,9 @@ static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer com
     }
     if (kernel->base.uniform_count > 0)
         status = spyi_vk_push_uniforms(gpu, commands, kernel, uniforms, error);
+    if (!SPYI_LIKELY(!kernel->base.handles))
+        gpu->vk.vkCmdBindDescriptorSets(commands, kernel->bind_point, kernel->layout, SPYI_HANDLE_SET, 1,
+                                        &gpu->handles.set, 0, NULL);
     return status;
 }
 
@@ -6038,8 +6321,9 @@ spy_status spy_vk_get_tensor_buffer(spy_tensor *tensor, uint64_t *buffer, uint64
 // The function table of the Vulkan backend.
 
 static const spyi_image_functions spyi_vk_images = {
-    spyi_vk_image_support,      spyi_vk_create_image,   spyi_vk_destroy_image,   spyi_vk_create_image_view,
-    spyi_vk_destroy_image_view, spyi_vk_create_sampler, spyi_vk_destroy_sampler,
+    spyi_vk_image_support,     spyi_vk_create_image,       spyi_vk_destroy_image,
+    spyi_vk_create_image_view, spyi_vk_destroy_image_view, spyi_vk_create_sampler,
+    spyi_vk_destroy_sampler,   spyi_vk_add_handle,         spyi_vk_remove_handle,
 };
 
 static const spyi_raster_functions spyi_vk_raster_functions = { spyi_vk_load_raster };

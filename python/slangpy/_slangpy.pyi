@@ -1832,6 +1832,8 @@ def _texture_info(texture: Any, /) -> Any:
     """(type, format, width, height, depth, array_size, layer_count, levels, samples, usage, size_bytes, shape)."""
 def _texture_zero_grad(texture: Any, /) -> Any:
     """Set its gradient to zero."""
+def _handle_of(object: Any, writable: bool = False, sampler: Any = None, /) -> int:
+    """The 8 bytes of its DescriptorHandle."""
 def _texture_native(texture: Any, view: Any, /) -> Any:
     """The driver's image, or its view of it."""
 def _sampler_native(sampler: Any, /) -> Any:

@@ -2,7 +2,6 @@
 
 _NAMES = {
     "textures of other APIs": "SubresourceData create_texture_from_resource",
-    "descriptor handles": "descriptor_handle_ro descriptor_handle_rw",
     "ray tracing": "create_acceleration_structure create_acceleration_structure_instance_list get_acceleration_structure_sizes "
         "create_ray_tracing_pipeline create_shader_table begin_ray_tracing_pass build_acceleration_structure "
         "copy_acceleration_structure query_acceleration_structure_properties serialize_acceleration_structure "

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .interop import NativeHandle
     from .encoders import _MemoryUsage
+    from .pictures import DescriptorHandle
 
 __all__ = ["Buffer"]
 
@@ -44,6 +45,22 @@ class Buffer(_slangpy.Tensor):
     def struct_size(self) -> int:
         """Bytes of an element; 1 when the buffer has no element type and no struct_size was given."""
         return self._struct_size or self.size // max(self.element_count, 1)
+
+    @property
+    def descriptor_handle_ro(self) -> DescriptorHandle:
+        """The DescriptorHandle by which kernels read it without a binding, for DescriptorHandle<StructuredBuffer<T>> and the like. An Error
+        on devices without Feature.bindless, and on CUDA."""
+        from .resources import _handle
+
+        return _handle("buffer", self)
+
+    @property
+    def descriptor_handle_rw(self) -> DescriptorHandle:
+        """The DescriptorHandle by which kernels read and write it without a binding, for DescriptorHandle<RWStructuredBuffer<T>> and the
+        like."""
+        from .resources import _handle
+
+        return _handle("rw_buffer", self)
 
     @property
     def memory_usage(self) -> _MemoryUsage:

@@ -183,8 +183,12 @@ class Draw:
                 if hasattr(value, "items"):  # the attributes of a struct
                     items += value.items()
                     continue
-                own[attribute] = value if isinstance(value, _slangpy.Tensor) else _slangpy.Tensor.from_numpy(
-                    self._module.device, _array(value, attribute in made.floats))
+                if not isinstance(value, _slangpy.Tensor):
+                    try:
+                        value = _slangpy.Tensor.from_numpy(self._module.device, _array(value, attribute in made.floats))
+                    except (TypeError, ValueError) as error:
+                        raise TypeError("draw: argument '{}': attribute '{}': {}".format(name, attribute, error)) from None
+                own[attribute] = value
         return count
 
     def _make(self, vertex, fragment, topology, cull, front, wireframe, blend, depth_test, depth_write, per_instance):

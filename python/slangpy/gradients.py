@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from . import _slangpy
-from .helpers import matching_overload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,6 +79,8 @@ def _is_number(value):
 def _parameters(function, args, kwargs):
     """Returns the overload that a call means, or None, and a list of (argument, parameter); the parameter is None for the instance of a
     method and for the result."""
+    from .helpers import matching_overload
+
     names = {name for name in kwargs if not name.startswith("_")}
     count = len(args) + len(names)
     reflected = function.reflection

@@ -891,8 +891,9 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     given = len(args) + len(kwargs) - (1 if method and this is None else 0)
     if CallMode(mode) == CallMode.bwds and result is None and args and matching_overload(function.reflection, given - 1, set(kwargs)):
         args, result, given = args[:-1], args[-1], given - 1
-    overloads = function.reflection.overloads if function.reflection.is_overloaded else [function.reflection]
-    reflected = matching_overload(function.reflection, given, set(kwargs)) or overloads[0]
+    own: Any = function.reflection
+    first = own.overloads[0] if own.is_overloaded else own  # where no overload fits, the call's error says why
+    reflected: Any = matching_overload(own, given, set(kwargs)) or first
     parameters: list[Any] = list(reflected.parameters)
     if method:
         parameters.insert(0, _This(owner_type, reflected.mutating))

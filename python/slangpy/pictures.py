@@ -664,10 +664,21 @@ class AccelerationStructureDesc(_Data):
 
 
 class DescriptorHandle:
-    """A number by which kernels find a resource without a binding."""
+    """A number by which kernels find a resource without a binding: an argument for a parameter or field DescriptorHandle<T>. The resource
+    must be kept alive. See Texture.descriptor_handle_ro."""
 
     def __init__(self, type: DescriptorHandleType = DescriptorHandleType.undefined, value: int = 0) -> None:
         self.type, self.value = type, value
+
+    def get_this(self) -> int:
+        """get_this(): returns the number, which calls and cursors take."""
+        return self.value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DescriptorHandle) and (self.type, self.value) == (other.type, other.value)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.value))
 
     def __repr__(self) -> str:
         return "DescriptorHandle(type={}, value={})".format(self.type.name, self.value)

@@ -67,6 +67,12 @@ def _three(value: Any, name: str, default: int) -> tuple[int, int, int]:
     return x, y, z
 
 
+def _handle(kind: str, resource: Any, *more: Any) -> DescriptorHandle:
+    from .pictures import DescriptorHandle, DescriptorHandleType
+
+    return DescriptorHandle(DescriptorHandleType[kind], _slangpy._handle_of(resource, *more))
+
+
 class _Resource(_slangpy._Texture):
     """What textures and their views have in common."""
 
@@ -76,18 +82,22 @@ class _Resource(_slangpy._Texture):
 
     @property
     def descriptor_handle_ro(self) -> DescriptorHandle:
-        """The handle by which kernels find it without a binding: not in this version."""
-        return _later("{}.descriptor_handle_ro (descriptor handles)".format(type(self).__name__))
+        """The DescriptorHandle by which kernels read it without a binding, for DescriptorHandle<Texture2D<T>> and the like. An Error on
+        devices without Feature.bindless."""
+        return _handle("texture", self)
 
     @property
     def descriptor_handle_rw(self) -> DescriptorHandle:
-        """The handle by which kernels find it without a binding, to write it: not in this version."""
-        return _later("{}.descriptor_handle_rw (descriptor handles)".format(type(self).__name__))
+        """The DescriptorHandle by which kernels read and write it without a binding, for DescriptorHandle<RWTexture2D<T>> and the like."""
+        return _handle("rw_texture", self, True)
 
     @property
     def descriptor_handle_combined(self) -> DescriptorHandle:
-        """The handle by which kernels find it with its sampler: not in this version."""
-        return _later("{}.descriptor_handle_combined (descriptor handles)".format(type(self).__name__))
+        """The DescriptorHandle by which kernels sample it with its own sampler, for DescriptorHandle<Sampler2D<T>> and the like."""
+        sampler = getattr(self, "sampler", None)
+        if sampler is None:
+            raise ValueError("{}.descriptor_handle_combined: it was created without a sampler".format(type(self).__name__))
+        return _handle("combined_texture_sampler", self, False, sampler)
 
     @property
     def native_handle(self) -> NativeHandle:
@@ -346,7 +356,7 @@ class Texture(_Resource):
         if r.layer_count not in (1, self.layer_count) or (r.layer and not layers):
             layers = r.layer_count
         made = _slangpy._texture_view(TextureView, self, 0 if full.format == self.format else int(full.format), r.mip, r.mip_count, r.layer, layers)
-        made.texture, made._desc, made.sampler, made.label = self, full, sampler, full.label
+        made._texture, made._desc, made.sampler, made.label = self, full, sampler, full.label
         return made
 
 
@@ -354,9 +364,14 @@ class TextureView(_Resource):
     """Some layers and mip levels of a texture, see Texture.create_view(). As an argument it is a texture of the size of its first mip
     level."""
 
-    texture: Texture
+    _texture: Texture
     _desc: TextureViewDesc
-    label: str
+    label: str = ""
+
+    @property
+    def texture(self) -> Texture:
+        """The texture that it is a view of."""
+        return self._texture
 
     @property
     def desc(self) -> TextureViewDesc:
@@ -397,8 +412,8 @@ class Sampler(_slangpy._Sampler):
 
     @property
     def descriptor_handle(self) -> DescriptorHandle:
-        """The handle by which kernels find it without a binding: not in this version."""
-        return _later("Sampler.descriptor_handle (descriptor handles)")
+        """The DescriptorHandle by which kernels use it without a binding, for DescriptorHandle<SamplerState>."""
+        return _handle("sampler", self)
 
     @property
     def native_handle(self) -> NativeHandle:

@@ -177,7 +177,8 @@ typedef enum spy_feature {
     SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(),
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
-    SPY_FEATURE_POINTERS = 1 << 8    // addresses of tensors, and tensors that a function indexes itself
+    SPY_FEATURE_POINTERS = 1 << 8,   // addresses of tensors, and tensors that a function indexes itself
+    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: spy_texture_handle() and its sisters
 } spy_feature;
 
 // The properties of a device or an adapter.

@@ -27,13 +27,13 @@ typedef enum spy_decl_kind {
     SPY_DECL_KIND_ENUM_CASE,       // `value` is its number
     SPY_DECL_KIND_ALIAS,           // typealias and typedef; `type` is the type that it names
     SPY_DECL_KIND_ASSOCIATED_TYPE, // of an interface
-    SPY_DECL_KIND_EXTENSION, // `type` is the extended type; NULL, with the name "", when it is unknown
+    SPY_DECL_KIND_EXTENSION,       // `type` is the extended type; NULL, with the name "", when it is unknown
     SPY_DECL_KIND_FIELD,
     SPY_DECL_KIND_PROPERTY,
-    SPY_DECL_KIND_SUBSCRIPT, // "operator[]"; its parameters are children
-    SPY_DECL_KIND_FUNCTION,  // a global function; an entry point has a `stage`
-    SPY_DECL_KIND_METHOD, // of a struct, interface, enum or extension; static methods have
-                          // SPY_DECL_FLAG_STATIC
+    SPY_DECL_KIND_SUBSCRIPT,       // "operator[]"; its parameters are children
+    SPY_DECL_KIND_FUNCTION,        // a global function; an entry point has a `stage`
+    SPY_DECL_KIND_METHOD,          // of a struct, interface, enum or extension; static methods have
+                                   // SPY_DECL_FLAG_STATIC
     SPY_DECL_KIND_CONSTRUCTOR,     // "__init", also the constructor that Slang makes from the fields
     SPY_DECL_KIND_PARAMETER,       // of a function
     SPY_DECL_KIND_GENERIC_TYPE,    // the T of f<T>; its constraints are children
@@ -50,19 +50,19 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NONE = 0,
     SPY_DECL_FLAG_STATIC = 1 << 0,
     SPY_DECL_FLAG_CONST = 1 << 1,
-    SPY_DECL_FLAG_EXTERN = 1 << 2,         // a constant or struct that a linked module may define
+    SPY_DECL_FLAG_EXTERN = 1 << 2, // a constant or struct that a linked module may define
     SPY_DECL_FLAG_EXPORT = 1 << 3,
-    SPY_DECL_FLAG_MUTATING = 1 << 4,       // a method that changes its instance
+    SPY_DECL_FLAG_MUTATING = 1 << 4, // a method that changes its instance
     SPY_DECL_FLAG_DIFFERENTIABLE = 1 << 5,
     SPY_DECL_FLAG_NO_DIFF = 1 << 6,
     SPY_DECL_FLAG_IN = 1 << 7,
     SPY_DECL_FLAG_OUT = 1 << 8,
-    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,    // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_FLAG_GENERIC = 1 << 10,       // the declaration or one of its parents has generic parameters, so
-                                           // types may depend on them
-    SPY_DECL_FLAG_GETTER = 1 << 11,        // a property or subscript that can be read
-    SPY_DECL_FLAG_SETTER = 1 << 12,        // a property or subscript that can be written
-    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13    // a function marked [CudaKernel]
+    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9, // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_FLAG_GENERIC = 1 << 10,    // the declaration or one of its parents has generic parameters, so
+                                        // types may depend on them
+    SPY_DECL_FLAG_GETTER = 1 << 11,     // a property or subscript that can be read
+    SPY_DECL_FLAG_SETTER = 1 << 12,     // a property or subscript that can be written
+    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13 // a function marked [CudaKernel]
 } spy_decl_flag;
 
 // The type of a spy_constant.
@@ -76,9 +76,9 @@ typedef enum spy_constant_kind {
 // A number or text that is known at compile time.
 typedef struct spy_constant {
     spy_constant_kind kind;
-    int64_t int_value;   // of an INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
-    double float_value;  // of a FLOAT, in float's precision; for an INT the same number
-    const char *string;  // of a STRING
+    int64_t int_value;  // of an INT (bool: 0 or 1; uint64 above INT64_MAX: its bits)
+    double float_value; // of a FLOAT, in float's precision; for an INT the same number
+    const char *string; // of a STRING
 } spy_constant;
 
 // A user-defined attribute: [Name(1, 2.5, "text")]. Slang lists only attributes that are declared as structs;
@@ -113,37 +113,37 @@ typedef enum spy_stage {
 // One declaration. Members that do not apply to its kind are zero (strings are "").
 struct spy_decl {
     spy_decl_kind kind;
-    uint32_t flags;              // bits of spy_decl_flag
-    const char *name;            // "area"
-    const char *path;            // "geometry::Circle::area", for spy_find_decl(), without generic arguments;
-                                 // "" for unnamed declarations, imports, constraints, extensions (but not
-                                 // their members) and the root
-    const char *text;            // as in Slang code: "float lerp(float a, float b = 1)", "struct Circle",
-                                 // "Red = 0"
-    const spy_type_info *type;   // type of a variable, parameter, field or property; a function's return
-                                 // type; the type that a struct, enum, interface or alias declares; NULL
-                                 // where there is none
-    const spy_decl *parent;      // NULL for the root
-    const spy_decl *children;    // declarations inside this one: fields first, then the others in source
-                                 // order; of a function: its generic parameters, then its parameters
-    uint32_t child_count;        // number of children
+    uint32_t flags;            // bits of spy_decl_flag
+    const char *name;          // "area"
+    const char *path;          // "geometry::Circle::area", for spy_find_decl(), without generic arguments;
+                               // "" for unnamed declarations, imports, constraints, extensions (but not
+                               // their members) and the root
+    const char *text;          // as in Slang code: "float lerp(float a, float b = 1)", "struct Circle",
+                               // "Red = 0"
+    const spy_type_info *type; // type of a variable, parameter, field or property; a function's return
+                               // type; the type that a struct, enum, interface or alias declares; NULL
+                               // where there is none
+    const spy_decl *parent;    // NULL for the root
+    const spy_decl *children;  // declarations inside this one: fields first, then the others in source
+                               // order; of a function: its generic parameters, then its parameters
+    uint32_t child_count;      // number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
-    spy_constant value;          // of an enum case, a constant, or a default value that is a plain number
-    size_t offset_bytes;         // of a field, in C's layout
-    size_t device_offset_bytes;  // of a field, in the device's layout; of a uniform shader parameter, within
-                                 // the globals
-    uint32_t binding, space;     // of a shader parameter that is a resource, in this module's own layout
-    spy_stage stage;             // of an entry point
-    uint32_t group_size[3];      // [numthreads] of an entry point
-    const char *file;            // source file, and line from 1; "" and 0 when unknown
+    spy_constant value;         // of an enum case, a constant, or a default value that is a plain number
+    size_t offset_bytes;        // of a field, in C's layout
+    size_t device_offset_bytes; // of a field, in the device's layout; of a uniform shader parameter, within
+                                // the globals
+    uint32_t binding, space;    // of a shader parameter that is a resource, in this module's own layout
+    spy_stage stage;            // of an entry point
+    uint32_t group_size[3];     // [numthreads] of an entry point
+    const char *file;           // source file, and line from 1; "" and 0 when unknown
     uint32_t line;
-    const char *doc;             // comment directly above it (/// lines or /** */); "" without one
+    const char *doc; // comment directly above it (/// lines or /** */); "" without one
 };
 
 // The kind of a type.
 typedef enum spy_type_kind {
-    SPY_TYPE_KIND_OTHER = 0,       // any other type, or one that depends on a generic parameter
+    SPY_TYPE_KIND_OTHER = 0, // any other type, or one that depends on a generic parameter
     SPY_TYPE_KIND_VOID,
     SPY_TYPE_KIND_SCALAR,
     SPY_TYPE_KIND_VECTOR,
@@ -155,21 +155,22 @@ typedef enum spy_type_kind {
     SPY_TYPE_KIND_POINTER,
     SPY_TYPE_KIND_CONSTANT_BUFFER,
     SPY_TYPE_KIND_PARAMETER_BLOCK,
-    SPY_TYPE_KIND_RESOURCE,        // buffers, textures, acceleration structures
-    SPY_TYPE_KIND_SAMPLER
+    SPY_TYPE_KIND_RESOURCE, // buffers, textures, acceleration structures
+    SPY_TYPE_KIND_SAMPLER,
+    SPY_TYPE_KIND_HANDLE // DescriptorHandle<T>
 } spy_type_kind;
 
 // A type. Its sizes in bytes are 0 for types that host memory cannot hold: resources, interfaces, types that
 // depend on generic parameters, and structs with such fields.
 struct spy_type_info {
     spy_type_kind kind;
-    const char *name;             // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
-                                  // (C's order: 3 arrays of 2)
-    spy_dtype dtype;              // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
-                                  // a pointer, whose address it is
-    uint32_t rows, columns;       // sizes of a matrix; a vector's components are columns; else 1
-    int64_t count;                // number of an array's elements; 0: unsized, or dependent on a generic
-                                  // parameter
+    const char *name;       // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
+                            // (C's order: 3 arrays of 2)
+    spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
+                            // a pointer, whose address it is, and for a handle
+    uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; else 1
+    int64_t count;          // number of an array's elements; 0: unsized, or dependent on a generic
+                            // parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
                                   // of an enum; else NULL
     const spy_decl *decl;         // declaration of a struct, enum or interface of this module; else NULL

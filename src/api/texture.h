@@ -351,6 +351,26 @@ SPY_API spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler); // for 
 // A texture with its sampler, for a parameter Sampler2D<T> or another combined one. Else as spy_arg_texture().
 SPY_API spy_arg spy_arg_sampled_texture(const char *name, spy_texture *texture, spy_sampler *sampler);
 
+// >>bindless handles
+// A handle is the 8 bytes of Slang's DescriptorHandle<T>, by which a function reaches a texture, sampler or buffer that
+// is no argument of its call: it is passed as spy_arg_u64() for a parameter DescriptorHandle<T>, and lies in structs and
+// in the memory of tensors as 8 bytes. On Vulkan the device must have descriptor indexing (SPY_FEATURE_HANDLES); on CUDA
+// textures have handles, which read texels without a sampler. A function that uses handles may use any texture that has
+// one, so all of these are in the state for it before each such call, and the call waits for all earlier work. Functions
+// of draws cannot use handles yet. A handle is valid until its object is released; the caller keeps the object alive as
+// long as functions use the handle.
+// SPY_ERROR_UNSUPPORTED: the device has no handles, or the texture was created without the usage. *handle is then 0.
+
+// Gives the handle of a texture or view: `writable` false for Texture2D<T> and the like, true for RWTexture2D<T>.
+// Threads: any.
+SPY_API spy_status spy_texture_handle(spy_texture *texture, bool writable, uint64_t *handle);
+// Gives the handle of a texture with a sampler, for Sampler2D<T> and the like. Threads: any.
+SPY_API spy_status spy_sampled_texture_handle(spy_texture *texture, spy_sampler *sampler, uint64_t *handle);
+// Gives the handle of a sampler, for SamplerState. Threads: any.
+SPY_API spy_status spy_sampler_handle(spy_sampler *sampler, uint64_t *handle);
+// Gives the handle of a tensor's bytes, for StructuredBuffer<T>, ByteAddressBuffer and their RW forms. Threads: any.
+SPY_API spy_status spy_tensor_handle(spy_tensor *tensor, uint64_t *handle);
+
 // >>formats
 
 // What a format is made of.

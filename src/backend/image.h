@@ -75,6 +75,11 @@ typedef struct spyi_image_functions {
     spy_status (*create_sampler)(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                  spyi_text *error);
     void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
+    // Handles, by which kernels find a texture, sampler or buffer without a binding: the 8 bytes of Slang's
+    // DescriptorHandle<T>. NULL: the backend has none. `binding` is as a dispatch would give it. remove_handle: no
+    // later work uses the handle.
+    spy_status (*add_handle)(spyi_gpu *gpu, const spyi_binding *binding, uint64_t *handle, spyi_text *error);
+    void (*remove_handle)(spyi_gpu *gpu, spyi_binding_kind kind, uint64_t handle);
 } spyi_image_functions;
 
 // >>work on images

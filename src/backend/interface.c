@@ -10,8 +10,15 @@ SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface) {
         if (spyi_takes_bindings(p)) counts.binding_count += p->count;
         counts.uniform_count += p->kind == SPYI_PARAMETER_UNIFORM;
         counts.value_count += p->kind == SPYI_PARAMETER_VALUES;
+        counts.handles = counts.handles || p->kind == SPYI_PARAMETER_HANDLES;
     }
     return counts;
+}
+
+SPYI_FN bool spyi_interface_has(const spyi_interface *iface, spyi_parameter_kind kind) {
+    for (uint32_t i = 0; i < iface->parameter_count; i++)
+        if (iface->parameters[i].kind == kind) return true;
+    return false;
 }
 
 SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface) {

@@ -5,19 +5,35 @@
 
 #include "base/base.h"
 
-// The kinds of parameters. SPYI_PARAMETER_BUFFER and the kinds after it take bindings; the numbers of uniform
-// buffers follow those of all bindings.
+// The kinds of parameters. SPYI_PARAMETER_BUFFER to SPYI_PARAMETER_COMBINED take bindings; the numbers of uniform buffers
+// follow those of all bindings.
 typedef enum spyi_parameter_kind {
-    SPYI_PARAMETER_VALUES,   // bytes of the parameter block: one parameter of a CUDA kernel
-    SPYI_PARAMETER_UNIFORM,  // a uniform buffer
-    SPYI_PARAMETER_BUFFER,   // a structured buffer
-    SPYI_PARAMETER_TEXELS,   // Buffer<T>
+    SPYI_PARAMETER_VALUES,     // bytes of the parameter block: one parameter of a CUDA kernel
+    SPYI_PARAMETER_UNIFORM,    // a uniform buffer
+    SPYI_PARAMETER_BUFFER,     // a structured buffer
+    SPYI_PARAMETER_TEXELS,     // Buffer<T>
     SPYI_PARAMETER_RW_TEXELS,  // RWBuffer<T>
     SPYI_PARAMETER_TEXTURE,    // Texture2D<T>
     SPYI_PARAMETER_RW_TEXTURE, // RWTexture2D<T>
     SPYI_PARAMETER_SAMPLER,    // SamplerState
-    SPYI_PARAMETER_COMBINED    // Sampler2D<T>, a texture with its sampler
+    SPYI_PARAMETER_COMBINED,   // Sampler2D<T>, a texture with its sampler
+    // The device's table of handles (image.h), in which the kernel finds textures, samplers and buffers by numbers.
+    // It takes no binding and has neither a number nor elements; dispatches give nothing for it.
+    SPYI_PARAMETER_HANDLES,
+    SPYI_PARAMETER_KINDS
 } spyi_parameter_kind;
+
+// SPYI_TARGET_SPIRV: the bindings of SPYI_PARAMETER_HANDLES, each an array of descriptors, in a descriptor set of their
+// own.
+typedef enum spyi_handle_kind {
+    SPYI_HANDLE_SAMPLER,
+    SPYI_HANDLE_COMBINED,
+    SPYI_HANDLE_TEXTURE,
+    SPYI_HANDLE_RW_TEXTURE,
+    SPYI_HANDLE_BUFFER, // structured and byte-address buffers, read-only or not
+    SPYI_HANDLE_KINDS
+} spyi_handle_kind;
+#define SPYI_HANDLE_SET 1
 
 enum { SPYI_STAGE_COMPUTE = 1, SPYI_STAGE_VERTEX = 2, SPYI_STAGE_FRAGMENT = 4 };
 
@@ -63,14 +79,16 @@ typedef struct spyi_kernel_base {
     uint32_t binding_count; // bindings of all parameters together
     uint32_t uniform_count;
     uint32_t value_count; // parameters of kind SPYI_PARAMETER_VALUES
+    bool handles;         // it uses the table of handles
 } spyi_kernel_base;
 
 SPYI_FN spyi_kernel_base spyi_interface_counts(const spyi_interface *iface);
 SPYI_FN uint32_t spyi_interface_threads(const spyi_interface *iface); // threads of a group
+SPYI_FN bool spyi_interface_has(const spyi_interface *iface, spyi_parameter_kind kind);
 // Returns the parameter that takes a binding number; NULL when there is none.
 SPYI_FN const spyi_parameter *spyi_interface_find(const spyi_interface *iface, uint32_t number);
 static inline bool spyi_takes_bindings(const spyi_parameter *parameter) {
-    return parameter->kind >= SPYI_PARAMETER_BUFFER;
+    return parameter->kind >= SPYI_PARAMETER_BUFFER && parameter->kind <= SPYI_PARAMETER_COMBINED;
 }
 
 #endif // SPYI_INTERFACE_H

@@ -130,7 +130,7 @@ SPYI_FN uint32_t spyi_part_of_pair(const char *name) {
 }
 
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type) {
-    if (type->kind == SPYI_TYPE_OTHER) return spyi_type_is_pointer(type);
+    if (type->kind == SPYI_TYPE_OTHER) return spyi_type_is_pointer(type) || spyi_type_is_handle(type);
     if (type->kind == SPYI_TYPE_ARRAY) return spyi_may_be_zero(type->element);
     for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count; i++)
         if (!spyi_may_be_zero(type->fields[i].type)) return false;

@@ -46,7 +46,7 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     bool library = is_value == spyi_leaf_is_resource(leaf);
     if (!good || (library && !spyi_bind_library(a, leaf, v))) return false;
     // Through the pointers in a value the function reaches memory that is no argument.
-    if (leaf->in && !spyi_type_is_pointer(leaf->type) &&
+    if (leaf->in && !spyi_type_is_pointer(leaf->type) && !spyi_type_is_handle(leaf->type) &&
         (spyi_type_holds_pointer(leaf->type) || (leaf->element && spyi_type_holds_pointer(leaf->element))))
         leaf->untracked = true;
     memset(&fit, 0, sizeof fit);

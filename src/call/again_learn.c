@@ -116,6 +116,8 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
 // Returns how the call is repeated, in one allocation; NULL: out of memory, or the call cannot be repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
+    for (uint32_t i = 0; i < step_count; i++) // its uses change with the textures that have handles
+        if (((const spyi_kernel_base *)(const void *)steps[i].variant->kernel)->handles) return NULL;
     uint32_t items = values->count + values->grad_count, packs = 0;
     size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
                   step_count * spyi_align(sizeof *steps, 8);

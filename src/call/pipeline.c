@@ -126,6 +126,12 @@ static spy_status spyi_merge(const spyi_drawing *d, spyi_merged *m, spyi_pipelin
         const spyi_program *program = spyi_stage_program(&d->stages[s]);
         if (!program) continue;
         has[s] = spyi_interface_counts(&program->iface);
+        if (spyi_interface_has(&program->iface, SPYI_PARAMETER_HANDLES)) {
+            spyi_text_add(
+                error,
+                "it uses bindless handles, which the functions of draws cannot yet; take the texture itself");
+            return SPY_ERROR_UNSUPPORTED;
+        }
         p->offsets[s] = has[s].block_size ? (uint32_t)spyi_align(p->block_size, 16) : 0;
         if (has[s].block_size) p->block_size = p->offsets[s] + has[s].block_size;
     }

@@ -5,6 +5,7 @@
 #include "call/again.h"
 #include "data/bounds.h"
 #include "data/gpu_print.h"
+#include "data/texture.h"
 
 SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant, bool repeats, bool timed,
                                         spyi_text *error) {
@@ -13,8 +14,10 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     const spyi_emitted *e = &variant->emitted;
     spyi_dispatch dispatch;
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
-    spyi_use *uses = variant->uses;
+    spyi_use *uses;
     uint32_t use_count;
+    // A kernel that uses handles may use all textures that have some, and reach memory that is no argument.
+    const bool handles = ((const spyi_kernel_base *)(const void *)variant->kernel)->handles;
     if (launch->block_capacity < e->block_size) { // plus 64 bytes: padding of host values
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
@@ -39,15 +42,21 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     }
     dispatch.bindings = bindings;
     dispatch.uniforms = variant->bound_inputs.uniforms;
+    if (handles && !spyi_variant_use_room(variant, device->listed_count)) {
+        spyi_text_add(error, "out of host memory");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    uses = variant->uses;
     use_count = spyi_collect_uses(s, variant, uses);
+    if (handles) use_count = spyi_listed_uses(device, uses, use_count);
     if (e->prints) uses[use_count++] = spyi_print_use(device);
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
-                                           variant->untracked, error);
+                                           variant->untracked || handles, error);
     if (timed) status = device->backend->time_begin(device->gpu, error); // may submit: before uses are noted
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
-    status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked, error);
+    status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked || handles, error);
     s->plan->last_submit = device->last_submit;
     return status;
 }

@@ -73,7 +73,7 @@ static void spyi_sl_info_fields(spyi_stream *r, spyi_sl_tree *tree, const spy_ty
 static void spyi_sl_info_new(spyi_stream *r, spyi_sl_tree *tree, spy_type_info *info) {
     // The fields of a declared struct are its declaration's children.
     bool own = r->out && info->fields && !info->decl;
-    info->kind = (spy_type_kind)spyi_stream_enum(r, (uint32_t)info->kind, SPY_TYPE_KIND_SAMPLER + 1);
+    info->kind = (spy_type_kind)spyi_stream_enum(r, (uint32_t)info->kind, SPY_TYPE_KIND_HANDLE + 1);
     spyi_sl_tree_text(r, tree, &info->name);
     info->dtype = (spy_dtype)spyi_stream_enum(r, (uint32_t)info->dtype, SPY_DTYPE_COUNT);
     spyi_stream_u32(r, &info->rows);

@@ -242,6 +242,7 @@ static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kin
     case SPYI_TYPE_STRUCT: return SPY_TYPE_KIND_STRUCT;
     default: break;
     }
+    if (spyi_type_is_handle(type)) return SPY_TYPE_KIND_HANDLE;
     switch (slang_kind) {
     case SPYI_SL_KIND_STRUCT: return SPY_TYPE_KIND_STRUCT;
     case SPYI_SL_KIND_ARRAY: return SPY_TYPE_KIND_ARRAY;

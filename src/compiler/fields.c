@@ -57,7 +57,7 @@ SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *p) {
     bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
     (void)spyi_stream_expect(
         r,
-        p->kind <= SPYI_PARAMETER_COMBINED && p->count >= 1 &&
+        p->kind < SPYI_PARAMETER_KINDS && (p->count >= 1) == (p->kind != SPYI_PARAMETER_HANDLES) &&
             (!texels || (p->scalar < SPY_DTYPE_COUNT && p->columns >= 1 && p->columns <= 4)),
         "a kernel's parameter cannot be");
 }

@@ -30,6 +30,8 @@ typedef struct spyi_code_id {
     uint32_t value;        // of a constant
     uint32_t number;       // the new binding
     uint32_t image;        // of an image type: the word of its instruction
+    uint32_t op; // of a sampler, sampled image, run-time array or struct type: the operation that declares it
+    uint32_t handle;             // of a variable of the table of handles: its spyi_handle_kind
     uint32_t function, position; // of a parameter: its function, and its index in that
 } spyi_code_id;
 
@@ -83,6 +85,13 @@ static void spyi_code_read(spyi_code_scan *s, const uint32_t *w, uint32_t length
     case SPYI_OP_TYPE_ARRAY:
         if (length == 4) spyi_code_at(s, w[1])->type = w[2];
         break;
+    case SPYI_OP_TYPE_RUNTIME_ARRAY:
+        if (length == 3) spyi_code_at(s, w[1])->type = w[2];
+        spyi_code_at(s, w[1])->op = SPYI_OP_TYPE_RUNTIME_ARRAY;
+        break;
+    case SPYI_OP_TYPE_SAMPLER:
+    case SPYI_OP_TYPE_SAMPLED_IMAGE:
+    case SPYI_OP_TYPE_STRUCT: spyi_code_at(s, w[1])->op = w[0] & 0xffffu; break;
     case SPYI_OP_TYPE_POINTER:
         if (length == 4) spyi_code_at(s, w[1])->type = w[3];
         break;
@@ -341,10 +350,18 @@ static bool spyi_code_is_constant(spyi_code_scan *s, uint32_t id, int depth) {
 // Adds the capabilities for arrays of buffers that are indexed by something other than a constant; Slang does
 // not declare them.
 static void spyi_code_dynamic(spyi_code_scan *s, const spyi_inputs *inputs) {
-    bool kinds[SPYI_PARAMETER_COMBINED + 1] = { false };
+    bool kinds[SPYI_PARAMETER_KINDS] = { false };
     for (spyi_spirv_at i = spyi_spirv_first(s->words, s->count); spyi_spirv_next(&i);) {
+        static const uint8_t of_handles[SPYI_HANDLE_KINDS] = {
+            SPYI_PARAMETER_SAMPLER, SPYI_PARAMETER_COMBINED, SPYI_PARAMETER_TEXTURE,
+            SPYI_PARAMETER_RW_TEXTURE, SPYI_PARAMETER_BUFFER
+        };
         if (!spyi_spirv_is_chain(i.op) || i.length < 5) continue;
-        uint32_t number = spyi_code_at(s, i.w[3])->number;
+        uint32_t number = spyi_code_at(s, i.w[3])->number, handle = spyi_code_at(s, i.w[3])->handle;
+        if (handle != UINT32_MAX) {
+            kinds[of_handles[handle]] = true;
+            continue;
+        }
         const spyi_parameter *p = spyi_code_parameter(inputs, number);
         if (p && !spyi_code_is_constant(s, i.w[4], 8)) kinds[p->kind] = true;
     }
@@ -401,6 +418,52 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
     }
 }
 
+// >>handles
+
+// Returns the spyi_handle_kind of an element of a run-time array of descriptors; SPYI_HANDLE_KINDS: none.
+static uint32_t spyi_code_handle_kind(spyi_code_scan *s, uint32_t element) {
+    enum { DIMENSION_BUFFER = 5, WORD_DIMENSION = 3 };
+    const spyi_code_id *type = spyi_code_at(s, element);
+    if (type->op == SPYI_OP_TYPE_SAMPLER) return SPYI_HANDLE_SAMPLER;
+    if (type->op == SPYI_OP_TYPE_SAMPLED_IMAGE) return SPYI_HANDLE_COMBINED;
+    if (type->op == SPYI_OP_TYPE_STRUCT) return SPYI_HANDLE_BUFFER;
+    if (type->image == UINT32_MAX || s->words[type->image + WORD_DIMENSION] == DIMENSION_BUFFER)
+        return SPYI_HANDLE_KINDS;
+    return s->words[type->image + SPYI_IMAGE_SAMPLED] == SPYI_IMAGE_STORAGE ? SPYI_HANDLE_RW_TEXTURE
+                                                                            : SPYI_HANDLE_TEXTURE;
+}
+
+static bool spyi_code_is_input(const spyi_code_id *v, const spyi_inputs *inputs,
+                               const spyi_sl_binding *bindings) {
+    for (uint32_t i = 0; i < inputs->count; ++i)
+        if (bindings[i].set == v->set && bindings[i].binding == v->binding) return true;
+    return false;
+}
+
+// Slang makes of DescriptorHandle<T> arrays of descriptors without a size, which are no shader parameters: one for each
+// type, in one set, and most of them with one binding. Gives each the set of handles and the binding of its kind.
+static void spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings) {
+    bool any = false;
+    for (uint32_t id = 1; id < s->id_count; ++id) {
+        spyi_code_id *v = &s->ids[id];
+        const spyi_code_id *array = spyi_code_at(s, v->type);
+        if (v->set == UINT32_MAX || v->number != UINT32_MAX || array->op != SPYI_OP_TYPE_RUNTIME_ARRAY ||
+            (v->storage != SPYI_STORAGE_CONSTANT && v->storage != SPYI_STORAGE_BUFFER) ||
+            spyi_code_is_input(v, inputs, bindings))
+            continue;
+        uint32_t kind = spyi_code_handle_kind(s, array->type);
+        if (kind == SPYI_HANDLE_KINDS) continue; // spyi_code_check() refuses it
+        v->handle = v->number = kind;
+        any = true;
+    }
+    if (!any || inputs->parameter_count == SPYI_MOST_PARAMETERS) return;
+    spyi_parameter *p = &inputs->parameters[inputs->parameter_count++];
+    memset(p, 0, sizeof *p);
+    p->kind = SPYI_PARAMETER_HANDLES;
+    p->stages = SPYI_STAGE_COMPUTE;
+    p->space = SPYI_HANDLE_SET;
+}
+
 // Rejects code that uses unsupported shader parameters, or push constants of the module's own.
 static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
                             const spyi_sl_binding *bindings, spyi_text *messages) {
@@ -415,6 +478,14 @@ static bool spyi_code_check(const spyi_code_scan *s, const spyi_inputs *inputs,
         const spyi_input *input = NULL;
         for (uint32_t i = 0; i < inputs->count && !input; ++i)
             if (bindings[i].set == v->set && bindings[i].binding == v->binding) input = &inputs->items[i];
+        if (!input &&
+            spyi_code_at((spyi_code_scan *)(uintptr_t)s, v->type)->op == SPYI_OP_TYPE_RUNTIME_ARRAY) {
+            spyi_text_add(
+                messages,
+                "the kernel uses a bindless handle of a Buffer, RWBuffer or another resource that has "
+                "none; textures, samplers, structured and byte-address buffers have handles");
+            return false;
+        }
         spyi_text_add(
             messages,
             "the kernel uses the shader parameter '%s' of type %s, which cannot be given; "
@@ -438,7 +509,7 @@ static void spyi_code_patch(spyi_code_scan *s) {
         const spyi_code_id *id = spyi_code_at(s, w[1]);
         if (id->number == UINT32_MAX) continue;
         if (w[2] == SPYI_DECORATION_BINDING) w[3] = id->number;
-        if (w[2] == SPYI_DECORATION_SET) w[3] = 0;
+        if (w[2] == SPYI_DECORATION_SET) w[3] = id->handle != UINT32_MAX ? SPYI_HANDLE_SET : 0;
     }
 }
 
@@ -451,6 +522,7 @@ bool spyi_code_remap(uint32_t *words, size_t *count, spyi_inputs *inputs, const 
     bool good = spyi_code_scan_words(&s);
     if (!good) spyi_text_add(messages, "its code cannot be read");
     if (good) spyi_code_number(&s, inputs, bindings);
+    if (good) spyi_code_handles(&s, inputs, bindings);
     good = good && spyi_code_check(&s, inputs, bindings, messages);
     good = good && spyi_code_formats(&s, inputs, bindings, messages);
     good = good && spyi_code_check_atomics(&s, inputs, bindings, messages);

@@ -2,8 +2,9 @@
 #include "cuda/internal.h"
 
 static const spyi_image_functions spyi_cuda_images = {
-    spyi_cuda_image_support, spyi_cuda_create_image,   spyi_cuda_destroy_image,   spyi_cuda_create_view,
-    spyi_cuda_destroy_view,  spyi_cuda_create_sampler, spyi_cuda_destroy_sampler,
+    spyi_cuda_image_support,   spyi_cuda_create_image, spyi_cuda_destroy_image,
+    spyi_cuda_create_view,     spyi_cuda_destroy_view, spyi_cuda_create_sampler,
+    spyi_cuda_destroy_sampler, spyi_cuda_add_handle,   spyi_cuda_remove_handle,
 };
 
 // The members are in the order of struct spyi_backend, the work functions in the order of spyi_work_number.

@@ -25,7 +25,7 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
     info->api_version = (uint32_t)cu->version;
     info->features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 | SPY_FEATURE_INT16 |
                      SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD | SPY_FEATURE_TIMESTAMPS |
-                     SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
+                     SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS | SPY_FEATURE_HANDLES;
     info->subgroup_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_WARP_SIZE);
     info->max_group_size = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_THREADS_PER_BLOCK);
     info->max_group_count = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_GRID_DIM_X);

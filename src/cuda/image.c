@@ -301,6 +301,20 @@ SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) 
     spyi_cuda_leave(gpu, pushed);
 }
 
+// Slang makes the texture or surface object itself of a handle.
+SPYI_FN spy_status spyi_cuda_add_handle(spyi_gpu *base, const spyi_binding *binding, uint64_t *handle,
+                                        spyi_text *error) {
+    (void)base;
+    *handle = binding->handle;
+    if (binding->kind == SPYI_BINDING_TEXTURE || binding->kind == SPYI_BINDING_RW_TEXTURE) return SPY_OK;
+    spyi_text_add(error, "on CUDA only textures have handles, and without a sampler");
+    return SPY_ERROR_UNSUPPORTED;
+}
+
+SPYI_FN void spyi_cuda_remove_handle(spyi_gpu *base, spyi_binding_kind kind, uint64_t handle) {
+    (void)base, (void)kind, (void)handle;
+}
+
 // >>work
 
 // One end of a copy: texels of an image. Layers are the third dimension of arrays.

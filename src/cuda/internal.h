@@ -333,6 +333,9 @@ SPYI_FN spy_status spyi_cuda_create_view(spyi_gpu *base, const spyi_image *image
                                          const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
                                          spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored);
+SPYI_FN spy_status spyi_cuda_add_handle(spyi_gpu *base, const spyi_binding *binding, uint64_t *handle,
+                                        spyi_text *error);
+SPYI_FN void spyi_cuda_remove_handle(spyi_gpu *base, spyi_binding_kind kind, uint64_t handle);
 SPYI_FN spy_status spyi_cuda_image_bytes(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_image_copy(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_image_blit(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);

@@ -57,6 +57,8 @@ struct spy_device {
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // without references, whose work is not known to be finished
     uint64_t image_bytes;                      // device memory of all images
+    struct spyi_texture_image *listed_images;  // those with handles
+    uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64                // as many as leaves can be of one call
     spy_texture *summed[SPYI_MOST_SUMMED]; // to whose exact sums the call in progress adds (call/sums.c)

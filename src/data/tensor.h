@@ -21,6 +21,8 @@ struct spy_tensor {
     int64_t grad_shift[2];       // of a view being made: bytes from its elements to their gradients
     const spyi_type *grad_type;  // of a view being made: the parent's element type
     bool grads_follow;           // of a view being made: measuring it makes views of `grads`
+    bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
+    uint64_t number;
 };
 
 // Indices into spy_tensor.grads: the gradient that calls read, and the one that they add to. Both may be the
@@ -38,6 +40,8 @@ SPYI_FN void spyi_tensors_free_all(spy_device *device); // at the device's relea
 // Returns a contiguous tensor on memory of its own, which is not set; NULL: `error` and *status say why.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
+// Gives back the number of the tensor's handle (handle.c), if it has one.
+SPYI_FN void spyi_tensor_unlist(spy_tensor *tensor);
 // Computes element_count, contiguous, begin_bytes and end_bytes of a tensor whose type, shape, strides and
 // offset are set.
 SPYI_FN void spyi_tensor_measure(spy_tensor *tensor);

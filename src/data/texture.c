@@ -6,6 +6,7 @@
 
 static void spyi_image_free(spy_device *device, spyi_texture_image *image) {
     const spyi_image_functions *images = device->backend->images;
+    spyi_image_unlist(device, image);
     while (image->views) {
         spyi_shader_view *view = image->views;
         image->views = view->next;

@@ -12,6 +12,8 @@ typedef struct spyi_shader_view {
     spyi_image_view_desc desc;
     uint64_t sampler; // of CUDA's texture objects; else 0
     uint64_t handle;  // of the backend
+    bool listed;      // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
+    uint64_t number;
     struct spyi_shader_view *next;
 } spyi_shader_view;
 
@@ -22,6 +24,9 @@ typedef struct spyi_texture_image {
     spyi_image_desc desc;
     spyi_shader_view *views;
     struct spyi_texture_image *next; // in device.waiting_images
+    // In device.listed_images while one of its views is listed: kernels that use handles may use the image.
+    bool listed;
+    struct spyi_texture_image *previous_listed, *next_listed;
 } spyi_texture_image;
 
 #define SPYI_MOST_LEVELS 32
@@ -57,6 +62,8 @@ struct spy_texture {
 typedef struct spyi_sampler_object {
     spy_sampler_desc desc; // .label is NULL
     uint64_t handle;       // of the backend
+    bool listed;           // kernels may find it by `number`: the 8 bytes of a DescriptorHandle
+    uint64_t number;
     struct spyi_sampler_object *next;
 } spyi_sampler_object;
 
@@ -106,6 +113,13 @@ SPYI_FN spy_status spyi_texture_grads_make(spy_texture *texture, spyi_text *erro
 // Makes the exact sums of a texture with a gradient, unless it has them.
 SPYI_FN spy_status spyi_texture_sums_make(spy_texture *texture, spyi_text *error);
 SPYI_FN void spyi_texture_grads_drop(spy_texture *texture);
+
+// handle.c
+// Gives back the numbers of an image's views, when no work uses them any more.
+SPYI_FN void spyi_image_unlist(spy_device *device, spyi_texture_image *image);
+// Adds to the first `count` uses those of all images that have handles: a kernel that uses handles may use any of them.
+// There is room for device.listed_count more. Returns the number of uses with them.
+SPYI_FN uint32_t spyi_listed_uses(const spy_device *device, spyi_use *uses, uint32_t count);
 
 // sampler.c
 SPYI_FN void spyi_samplers_attach(spy_device *device);

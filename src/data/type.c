@@ -384,9 +384,11 @@ const spyi_type *spyi_type_other(spyi_types *types, const char *name) {
     t.name = spyi_strdup(name && *name ? name : "?");
     if (t.name) t.display = spyi_readable_name(types, t.name);
     t.host_align = t.device_align = 1;
-    if (t.name && spyi_type_is_pointer(&t)) { // in a struct it is an address of 8 bytes
+    if (t.name && (spyi_type_is_pointer(&t) || spyi_type_is_handle(&t))) { // in a struct it is 8 bytes
         t.scalar = SPY_DTYPE_UINT64;
         t.host_size = t.host_align = t.device_size = t.device_align = 8;
+        // In SPIR-V a handle is a uint2.
+        if (spyi_type_is_handle(&t) && !types->rules->by_address) t.device_align = 4;
         t.same_layout = true;
     }
     return spyi_type_intern(types, &t);
@@ -449,13 +451,19 @@ SPYI_FN bool spyi_type_is_pointer(const spyi_type *type) {
     return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "Ptr<", 4) == 0;
 }
 
+SPYI_FN bool spyi_type_is_handle(const spyi_type *type) {
+    return type->kind == SPYI_TYPE_OTHER && strncmp(type->name, "DescriptorHandle<", 17) == 0 &&
+           type->name[strlen(type->name) - 1] == '>'; // an array of handles ends in ']'
+}
+
 SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type) {
-    return type->kind == SPYI_TYPE_OTHER ? spyi_type_is_pointer(type) : type->kind != SPYI_TYPE_VOID;
+    return type->kind == SPYI_TYPE_OTHER ? spyi_type_is_pointer(type) || spyi_type_is_handle(type)
+                                         : type->kind != SPYI_TYPE_VOID;
 }
 
 SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type) {
     while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
-    bool holds = spyi_type_is_pointer(type);
+    bool holds = spyi_type_is_pointer(type) || spyi_type_is_handle(type);
     for (uint32_t i = 0; type->kind == SPYI_TYPE_STRUCT && i < type->field_count && !holds; ++i)
         holds = spyi_type_holds_pointer(type->fields[i].type);
     return holds;

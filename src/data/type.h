@@ -91,9 +91,12 @@ SPYI_FN bool spyi_type_is_pair(const spyi_type *type);
 // Returns whether the type is a pointer T*. It is of kind OTHER, but has a size: in the memory of a struct it is
 // an address of 8 bytes, which the host sees as a uint64.
 SPYI_FN bool spyi_type_is_pointer(const spyi_type *type);
+// Returns whether the type is a DescriptorHandle<T>. It is of kind OTHER, but has a size: 8 bytes, which the host sees
+// as a uint64.
+SPYI_FN bool spyi_type_is_handle(const spyi_type *type);
 // Returns whether a struct with a field of the type can lie in memory.
 SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type);
-// Returns whether the type is a pointer, or a struct or an array with one inside.
+// Returns whether the type is a pointer or a handle, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);

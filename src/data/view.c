@@ -364,6 +364,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
                            "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
+        spyi_tensor_unlist(tensor); // its handle is of the former memory
         other->storage->resource.references++;
         spyi_resource_release(device, &tensor->storage->resource);
         tensor->storage = other->storage;

@@ -112,7 +112,7 @@ static void spyi_argument_pair(const spyi_emit_state *s, const spyi_node *node, 
 static void spyi_set_to_zero(const spyi_type *type, const char *to, uint32_t depth, spyi_text *out) {
     const spyi_type *inner = type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;
-    if (inner->kind == SPYI_TYPE_OTHER && !spyi_type_is_pointer(inner)) return;
+    if (inner->kind == SPYI_TYPE_OTHER && !spyi_type_is_pointer(inner) && !spyi_type_is_handle(inner)) return;
     if (inner->kind != SPYI_TYPE_STRUCT) {
         spyi_text_add(out, "    %s = {};\n", to);
         return;

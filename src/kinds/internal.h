@@ -37,6 +37,7 @@ SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(
 SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
     void); // ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
 SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
+SPYI_FN const spyi_value_kind *spyi_handle_kind_of(void);  // DescriptorHandle<T>
 SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void); // Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...
 SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);  // TensorView<T> and DiffTensorView<T>
 SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T>, Buffer<T> ...

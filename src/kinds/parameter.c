@@ -3,10 +3,9 @@
 
 // Kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
-    spyi_unsized_kind_of, spyi_holder_kind_of,  spyi_pointer_kind_of,
-    spyi_whole_kind_of,   spyi_view_kind_of,    spyi_buffer_kind_of,
-    spyi_texture_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of,
-    spyi_weights_kind_of,
+    spyi_unsized_kind_of,      spyi_holder_kind_of,  spyi_pointer_kind_of, spyi_whole_kind_of,
+    spyi_view_kind_of,         spyi_buffer_kind_of,  spyi_texture_kind_of, spyi_sampler_kind_of,
+    spyi_diff_texture_kind_of, spyi_weights_kind_of, spyi_handle_kind_of,
 };
 
 // Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
@@ -28,11 +27,12 @@ static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, co
 
 SPYI_FN const spyi_value_kind *spyi_kind_of_parameter(const spyi_type *type, const spyi_value *value) {
     const char *takes;
-    bool number = value->kind == SPY_ARG_KIND_UINT &&
+    bool number = (value->kind == SPY_ARG_KIND_UINT || value->kind == SPY_ARG_KIND_INT) &&
                   (value->direction == SPY_DIRECTION_DEFAULT || value->direction == SPY_DIRECTION_DROP);
     if (value->kind != SPY_ARG_KIND_TENSOR && !number) return NULL;
     const spyi_value_kind *kind = spyi_find_parameter_kind(type, NULL, &takes);
     if (!kind || (kind->run->traits & SPYI_TRAIT_PARTS)) return NULL;
+    if (value->kind == SPY_ARG_KIND_INT && kind != spyi_handle_kind_of()) return NULL; // no address is signed
     return value->tensor || (kind->run->traits & SPYI_TRAIT_ADDRESS) ? kind : NULL;
 }
 
@@ -81,6 +81,7 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         spyi_kind_of_unused, spyi_unsized_kind_of, spyi_holder_kind_of,       spyi_pointer_kind_of,
         spyi_whole_kind_of,  spyi_view_kind_of,    spyi_buffer_kind_of,       spyi_texture_kind_of,
         spyi_texels_kind_of, spyi_sampler_kind_of, spyi_diff_texture_kind_of, spyi_weights_kind_of,
+        spyi_handle_kind_of,
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();

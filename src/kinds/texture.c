@@ -74,8 +74,6 @@ static bool spyi_texture_bind(spyi_fitting *fitting, const spyi_value *value, sp
 
 static const char *spyi_texture_takes(const spyi_type *type, const char *base, const spyi_rules *rules) {
     spyi_texture_form read;
-    if (strcmp(base, "DescriptorHandle") == 0)
-        return "; bindless handles cannot be passed yet: take the texture itself";
     if (!spyi_texture_form_read(type->name, base, &read) || read.kind == SPYI_PARAMETER_SAMPLER) return NULL;
     return rules && !rules->textures ? "; it takes a texture, which the target has not"
            : read.kind == SPYI_PARAMETER_COMBINED

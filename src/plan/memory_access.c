@@ -18,7 +18,8 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
     uint32_t most = b->leaf_count + bound_inputs->count;
     variant->accesses = (spyi_memory_access *)spyi_calloc(most + 1, sizeof *variant->accesses);
     // The 3 extra uses: sums, group counts, the print buffer.
-    variant->uses = (spyi_use *)spyi_calloc(most + 3, sizeof *variant->uses);
+    variant->use_capacity = most + 3;
+    variant->uses = (spyi_use *)spyi_calloc(variant->use_capacity, sizeof *variant->uses);
     if (!variant->accesses || !variant->uses) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
@@ -36,6 +37,17 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
     }
     if (!variant->resources) return true;
     free(variant->uses);
-    variant->uses = (spyi_use *)spyi_calloc(most * SPYI_MOST_VALUE_USES + 3, sizeof *variant->uses);
+    variant->use_capacity = most * SPYI_MOST_VALUE_USES + 3;
+    variant->uses = (spyi_use *)spyi_calloc(variant->use_capacity, sizeof *variant->uses);
     return variant->uses != NULL;
+}
+
+SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more) {
+    uint32_t own = variant->access_count * (variant->resources ? SPYI_MOST_VALUE_USES : 1u) + 3;
+    if (own + more <= variant->use_capacity) return true;
+    spyi_use *uses = (spyi_use *)spyi_realloc(variant->uses, (own + 2 * more) * sizeof *uses);
+    if (!uses) return false;
+    variant->uses = uses;
+    variant->use_capacity = own + 2 * more;
+    return true;
 }

@@ -52,7 +52,9 @@ struct spyi_variant {
     spyi_program *program; // NULL: not kept, or kept in shared_kernel
     // For kernels with unsized arrays; NULL: the kernel belongs to this variant alone.
     spyi_shared_kernel *shared_kernel;
-    spyi_use *uses; // room for one launch: accesses, sums, group counts, the print buffer
+    spyi_use
+        *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
+    uint32_t use_capacity;
 };
 
 // >>plans: what one signature of a function became
@@ -175,6 +177,8 @@ SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key)
 // Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of
 // memory.
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
+// Makes room for `more` uses of textures with handles behind the others. Returns false when out of memory.
+SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
 
 // addresses.c
 // Visits each address among the parameters of the variant's dispatches: its byte offset in the block, or in

@@ -211,7 +211,7 @@ static void spyi_recipe_interface(spyi_stream *r, spyi_program *program) {
     for (uint32_t k = 0; k < i->parameter_count; k++) {
         spyi_parameter *p = &program->parameters[k];
         spyi_parameter_fields(r, p);
-        if (p->kind == SPYI_PARAMETER_VALUES) continue;
+        if (p->kind == SPYI_PARAMETER_VALUES || p->kind == SPYI_PARAMETER_HANDLES) continue;
         good = good && p->number == next;
         next += p->count;
     }

@@ -2,8 +2,9 @@
 #include "vk/internal.h"
 
 static const spyi_image_functions spyi_vk_images = {
-    spyi_vk_image_support,      spyi_vk_create_image,   spyi_vk_destroy_image,   spyi_vk_create_image_view,
-    spyi_vk_destroy_image_view, spyi_vk_create_sampler, spyi_vk_destroy_sampler,
+    spyi_vk_image_support,     spyi_vk_create_image,       spyi_vk_destroy_image,
+    spyi_vk_create_image_view, spyi_vk_destroy_image_view, spyi_vk_create_sampler,
+    spyi_vk_destroy_sampler,   spyi_vk_add_handle,         spyi_vk_remove_handle,
 };
 
 static const spyi_raster_functions spyi_vk_raster_functions = { spyi_vk_load_raster };

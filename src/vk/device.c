@@ -382,6 +382,7 @@ SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
         spyi_vk_destroy_submit_objects(gpu);
         spyi_vk_destroy_render_passes(gpu);
         spyi_vk_destroy_layouts(gpu);
+        spyi_vk_destroy_handles(gpu);
         spyi_vk_keep_pipeline_cache(gpu);
         gpu->vk.vkDestroyPipelineCache(gpu->device, gpu->pipeline_cache, NULL);
         if (gpu->owned) gpu->vk.vkDestroyDevice(gpu->device, NULL);

@@ -60,6 +60,17 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
       shaderUniformTexelBufferArrayNonUniformIndexing)                                                       \
     X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
       shaderStorageTexelBufferArrayNonUniformIndexing)                                                       \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, shaderSampledImageArrayNonUniformIndexing)   \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, shaderStorageImageArrayNonUniformIndexing)   \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      descriptorBindingSampledImageUpdateAfterBind)                                                          \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      descriptorBindingStorageImageUpdateAfterBind)                                                          \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES,                                              \
+      descriptorBindingStorageBufferUpdateAfterBind)                                                         \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, descriptorBindingUpdateUnusedWhilePending)   \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, descriptorBindingPartiallyBound)             \
+    X(DescriptorIndexingFeatures, DESCRIPTOR_INDEXING_FEATURES, runtimeDescriptorArray)                      \
     X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, subgroupSizeControl)                      \
     X(SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES, computeFullSubgroups)                     \
     X(Maintenance4Features, MAINTENANCE_4_FEATURES, maintenance4)                                            \

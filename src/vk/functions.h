@@ -38,11 +38,13 @@
 // Functions of the device, from vkGetDeviceProcAddr. Vulkan 1.2 has all of them; a device that lacks one is refused.
 #define SPYI_VK_DEVICE_FUNCTIONS(X)                                                                          \
     X(vkAllocateCommandBuffers)                                                                              \
+    X(vkAllocateDescriptorSets)                                                                              \
     X(vkAllocateMemory)                                                                                      \
     X(vkBeginCommandBuffer)                                                                                  \
     X(vkBindBufferMemory)                                                                                    \
     X(vkBindImageMemory)                                                                                     \
     X(vkCmdBeginRenderPass)                                                                                  \
+    X(vkCmdBindDescriptorSets)                                                                               \
     X(vkCmdBindIndexBuffer)                                                                                  \
     X(vkCmdBindPipeline)                                                                                     \
     X(vkCmdBindVertexBuffers)                                                                                \
@@ -75,6 +77,7 @@
     X(vkCreateBufferView)                                                                                    \
     X(vkCreateCommandPool)                                                                                   \
     X(vkCreateComputePipelines)                                                                              \
+    X(vkCreateDescriptorPool)                                                                                \
     X(vkCreateDescriptorSetLayout)                                                                           \
     X(vkCreateFramebuffer)                                                                                   \
     X(vkCreateGraphicsPipelines)                                                                             \
@@ -91,6 +94,7 @@
     X(vkDestroyBuffer)                                                                                       \
     X(vkDestroyBufferView)                                                                                   \
     X(vkDestroyCommandPool)                                                                                  \
+    X(vkDestroyDescriptorPool)                                                                               \
     X(vkDestroyDescriptorSetLayout)                                                                          \
     X(vkDestroyDevice)                                                                                       \
     X(vkDestroyFramebuffer)                                                                                  \
@@ -117,6 +121,7 @@
     X(vkQueueWaitIdle)                                                                                       \
     X(vkResetCommandPool)                                                                                    \
     X(vkSignalSemaphore)                                                                                     \
+    X(vkUpdateDescriptorSets)                                                                                \
     X(vkWaitSemaphores)
 
 // Functions of device extensions and of Vulkan 1.3. Their member is NULL where the driver does not have them.

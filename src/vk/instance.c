@@ -360,6 +360,7 @@ static void spyi_vk_query_properties(const spyi_vk_instance *instance, spyi_vk_a
     instance->GetPhysicalDeviceProperties2(adapter->handle, &properties);
     adapter->max_push_descriptors = push.maxPushDescriptors;
     adapter->max_allocation = v11.maxMemoryAllocationSize;
+    spyi_vk_query_handles(&v12, adapter);
     if ((v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
         adapter->subgroup_operations = v11.subgroupSupportedOperations;
     }
@@ -394,6 +395,7 @@ SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
     if ((adapter->subgroup_operations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0)
         info->features |= SPY_FEATURE_SUBGROUPS;
     if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
+    if (spyi_vk_has_handles(adapter)) info->features |= SPY_FEATURE_HANDLES;
     info->max_group_size = limits->maxComputeWorkGroupInvocations;
     if (limits->maxComputeWorkGroupSize[0] < info->max_group_size)
         info->max_group_size = limits->maxComputeWorkGroupSize[0];

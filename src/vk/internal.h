@@ -101,6 +101,14 @@
     X(v12, shaderStorageBufferArrayNonUniformIndexing)                                                       \
     X(v12, shaderUniformTexelBufferArrayNonUniformIndexing)                                                  \
     X(v12, shaderStorageTexelBufferArrayNonUniformIndexing)                                                  \
+    X(v12, shaderSampledImageArrayNonUniformIndexing)                                                        \
+    X(v12, shaderStorageImageArrayNonUniformIndexing)                                                        \
+    X(v12, descriptorBindingSampledImageUpdateAfterBind)                                                     \
+    X(v12, descriptorBindingStorageImageUpdateAfterBind)                                                     \
+    X(v12, descriptorBindingStorageBufferUpdateAfterBind)                                                    \
+    X(v12, descriptorBindingUpdateUnusedWhilePending)                                                        \
+    X(v12, descriptorBindingPartiallyBound)                                                                  \
+    X(v12, runtimeDescriptorArray)                                                                           \
     X(v13, subgroupSizeControl)                                                                              \
     X(v13, computeFullSubgroups)                                                                             \
     X(v13, maintenance4)                                                                                     \
@@ -203,6 +211,7 @@ typedef struct spyi_vk_adapter {
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
+    uint32_t handle_counts[SPYI_HANDLE_KINDS]; // elements of the table of handles
     bool float_controls[5]; // 32-bit: keep denorms, flush them; signed zero inf nan; round to even, to zero
     spy_device_info info;
     char refusal[256]; // why the adapter cannot be used; "": it can be
@@ -218,6 +227,22 @@ typedef struct spyi_vk_page {
     VkBufferView *views; // views that the same work uses, destroyed when it has ended
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
+
+// An element that was given back, and the batch after which no work uses it.
+typedef struct spyi_vk_free_handle {
+    uint32_t number;
+    uint64_t submit;
+} spyi_vk_free_handle;
+
+// The table of handles (handles.c), made when it is first needed.
+typedef struct spyi_vk_handles {
+    VkDescriptorSetLayout layout;
+    VkDescriptorPool pool;
+    VkDescriptorSet set;              // VK_NULL_HANDLE: the table has not been made
+    uint32_t used[SPYI_HANDLE_KINDS]; // elements from this number on have never been taken
+    spyi_vk_free_handle *free[SPYI_HANDLE_KINDS];
+    uint32_t free_count[SPYI_HANDLE_KINDS], free_capacity[SPYI_HANDLE_KINDS];
+} spyi_vk_handles;
 
 // One slot: a command buffer, with the memory that must live until it has been executed. Batch number n uses
 // slot n % SPYI_VK_BATCHES.
@@ -258,6 +283,7 @@ typedef struct spyi_vk_run {
 typedef struct spyi_vk_shape {
     VkShaderStageFlags stages; // that have the inputs: compute, or vertex and fragment
     uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
+    uint32_t handles;   // 1: set SPYI_HANDLE_SET is the table of handles; else 0
     uint32_t count;
     spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
 } spyi_vk_shape;
@@ -393,6 +419,7 @@ typedef struct spyi_vk_gpu {
     spyi_vk_layout *layouts;
     spyi_vk_render_pass *render_passes;
     spyi_vk_framebuffer *framebuffers;
+    spyi_vk_handles handles;
 
     spyi_vk_instance instance;
     spyi_vk_adapter adapter;
@@ -478,6 +505,15 @@ SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t 
 SPYI_FN spy_status spyi_vk_end_kernel(spyi_vk_gpu *gpu, spyi_vk_kernel *kernel, const char *label,
                                       VkResult result, const char *what, spyi_kernel **out, spyi_text *error);
 
+// >>handles.c
+SPYI_FN bool spyi_vk_has_handles(const spyi_vk_adapter *adapter);
+SPYI_FN void spyi_vk_query_handles(const VkPhysicalDeviceVulkan12Properties *v12, spyi_vk_adapter *adapter);
+SPYI_FN VkResult spyi_vk_need_handles(spyi_vk_gpu *gpu, const char **what);
+SPYI_FN void spyi_vk_destroy_handles(spyi_vk_gpu *gpu);
+SPYI_FN spy_status spyi_vk_add_handle(spyi_gpu *gpu, const spyi_binding *binding, uint64_t *handle,
+                                      spyi_text *error);
+SPYI_FN void spyi_vk_remove_handle(spyi_gpu *gpu, spyi_binding_kind kind, uint64_t handle);
+
 // >>raster.c
 SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel,
                                        spyi_text *error);
@@ -520,6 +556,7 @@ SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const sp
 SPYI_FN spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before, spy_status status);
 // Stages in which work runs that barriers order: those of draws only once there was one.
 SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu);
+SPYI_FN void spyi_vk_describe_image(const spyi_binding *binding, VkDescriptorImageInfo *image);
 // Pushes a kernel's block, bindings and uniform buffers.
 SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                        const spyi_vk_kernel *kernel, const void *block,

@@ -72,8 +72,9 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     VkPushConstantRange range;
     VkResult result = VK_SUCCESS;
     const spyi_vk_shape *shape = &layout->shape;
+    VkDescriptorSetLayout sets[2];
     uint32_t i;
-    if (shape->count > 0) {
+    if (shape->count > 0 || shape->handles) { // the table of handles is set 1, so there must be a set 0
         memset(bindings, 0, sizeof bindings);
         for (i = 0; i < shape->count; i++) {
             bindings[i].binding = shape->parameters[i].number;
@@ -88,8 +89,11 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
         set.pBindings = bindings;
         *what = "vkCreateDescriptorSetLayout";
         result = gpu->vk.vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &layout->set);
+        if (result == VK_SUCCESS && shape->handles) result = spyi_vk_need_handles(gpu, what);
         if (result != VK_SUCCESS) return result;
     }
+    sets[0] = layout->set;
+    sets[1] = gpu->handles.layout;
     SPYI_VK_ZERO(range);
     // One range for all stages, also where each reads its own part: vkCmdPushConstants must name all stages of every
     // range that it touches, so that ranges for single stages would need a push for each.
@@ -97,8 +101,8 @@ static VkResult spyi_vk_make_layout(spyi_vk_gpu *gpu, spyi_vk_layout *layout, co
     range.size = shape->push_size;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.setLayoutCount = shape->count > 0 ? 1 : 0;
-    info.pSetLayouts = &layout->set;
+    info.setLayoutCount = shape->handles ? 2 : shape->count > 0 ? 1 : 0;
+    info.pSetLayouts = sets;
     info.pushConstantRangeCount = shape->push_size > 0 ? 1 : 0;
     info.pPushConstantRanges = &range;
     *what = "vkCreatePipelineLayout";
@@ -154,10 +158,16 @@ SPYI_FN spy_status spyi_vk_check_interface(const spyi_vk_gpu *gpu, const spyi_in
     const spyi_limits *limits = &gpu->base.limits;
     const VkPhysicalDeviceLimits *have = &gpu->adapter.limits;
     const spyi_kernel_base has = spyi_interface_counts(iface);
-    uint32_t i, kinds[SPYI_PARAMETER_COMBINED + 1] = { 0 };
+    uint32_t i, kinds[SPYI_PARAMETER_KINDS] = { 0 };
     if (!iface->block_by_address && iface->block_size > limits->profile.max_block_bytes) {
         spyi_text_add(error, "the kernel's %u bytes of parameters exceed the device's %u", iface->block_size,
                       limits->profile.max_block_bytes);
+        return SPY_ERROR_UNSUPPORTED;
+    }
+    if (spyi_interface_has(iface, SPYI_PARAMETER_HANDLES) && !(limits->info.features & SPY_FEATURE_HANDLES)) {
+        spyi_text_add(
+            error, "the kernel uses bindless handles, for which the device '%s' has no descriptor indexing",
+            gpu->adapter.info.name);
         return SPY_ERROR_UNSUPPORTED;
     }
     if (has.binding_count + has.uniform_count > limits->profile.max_bindings ||
@@ -273,7 +283,10 @@ SPYI_FN spy_status spyi_vk_new_kernel(spyi_vk_gpu *gpu, const spyi_interface *if
     shape.stages = stages;
     shape.push_size = kernel->push_size;
     for (i = 0; i < iface->parameter_count; i++) {
-        if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES) continue;
+        if (iface->parameters[i].kind == SPYI_PARAMETER_HANDLES) shape.handles = 1;
+        if (iface->parameters[i].kind == SPYI_PARAMETER_VALUES ||
+            iface->parameters[i].kind == SPYI_PARAMETER_HANDLES)
+            continue;
         shape.parameters[shape.count] = iface->parameters[i];
         SPYI_VK_ZERO(shape.parameters[shape.count].place); // layouts do not depend on the place
         shape.count++;

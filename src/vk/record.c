@@ -173,17 +173,19 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 
 // >>dispatch
 
+SPYI_FN void spyi_vk_describe_image(const spyi_binding *b, VkDescriptorImageInfo *image) {
+    bool general = b->kind == SPYI_BINDING_RW_TEXTURE || b->offset == SPYI_USE_STORED;
+    image->sampler = b->kind == SPYI_BINDING_SAMPLER    ? (VkSampler)b->handle
+                     : b->kind == SPYI_BINDING_COMBINED ? (VkSampler)b->range
+                                                        : VK_NULL_HANDLE;
+    image->imageView = b->kind == SPYI_BINDING_SAMPLER ? VK_NULL_HANDLE : (VkImageView)b->handle;
+    image->imageLayout = general ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
+}
+
 static SPYI_VK_COLD void spyi_vk_describe_images(const spyi_binding *bindings, const spyi_vk_run *run,
                                                  VkDescriptorImageInfo *images) {
-    for (uint32_t i = run->first; i < run->first + run->count; i++) {
-        const spyi_binding *b = &bindings[i];
-        bool general = b->kind == SPYI_BINDING_RW_TEXTURE || b->offset == SPYI_USE_STORED;
-        images[i].sampler = b->kind == SPYI_BINDING_SAMPLER    ? (VkSampler)b->handle
-                            : b->kind == SPYI_BINDING_COMBINED ? (VkSampler)b->range
-                                                               : VK_NULL_HANDLE;
-        images[i].imageView = b->kind == SPYI_BINDING_SAMPLER ? VK_NULL_HANDLE : (VkImageView)b->handle;
-        images[i].imageLayout = general ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
-    }
+    for (uint32_t i = run->first; i < run->first + run->count; i++)
+        spyi_vk_describe_image(&bindings[i], &images[i]);
 }
 
 static spy_status spyi_vk_push_bindings(spyi_vk_gpu *gpu, VkCommandBuffer commands,
@@ -296,6 +298,9 @@ static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer com
     }
     if (kernel->base.uniform_count > 0)
         status = spyi_vk_push_uniforms(gpu, commands, kernel, uniforms, error);
+    if (!SPYI_LIKELY(!kernel->base.handles))
+        gpu->vk.vkCmdBindDescriptorSets(commands, kernel->bind_point, kernel->layout, SPYI_HANDLE_SET, 1,
+                                        &gpu->handles.set, 0, NULL);
     return status;
 }
 

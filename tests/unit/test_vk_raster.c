@@ -1040,7 +1040,7 @@ static void visit_image(void *user, uint64_t *handle) {
 }
 
 static void test_keep(void **state) {
-    const spyi_kernel_base kernel = { 12, 3, 1, 0 };
+    const spyi_kernel_base kernel = { 12, 3, 1, 0, false };
     const char block_bytes[12] = "some values", uniform_bytes[5] = "more";
     const spyi_binding bindings[3] = { { 1, 16, 8, SPYI_BINDING_BUFFER },
                                        { 2, 0, 3, SPYI_BINDING_COMBINED },

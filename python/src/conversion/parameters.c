@@ -24,7 +24,7 @@ static bool spyp_has_structs(const spy_type_info *info) {
 }
 
 static bool spyp_has_pointers(const spy_type_info *info, int depth) {
-    bool found = info && info->kind == SPY_TYPE_KIND_POINTER;
+    bool found = info && (info->kind == SPY_TYPE_KIND_POINTER || info->kind == SPY_TYPE_KIND_HANDLE);
     if (!info || depth == 16) return found;
     for (uint32_t i = 0; !found && i < info->field_count; i++) found = spyp_has_pointers(info->fields[i].type, depth + 1);
     return found || (info->kind == SPY_TYPE_KIND_ARRAY && spyp_has_pointers(info->element, depth + 1));

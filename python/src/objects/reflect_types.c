@@ -69,6 +69,7 @@ static PyObject *spyp_type_kind(spyp_reflection *r) {
         [SPY_TYPE_KIND_INTERFACE] = 13,      [SPY_TYPE_KIND_POINTER] = 18,
         [SPY_TYPE_KIND_CONSTANT_BUFFER] = 6, [SPY_TYPE_KIND_PARAMETER_BLOCK] = 11,
         [SPY_TYPE_KIND_RESOURCE] = 7,        [SPY_TYPE_KIND_SAMPLER] = 8,
+        [SPY_TYPE_KIND_HANDLE] = 1,
     };
     return spyp_enum("TypeKind", r->type->kind < sizeof kinds ? kinds[r->type->kind] : 0);
 }

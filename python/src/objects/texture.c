@@ -177,6 +177,32 @@ static PyObject *spyp_texture_native(PyObject *self, PyObject *args) {
     return handle ? PyLong_FromUnsignedLongLong(handle) : NULL;
 }
 
+// _handle_of(object, writable=False, sampler=None): the 8 bytes of the DescriptorHandle of a texture, sampler or tensor.
+static PyObject *spyp_handle_of(PyObject *self, PyObject *args) {
+    PyObject *object, *sampler = Py_None;
+    int writable = 0;
+    uint64_t handle = 0;
+    SPYP_UNUSED(self);
+    if (!PyArg_ParseTuple(args, "O|pO:descriptor_handle", &object, &writable, &sampler)) return NULL;
+    bool texture = PyObject_TypeCheck(object, spyp.texture), tensor = PyObject_TypeCheck(object, spyp.tensor);
+    if (!texture && !tensor && !PyObject_TypeCheck(object, spyp.sampler))
+        return PyErr_Format(PyExc_TypeError, "descriptor_handle: expected a texture, sampler or tensor");
+    if (sampler != Py_None && !PyObject_TypeCheck(sampler, spyp.sampler))
+        return PyErr_Format(PyExc_TypeError, "descriptor_handle: expected a Sampler");
+    spyp_device *device = texture  ? ((spyp_texture *)object)->device
+                          : tensor ? ((spyp_tensor *)object)->device
+                                   : ((spyp_sampler *)object)->device;
+    if (spyp_enter(device, "descriptor_handle") < 0) return NULL;
+    spy_status status = tensor     ? spy_tensor_handle(((spyp_tensor *)object)->tensor, &handle)
+                        : !texture ? spy_sampler_handle(((spyp_sampler *)object)->sampler, &handle)
+                        : sampler != Py_None
+                            ? spy_sampled_texture_handle(((spyp_texture *)object)->texture, ((spyp_sampler *)sampler)->sampler, &handle)
+                            : spy_texture_handle(((spyp_texture *)object)->texture, writable != 0, &handle);
+    if (status != SPY_OK) spyp_raise(device);
+    spyp_leave(device);
+    return status == SPY_OK ? PyLong_FromUnsignedLongLong(handle) : NULL;
+}
+
 // _sampler_native(sampler): the driver's sampler; 0 where it has none.
 static PyObject *spyp_sampler_native(PyObject *self, PyObject *object) {
     SPYP_UNUSED(self);
@@ -472,6 +498,8 @@ static PyMethodDef spyp_texture_functions[] = {
       "usage, size_bytes, shape)." },
     { "_texture_native", spyp_texture_native, METH_VARARGS,
       "_texture_native(texture, view): the driver's image, or its view of it." },
+    { "_handle_of", spyp_handle_of, METH_VARARGS,
+      "_handle_of(object, writable=False, sampler=None): the 8 bytes of its DescriptorHandle." },
     { "_sampler_native", spyp_sampler_native, METH_O, "_sampler_native(sampler): the driver's sampler, or 0." },
     { "_texture_write", spyp_texture_write, METH_VARARGS,
       "_texture_write(texture, region, data, encoder=None): copy bytes to it." },

@@ -129,6 +129,7 @@ PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const 
     case SPY_TYPE_KIND_ENUM: return spyp_scalar_read(info->dtype, data);
     case SPY_TYPE_KIND_ARRAY: return spyp_read_array(module, info, (const char *)data);
     case SPY_TYPE_KIND_STRUCT: return spyp_read_struct(module, info, (const char *)data);
+    case SPY_TYPE_KIND_HANDLE:
     case SPY_TYPE_KIND_POINTER: return spyp_scalar_read(SPY_DTYPE_UINT64, data);
     default: return PyErr_Format(spyp.error, "a value of %s has no form in Python", info->name);
     }
@@ -249,6 +250,7 @@ int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *v
     case SPY_TYPE_KIND_ARRAY:
         return spyp_write_items(module, info, value, (char *)data, info->count, info->element->size_bytes, info->element, SPY_DTYPE_FLOAT32, 0, what);
     case SPY_TYPE_KIND_STRUCT: return spyp_write_struct(module, info, value, (char *)data, what);
+    case SPY_TYPE_KIND_HANDLE: return spyp_number_write(SPY_DTYPE_UINT64, value, data, what);
     case SPY_TYPE_KIND_POINTER: return spyp_write_pointer(module, info, value, data, what);
     default: PyErr_Format(spyp.error, "%s: a value of %s cannot be given from Python", what, info->name); return -1;
     }

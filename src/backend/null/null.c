@@ -126,10 +126,15 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
 // Work of every kind is logged by one function.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
 
-static const spyi_image_functions spyi_null_images = { spyi_null_image_support,  spyi_null_create_image,
-                                                       spyi_null_destroy_image,  spyi_null_create_view,
-                                                       spyi_null_destroy_view,   spyi_null_create_sampler,
-                                                       spyi_null_destroy_sampler };
+static const spyi_image_functions spyi_null_images = { spyi_null_image_support,
+                                                       spyi_null_create_image,
+                                                       spyi_null_destroy_image,
+                                                       spyi_null_create_view,
+                                                       spyi_null_destroy_view,
+                                                       spyi_null_create_sampler,
+                                                       spyi_null_destroy_sampler,
+                                                       NULL,
+                                                       NULL };
 
 static const spyi_raster_functions spyi_null_raster = { spyi_null_load_raster };
 

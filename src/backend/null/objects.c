@@ -131,7 +131,7 @@ SPYI_FN spy_status spyi_null_check_parameters(spyi_null_gpu *n, const spyi_inter
         const spyi_parameter *p = &iface->parameters[i];
         uint8_t use = p->kind == SPYI_PARAMETER_TEXELS ? SPYI_TEXEL_READS : SPYI_TEXEL_WRITES;
         bool texels = p->kind == SPYI_PARAMETER_TEXELS || p->kind == SPYI_PARAMETER_RW_TEXELS;
-        if (p->kind == SPYI_PARAMETER_VALUES) continue;
+        if (p->kind == SPYI_PARAMETER_VALUES || p->kind == SPYI_PARAMETER_HANDLES) continue;
         if (p->number != next || p->count == 0 ||
             (texels && !(limits->texels[p->scalar][p->columns - 1] & use)))
             return spyi_null_broken(n, error, "load: parameter %u: number %u, %u elements, or its format", i,
