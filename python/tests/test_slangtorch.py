@@ -101,3 +101,45 @@ assert len(told) == 1 and "never launched" in str(told[0].message)
 raises(AttributeError, "has no kernel, [TorchEntryPoint] function or struct 'thrice'", lambda: m.thrice)
 raises(FileNotFoundError, "there is no file", spy.loadModule, "nowhere.slang", device=d)
 """)
+
+
+BAD = """
+import numpy as np
+shape = dict(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+def t(name, f, *args, **kwargs):
+    try:
+        f(*args, **kwargs); print(name, 'went', len(blocks))
+    except Exception as error:
+        print(name, type(error).__name__, str(error).replace(chr(10), ' | ')[:400])
+    blocks.clear()
+run = lambda launch: launch.launchRaw(**shape)
+t('other gpu', lambda: run(m.twice(input=Fast((8,), device=1), output=b)))
+t('cpu', lambda: run(m.twice(input=Fast((8,), kind=1), output=b)))
+t('numpy', lambda: run(m.twice(input=np.zeros(8, np.float32), output=b)))
+t('numpy out', lambda: run(m.twice(input=a, output=np.zeros(8, np.float32))))
+t('dtype', lambda: run(m.twice(input=Fast((8,), dtype=(2, 64, 1)), output=b)))
+t('int', lambda: run(m.twice(input=Fast((8,), dtype=(0, 32, 1)), output=b)))
+t('rank6', lambda: run(m.twice(input=Fast((1,) * 6), output=b)))
+t('rank2', lambda: run(m.twice(input=Fast((2, 4)), output=b)))
+t('overlap', lambda: run(m.twice(input=a, output=Fast((8,), strides=[0]))))
+t('grad shape', lambda: run(m.square.bwd(input=(a, Fast((7,), at=512)), output=(c, e))))
+t('grad dtype', lambda: run(m.square.bwd(input=(a, Fast((8,), dtype=(2, 64, 1), at=512)), output=(c, e))))
+t('grad none', lambda: run(m.square.bwd(input=(a, None), output=(c, e))))
+t('three', lambda: run(m.square.bwd(input=(a, b, c), output=(c, e))))
+t('number', lambda: run(m.twice(input=5, output=b)))
+t('None', lambda: run(m.twice(input=None, output=b)))
+t('fwd.bwd', lambda: m.square.fwd.bwd)
+t('bwd of plain', lambda: run(m.twice.bwd(input=a, output=b)))
+t('float for int', lambda: run(m.process(mesh=(a, a), by=1.0)))
+t('text', lambda: run(m.process(mesh=(a, Fast((8,), dtype=(0, 32, 1))), by='x')))
+t('huge grid', lambda: m.twice(input=a, output=b).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 70000, 1)))
+t('huge grid z', lambda: m.twice(input=a, output=b).launchRaw(blockSize=(1, 1, 128), gridSize=(1, 1, 1)))
+t('huge x', lambda: m.twice(input=a, output=b).launchRaw(blockSize=(1, 1, 1), gridSize=(1 << 31, 1, 1)))
+t('negative', lambda: m.twice(input=a, output=b).launchRaw(blockSize=(-1, 1, 1), gridSize=(1, 1, 1)))
+t('total', lambda: m.twice(input=a, output=b).launchTotal(totalSize=(0, 1, 1)))
+t('empty', lambda: run(m.twice(input=Fast((0,)), output=b)))
+"""
+
+
+def test_bad(kernels):
+    kernels(BAD + "assert 0\n")
