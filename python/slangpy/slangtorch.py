@@ -167,6 +167,8 @@ class TorchKernel:
     def _derive(self, way):
         if self._way is not None:
             raise AttributeError("{} has no derivative of its own".format(self._name))
+        if not self._function.reflection.differentiable:
+            raise AttributeError("{} has no {}: the kernel is not [Differentiable]".format(self._name, way))
         if way not in self._derived:
             name, own = "spyt_{}_{}".format(self._name, way), self._module
             # Slang allows no differentiable parameters, so the derivative has the kernel's own ones.
@@ -196,14 +198,18 @@ class TorchKernel:
         block, grid = tuple(block), tuple(grid)
         function = self._grouped.get(block)
         if function is None:
-            for name, value, most in (("blockSize", block, 1024), ("gridSize", grid, None)):
-                _check_three(self._name, name, value, most)
+            _check_three(self._name, "blockSize", block, _MOST_THREADS, 1024)
             if len(self._grouped) > 64:
                 self._grouped.clear()
             function = self._grouped[block] = self._function.thread_group_size(block)
-        if min(grid) < 1:
-            _check_three(self._name, "gridSize", grid, None)
-        function.dispatch([b * g for b, g in zip(block, grid)], **arguments)
+        if min(grid) < 1 or max(grid) > 65535:
+            _check_three(self._name, "gridSize", grid, _MOST_GROUPS)
+        try:
+            function.dispatch([b * g for b, g in zip(block, grid)], **arguments)
+        except (ValueError, TypeError, _slangpy.Error) as error:
+            if self._way is None:
+                raise
+            raise type(error)(str(error).replace(function.name, self._name)) from None  # not the name of the text above
 
     def __repr__(self):
         return "<slangpy.TorchKernel {}>".format(self._name)
@@ -258,11 +264,17 @@ def _three(name, value, what):
     return tuple(value)
 
 
-def _check_three(name, what, value, most):
+# CUDA's limits of a launch.
+_MOST_THREADS, _MOST_GROUPS = (1024, 1024, 64), ((1 << 31) - 1, 65535, 65535)
+
+
+def _check_three(name, what, value, most=None, product=None):
     if min(value) < 1:
         raise ValueError("{}: {}: expected numbers above 0, got {!r}".format(name, what, tuple(value)))
-    if most and value[0] * value[1] * value[2] > most:
-        raise ValueError("{}: {}: expected at most {} threads, got {}".format(name, what, most, value))
+    if product and value[0] * value[1] * value[2] > product:
+        raise ValueError("{}: {}: expected at most {} threads, got {}".format(name, what, product, tuple(value)))
+    if most and any(v > m for v, m in zip(value, most)):
+        raise ValueError("{}: {}: expected at most {}, got {}".format(name, what, most, tuple(value)))
 
 
 class TorchLaunch:
@@ -282,8 +294,8 @@ class TorchLaunch:
         """launchTotal(totalSize, blockSize=(32, 8, 1)): runs as many groups of blockSize threads as totalSize threads need."""
         name = self._kernel._name
         total, block = _three(name, totalSize, "totalSize"), _three(name, blockSize, "blockSize")
-        _check_three(name, "totalSize", total, None)
-        _check_three(name, "blockSize", block, 1024)
+        _check_three(name, "totalSize", total)
+        _check_three(name, "blockSize", block, _MOST_THREADS, 1024)
         self.launchRaw(block, tuple((t + b - 1) // b for t, b in zip(total, block)))
 
     def autoLaunch(self, totalSize: tuple[int, int, int]) -> None:
