@@ -5,6 +5,7 @@ import sys
 import weakref
 
 from . import _slangpy
+from .enums import DeviceType
 from .reflection import ModifierID
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ _node: Any = None  # the torch.autograd.Function of all calls; made when torch i
 def _look_at(function):
     """Returns what autograd has to know of a function: whether a call may write an argument (one of its overloads has an out or inout
     parameter, or is a mutating method), whether it returns a value, which is None where its overloads differ, the dimensions of one value of
-    its result (-1: not known), and a dict that _Call.run fills."""
+    its result (-1: not known), a dict that _Call.run fills, and whether the device is CUDA's."""
     names = _known.setdefault(function.module, {})
     name = function.full_name
     reflected, facts = names.get(name, (None, None))
@@ -33,7 +34,8 @@ def _look_at(function):
         ways = {o.have_return_value for o in overloads}
         returns = ways.pop() if len(ways) == 1 else None
         kind = overloads[0].return_type.kind.name if returns and len(overloads) == 1 else ""
-        facts = writes, returns, {"scalar": 0, "vector": 1, "matrix": 2}.get(kind, -1), {}
+        on_cuda = function.module.device.info.type == DeviceType.cuda
+        facts = writes, returns, {"scalar": 0, "vector": 1, "matrix": 2}.get(kind, -1), {}, on_cuda
         names[name] = reflected, facts
     return facts
 
@@ -235,6 +237,24 @@ def _make_node(torch):
     return SlangCall
 
 
+def _through_host(taken, tensors, writes, torch):
+    """Makes a call of a device of another API with tensors in CUDA memory: copies of them on the CPU, by torch's own operations, so that
+    gradients pass through. What it writes is copied to where it belongs, and its result goes to the GPU of the first tensor."""
+    place = next((t.device for t in tensors if t.is_cuda), tensors[0].device)
+    host = [t.cpu() for t in tensors]
+    if writes:
+        with torch.no_grad():
+            taken.find_written(host)
+    for i in taken.written:
+        host[i] = tensors[i].detach().cpu().clone()
+    result = taken.bound(host)(*_fill(taken.args, host), **_fill(taken.kwargs, host))
+    for i in taken.written:
+        tensors[i].copy_(host[i])
+    if taken.result is not None:
+        return tensors[taken.result]
+    return result.to(place) if isinstance(result, torch.Tensor) else result
+
+
 def _substitutes(taken, tensors, torch):
     """Replaces tensors that the call cannot take as they are: bfloat16, which Slang does not have on all targets, by float, and written views,
     which torch allows a custom node to write in few cases. Returns pairs of a written tensor and what the call writes in its place."""
@@ -287,12 +307,17 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     instance = _slangpy._chain_of(function)[2]
     this = None if instance is None else _take(instance, tensors, torch.Tensor)
     taken = _Call(function, this if tensors else None, _take(args, tensors, torch.Tensor), _take(kwargs, tensors, torch.Tensor))
-    if not any(t.requires_grad for t in tensors):
+    grad = any([t.requires_grad for t in tensors])
+    if not grad and not any([t.is_cuda for t in tensors]):
         return NotImplemented
     _refuse_wrapped(function, tensors, torch)
     if _node is None:
         _node, _known = _make_node(torch), weakref.WeakKeyDictionary()
-    writes, returns, dims, numbers = _look_at(function)
+    writes, returns, dims, numbers, on_cuda = _look_at(function)
+    if not on_cuda and any([t.is_cuda for t in tensors]):
+        return _through_host(taken, tensors, writes, torch)
+    if not grad:
+        return NotImplemented
     if writes:
         with torch.no_grad():
             taken.find_written(tensors)

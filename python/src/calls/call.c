@@ -435,6 +435,7 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     spyp_invocation in;
     PyObject *result = NULL;
     spyp_invocation_begin(&in, f);
+    in.call.diverts = in.call.mode == SPY_CALL_MODE_DEFAULT;
     int status = spyp_nested_begin(&in.call);
     if (SPYP_LIKELY(status == 0)) status = spyp_take_arguments(&in, args, PyVectorcall_NARGS(nargsf), names);
     if (status == 0 && !in.result && f->chain) in.result = f->chain->result;
