@@ -227,9 +227,11 @@ def _make_node(torch):
         @staticmethod
         def backward(ctx, *gradients):
             wanted, tensors = ctx.needs_input_grad[1:], ctx.saved_tensors
-            with torch.no_grad():
+            if not torch.is_grad_enabled():
                 own = ctx.call.run_backward(tensors, wanted, list(gradients), torch)
-            if torch.is_grad_enabled():  # create_graph=True: the gradients' own gradients are not known
+            else:  # create_graph=True: the gradients' own gradients are not known
+                with torch.no_grad():
+                    own = ctx.call.run_backward(tensors, wanted, list(gradients), torch)
                 inputs = [t for t in (*tensors, *gradients) if t.requires_grad]
                 own = [None if g is None else SlangGradient.apply(ctx.call.function.name, g, *inputs) for g in own]
             return (None, *own)

@@ -305,9 +305,8 @@ def create_torch_device(type: DeviceType | str = DeviceType.automatic, torch_dev
         raise ImportError("create_torch_device: this needs PyTorch, which is not installed: pip install torch") from error
     if name == "vulkan":
         index = _torch_index(torch, torch_device) if torch_device is not None or torch.cuda.is_available() else 0
-        if "adapter_luid" not in more:
-            more["adapter_luid"] = _vulkan_adapter_of(torch, index)
-        return create_device(DeviceType.vulkan, **more)
+        options: Any = {"adapter_luid": _vulkan_adapter_of(torch, index), **more}
+        return create_device(DeviceType.vulkan, **options)
     index = _torch_index(torch, torch_device)
     with torch.cuda.device(index):
         torch.cuda.current_stream()  # torch makes its context, and makes it current
