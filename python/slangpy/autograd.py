@@ -122,10 +122,12 @@ class _Call:
         """The function, with its instance filled."""
         return self.function if self.this is None else self.function.bind(_fill(self.this, tensors))
 
-    def find_written(self, tensors):
+    def find_written(self, tensors, torch):
         """Fills self.written. A RuntimeError where an inout parameter gets a tensor that requires a gradient."""
         kwargs = {name: value for name, value in self.kwargs.items() if name != "_result"}
-        resolution = self.bound(tensors).resolve(*_fill(self.args, tensors), **_fill(kwargs, tensors))
+        with torch.no_grad():
+            plain = [t.float() if t.dtype == torch.bfloat16 else t for t in tensors]
+            resolution = self.bound(plain).resolve(*_fill(self.args, plain), **_fill(kwargs, plain))
         names = [binding.path for binding in resolution.bindings]
         paths = self.paths
         tops = [name for name in names if "." not in name and "[" not in name and name not in ("_result", "this")]
@@ -245,8 +247,7 @@ def _through_host(taken, tensors, writes, torch):
     place = next((t.device for t in tensors if t.is_cuda), tensors[0].device)
     host = [t.cpu() for t in tensors]
     if writes:
-        with torch.no_grad():
-            taken.find_written(host)
+        taken.find_written(host, torch)
     for i in taken.written:
         host[i] = tensors[i].detach().cpu().clone()
     result = taken.bound(host)(*_fill(taken.args, host), **_fill(taken.kwargs, host))
@@ -274,20 +275,28 @@ def _substitutes(taken, tensors, torch):
     return copies
 
 
-def explain(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """explain(function, args, kwargs): raises the error of a call that has failed because of what torch has made of its tensors. Returns
-    NotImplemented where that is not the reason."""
+def instead(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """instead(function, args, kwargs): makes a call with torch tensors that has failed, if it has bfloat16 tensors; raises the error of one that
+    has failed because of what torch has made of its tensors. Returns NotImplemented for others."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "autograd"):
         return NotImplemented
-    tensors: list[Any] = []
-    _take((args, kwargs), tensors, torch.Tensor)
+    taken, tensors = _take_call(function, args, kwargs, torch)
     _refuse_wrapped(function, tensors, torch)
-    return NotImplemented
+    if not any(t.dtype == torch.bfloat16 for t in tensors) or kwargs.get("_append_to") is not None:
+        return NotImplemented
+    _meet(torch)
+    if _look_at(function)[0]:
+        taken.find_written(tensors, torch)
+    copies = _substitutes(taken, tensors, torch)
+    result, _ = taken.run(tensors)
+    for original, index in copies:
+        original.copy_(tensors[index])
+    return result if taken.result is None else kwargs["_result"]
 
 
 def _refuse_wrapped(function, tensors, torch):
-    wrapped = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", None)
+    wrapped = getattr(getattr(getattr(torch, "_C", None), "_functorch", None), "is_functorch_wrapped_tensor", None)
     for tensor in tensors:
         if wrapped is not None and wrapped(tensor):
             what = "torch.func.vmap" if torch._C._functorch.is_batchedtensor(tensor) else "a transform of torch.func (grad, jvp, jacrev ...)"
@@ -298,31 +307,40 @@ def _refuse_wrapped(function, tensors, torch):
                                "torch the result's shape".format(function.name, type(tensor).__name__, function.name))
 
 
-def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """call(function, args, kwargs): makes a call with torch tensors that require gradients. Returns NotImplemented without torch, or where
-    the tensors are another library's."""
-    global _node, _known
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "autograd") or kwargs.get("_append_to") is not None:
-        return NotImplemented
+def _take_call(function, args, kwargs, torch):
+    """A _Call, and its tensors."""
     tensors: list[Any] = []
     instance = _slangpy._chain_of(function)[2]
     this = None if instance is None else _take(instance, tensors, torch.Tensor)
-    taken = _Call(function, this if tensors else None, _take(args, tensors, torch.Tensor), _take(kwargs, tensors, torch.Tensor))
+    this = this if tensors else None
+    return _Call(function, this, _take(args, tensors, torch.Tensor), _take(kwargs, tensors, torch.Tensor)), tensors
+
+
+def _meet(torch):
+    global _node, _known
+    if _node is None:
+        _node, _known = _make_node(torch), weakref.WeakKeyDictionary()
+
+
+def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """call(function, args, kwargs): makes a call with torch tensors that require gradients. Returns NotImplemented without torch, or where
+    the tensors are another library's."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "autograd") or kwargs.get("_append_to") is not None:
+        return NotImplemented
+    taken, tensors = _take_call(function, args, kwargs, torch)
     grad = any([t.requires_grad for t in tensors])
     if not grad and not any([t.is_cuda for t in tensors]):
         return NotImplemented
     _refuse_wrapped(function, tensors, torch)
-    if _node is None:
-        _node, _known = _make_node(torch), weakref.WeakKeyDictionary()
+    _meet(torch)
     writes, returns, dims, numbers, on_cuda = _look_at(function)
     if not on_cuda and any([t.is_cuda for t in tensors]):
         return _through_host(taken, tensors, writes, torch)
     if not grad:
         return NotImplemented
     if writes:
-        with torch.no_grad():
-            taken.find_written(tensors)
+        taken.find_written(tensors, torch)
     given = kwargs.get("_result")
     if given is None and returns:
         taken.result_dims, taken.numbers = dims, numbers

@@ -298,6 +298,13 @@ def test_bfloat16(device, m):
     m.poly(a, 2.0, _result=out)
     torch.testing.assert_close(out, (a * a * 2 + 2), atol=0.05, rtol=0.01)
     assert out.requires_grad
+    plain, y = a.detach(), torch.zeros_like(a, requires_grad=False)
+    made = m.poly(plain, 2.0)
+    torch.testing.assert_close(made if isinstance(made, torch.Tensor) else made.to_torch(), plain.float() ** 2 * 2 + 2)
+    m.both(plain, y)
+    torch.testing.assert_close(y, 2 * plain)
+    m.both(a, y)
+    assert y.requires_grad
 
 
 def test_autocast_and_scaling(device, m):

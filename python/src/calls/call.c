@@ -467,9 +467,9 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
         return spyp_call_instead(self, args, nargsf, names, "slangpy.gradients", "_backward_of_numbers", false);
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyErr_ExceptionMatches(spyp.wants_gradient))
         return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "call", true);
-    // A tensor of torch without memory of its own, as within torch.func.vmap, fails in many ways.
+    // Tensors of torch without memory of their own, as within torch.func.vmap, fail in many ways; bfloat16 is copied.
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyDict_GetItemString(PyImport_GetModuleDict(), "torch"))
-        return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "explain", true);
+        return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "instead", true);
     return result;
 }
 
