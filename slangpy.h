@@ -45246,6 +45246,11 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
                       leaf->path, leaf->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
+    // The places may come from a file. Blocks have 64 bytes of room behind them.
+    if (offset >= out->block_size || (uint64_t)offset + leaf->field_size > (uint64_t)out->block_size + 64) {
+        spyi_text_add(error, "'%s': its place lies outside of the shader's parameters", leaf->path);
+        return SPY_ERROR_INTERNAL;
+    }
     if (spyi_entry_pack(out, spyi_pack_op_of(leaf), (uint32_t)n->leaf, offset)) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
@@ -46378,7 +46383,8 @@ static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi
     const spyi_value *v = &values->items[i];
     uint32_t next = i + 1;
     if (v->name) spyi_text_add(out, "%s: ", v->name);
-    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW) spyi_text_add(out, "out ");
+    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW && v->kind != SPY_ARG_KIND_RESULT)
+        spyi_text_add(out, "out ");
     if (v->direction == SPY_DIRECTION_INOUT) spyi_text_add(out, "inout ");
     switch (v->kind) {
     case SPY_ARG_KIND_TENSOR:
