@@ -9597,6 +9597,14 @@ static const char *const spyi_slang_mlp_encodings[] = {
 #define SPYI_ASSERT(x) assert(x)
 #endif
 
+// SLANGPY_NO_COMPILER leaves out all that drives the Slang compiler, for programs that run from a pack. It is a constant in
+// the places that lead there: what they alone call, the C compiler drops.
+#ifdef SLANGPY_NO_COMPILER
+#define SPYI_HAS_COMPILER 0
+#else
+#define SPYI_HAS_COMPILER 1
+#endif
+
 // >>atomics: 32-bit and pointer-free, so that C, C++ and MSVC share them
 typedef struct spyi_atomic {
     volatile int32_t value;
@@ -27911,6 +27919,18 @@ SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *p) {
         "a kernel's parameter cannot be");
 }
 
+// Returns whether an input lies within what the kernel has.
+static bool spyi_input_fits(const spyi_inputs *inputs, const spyi_input *input) {
+    bool data = input->kind == SPYI_INPUT_DATA, binding = input->kind == SPYI_INPUT_BINDING;
+    if (!data && !binding)
+        return input->slot < 0 || (uint32_t)input->slot < inputs->binding_count + inputs->uniform_count;
+    if (input->slot < 0) return input->slot == -1 && !input->used;
+    if (binding) return (uint32_t)input->slot < inputs->binding_count;
+    if ((uint32_t)input->slot >= inputs->uniform_count) return false;
+    uint64_t size = inputs->uniform_size[input->slot];
+    return input->elements || (uint64_t)input->offset + input->type->device_size <= size;
+}
+
 SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs) {
     void *items = inputs->items;
     spyi_stream_list(r, &inputs->count, SPYI_MOST_STREAM_ITEMS, &items, sizeof *inputs->items);
@@ -27941,6 +27961,8 @@ SPYI_FN void spyi_inputs_fields(spyi_stream *r, spyi_inputs *inputs) {
         spyi_stream_u32(r, &inputs->uniform_size[i]);
         spyi_place_fields(r, &inputs->uniform_place[i]);
     }
+    for (uint32_t i = 0; i < inputs->count && r->status == SPY_OK; ++i)
+        (void)spyi_stream_expect(r, spyi_input_fits(inputs, &inputs->items[i]), "an input has no such place");
 }
 
 SPYI_FN void spyi_entry_fields(spyi_stream *r, spyi_entry *e) {
@@ -28786,7 +28808,7 @@ spy_status spyi_sl_ask(spyi_unit *unit, size_t kib, const char *what,
     q.func = func;
     q.context = context;
     q.asked = false;
-    if (unit->compiler->packed) {
+    if (!SPYI_HAS_COMPILER || unit->compiler->packed) {
         (void)spyi_atomic_add(&unit->compiler->lacks, 1);
         if (error)
             spyi_text_add(error, "%s: module '%s' of the pack has no answer to this", what, unit->name);
@@ -29617,7 +29639,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->ctx = ctx;
     c->types = types;
     c->rules = spyi_rules_of(desc->target);
-    c->target = spyi_code_targets[desc->target]();
+    c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL; // a pack has what it made
     c->library_path = spyi_strdup(desc->library_path);
     c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
     c->library_path_count = c->library_paths ? desc->library_path_count : 0;
@@ -29646,7 +29668,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
 
 void spyi_compiler_destroy(spyi_compiler *compiler) {
     if (!compiler) return;
-    if (compiler->library) spyi_sl_release();
+    if (SPYI_HAS_COMPILER && compiler->library) spyi_sl_release();
     spyi_sl_free_strings(compiler->include_paths, compiler->include_path_count);
     spyi_sl_stored_free(compiler->embedded_stored, compiler->embedded_count);
     spyi_sl_free_strings(compiler->library_paths, compiler->library_path_count);
@@ -30145,11 +30167,13 @@ SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, sp
 static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     const spyi_compiler *c = unit->compiler;
     const spy_compile_options *o = &unit->options;
-    uint32_t numbers[7] = { (uint32_t)c->target->format, c->print,
-                            (uint32_t)o->optimization,   (uint32_t)o->debug_info,
-                            (uint32_t)o->float_mode,     o->warnings_as_errors,
+    uint32_t numbers[6] = { c->print,
+                            (uint32_t)o->optimization,
+                            (uint32_t)o->debug_info,
+                            (uint32_t)o->float_mode,
+                            o->warnings_as_errors,
                             o->experimental_features };
-    spyi_text_add(out, "module of a pack");
+    spyi_text_add(out, "module of a pack for %s", c->rules->suffix);
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
     for (size_t i = 0; i < unit->define_count; i++) {
@@ -30206,6 +30230,12 @@ SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings,
     spyi_stream r;
     spy_status status = SPY_OK;
     memset(&p, 0, sizeof p);
+    if (!unit->compiler->packed) {
+        spyi_text_add(
+            error,
+            "the program was built with SLANGPY_NO_COMPILER, and needs a device with a pack (desc.pack)");
+        return SPY_ERROR_NO_COMPILER;
+    }
     spyi_memo_pack_question(unit, &question);
     bool found = spyi_store_get(unit->compiler->store, &question, &bytes);
     if (found) {
@@ -31003,7 +31033,7 @@ static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text
     memset(&o, 0, sizeof o);
     o.loading.unit = unit;
     uint32_t failed = spyi_failed_allocations();
-    bool packed = compiler->packed;
+    bool packed = !SPYI_HAS_COMPILER || compiler->packed;
     if (packed && instead) {
         spyi_text_add(error, "module '%s' comes from a pack, which takes no other text", unit->name);
         return SPY_ERROR_NO_COMPILER;
@@ -31136,7 +31166,7 @@ void spyi_unit_give_up(spyi_unit *unit, spyi_unit *fresh) {
 
 void spyi_unit_release(spyi_unit *unit) {
     if (!unit || spyi_atomic_add(&unit->references, -1) > 0) return;
-    spyi_sl_live_close(unit->live);
+    if (SPYI_HAS_COMPILER) spyi_sl_live_close(unit->live);
     spyi_unit_free(unit);
 }
 
@@ -38749,8 +38779,10 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     compiler.print = desc->enable_print;
     compiler.bounds_record = bounds_record;
     compiler.files = desc->files;
-    compiler.embedded = spyi_slang_files;
-    compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
+    if (SPYI_HAS_COMPILER) {
+        compiler.embedded = spyi_slang_files;
+        compiler.embedded_count = sizeof spyi_slang_files / sizeof spyi_slang_files[0];
+    }
     return spyi_compiler_create(&device->ctx, device->types, &compiler);
 }
 
@@ -49055,6 +49087,11 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
                       leaf->path, leaf->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
+    // The places may come from a file. Blocks have 64 bytes of room behind them.
+    if (offset >= out->block_size || (uint64_t)offset + leaf->field_size > (uint64_t)out->block_size + 64) {
+        spyi_text_add(error, "'%s': its place lies outside of the shader's parameters", leaf->path);
+        return SPY_ERROR_INTERNAL;
+    }
     if (spyi_entry_pack(out, spyi_pack_op_of(leaf), (uint32_t)n->leaf, offset)) return SPY_OK;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
@@ -50203,7 +50240,8 @@ static uint32_t spyi_call_value_text(const spyi_values *values, uint32_t i, spyi
     const spyi_value *v = &values->items[i];
     uint32_t next = i + 1;
     if (v->name) spyi_text_add(out, "%s: ", v->name);
-    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW) spyi_text_add(out, "out ");
+    if (v->direction == SPY_DIRECTION_OUT && v->kind != SPY_ARG_KIND_NEW && v->kind != SPY_ARG_KIND_RESULT)
+        spyi_text_add(out, "out ");
     if (v->direction == SPY_DIRECTION_INOUT) spyi_text_add(out, "inout ");
     switch (v->kind) {
     case SPY_ARG_KIND_TENSOR:
@@ -62905,6 +62943,10 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
         spyi_text_add(error, "desc.dump_directory: expected an existing folder, got '%s'",
                       desc->dump_directory);
         return SPY_ERROR_IO;
+    } else if (!SPYI_HAS_COMPILER && (desc->offline || desc->record_pack)) {
+        spyi_text_add(error, "desc.record_pack and desc.offline need the compiler, which SLANGPY_NO_COMPILER "
+                             "has left out of this program");
+        return SPY_ERROR_NO_COMPILER;
     } else if (desc->offline && !desc->record_pack && !desc->pack && !desc->pack_data) {
         spyi_text_add(error, "desc.offline is set without a pack or record_pack: a device without a GPU only "
                              "makes packs and tells what is in them");
@@ -62933,7 +62975,8 @@ static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text 
 static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **pack, spyi_text *error) {
     spyi_text file = { NULL, 0, 0 };
     const char *record = getenv("SLANGPY_RECORD_PACK");
-    bool given = desc->pack || desc->pack_data, records = desc->record_pack || (!given && record && *record);
+    bool given = desc->pack || desc->pack_data,
+         records = SPYI_HAS_COMPILER && (desc->record_pack || (!given && record && *record));
     *pack = NULL;
     if (!given && !records) return SPY_OK;
     if (desc->pack && !spyi_file_read(desc->pack, &file)) {
@@ -63097,8 +63140,9 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
     }
     if (device) {
         spyi_device_init(device, desc, pack);
-        status = desc->offline ? spyi_device_offline(device, desc, &error)
-                               : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
+        status = SPYI_HAS_COMPILER && desc->offline
+                     ? spyi_device_offline(device, desc, &error)
+                     : desc->backend->create(&device->ctx, desc, &device->gpu, &error);
         if (status == SPY_OK) status = spyi_device_fill(device, desc, &error);
     }
     if (status != SPY_OK) {
